@@ -37,7 +37,7 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload.rule_sources import Fetched
+from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.service.reload.validity import certificate_views, validities
@@ -402,7 +402,7 @@ def _absolute(name: str) -> str:
     return name if name.startswith(S3) else str(Path(name).absolute())
 
 
-def rules_view(fetched: Mapping[str, Fetched], in_force: Mapping[str, str]) -> dict[str, object]:
+def rules_view(fetched: Mapping[str, FetchedRules], in_force: Mapping[str, str]) -> dict[str, object]:
     """Returns the buckets of rules as JSON: the digests of the release in force and of the one fetched last."""
     return {
         place: {

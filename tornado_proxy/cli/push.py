@@ -21,7 +21,7 @@ from tornado_proxy.config.model import RulesBucket
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
-from tornado_proxy.rules.releases import Move, Pointer, Release, UnusableRelease
+from tornado_proxy.rules.releases import Pointer, PointerMove, Release, UnusableRelease
 from tornado_proxy.s3.releases import ReleaseBucket
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.tools.diff import to_text
@@ -205,7 +205,7 @@ def _move(bucket: ReleaseBucket, after: Pointer, etag: str, release: Release) ->
     raise CommandError(f"the pointer was not moved: {failure}")
 
 
-def _described(move: Move) -> str:
+def _described(move: PointerMove) -> str:
     note = move.note and f" ({move.note})"
     return visible(f"{move.by} put {move.digest[:_SHORT]} in force at {move.at}{note}")
 

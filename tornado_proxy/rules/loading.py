@@ -105,37 +105,42 @@ def read_rule_files(
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
     releases: list[tuple[str, str]] = []
-    left = LARGEST
     for root in roots:
         span = named.get(root) if named else None
-        if not isinstance(root, Path):
-            fetched = fetch(root, span)
-            files |= {file.name: file for file in fetched.files}
-            diagnostics += fetched.diagnostics
-            releases += fetched.releases
-            left = max(0, left - sum(len(file.data) for file in fetched.files))
-            continue
-        mistakes: list[OSError] = []
-        paths = find_rule_files(root, mistakes.append)
-        if not paths and not mistakes:
-            diagnostics.append(_nothing_there(root, span))
-        for path in paths:
-            if str(path) in files:
-                continue
-            try:
-                files[str(path)] = RuleFile(str(path), read_file(path, left, regular=again or path != root))
-            except FileTooLargeError:
-                message = f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{path}`"
-                advice = "split the rules over several services, or shorten them"
-                return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
-            except OSError as error:
-                mistakes.append(error)
-            else:
-                left -= len(files[str(path)].data)
-        for mistake in mistakes:
-            message = f"`{mistake.filename or root}` cannot be read: {mistake.strerror or mistake}"
-            diagnostics.append(Diagnostic("unreadable-file", message, span))
+        try:
+            read = _read_root(root, span, files, again=again) if isinstance(root, Path) else fetch(root, span)
+        except FileTooLargeError as error:
+            message = (
+                f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{error.filename}`"
+            )
+            advice = "split the rules over several services, or shorten them"
+            return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
+        files |= {file.name: file for file in read.files}
+        diagnostics += read.diagnostics
+        releases += read.releases
     return Read(tuple(files.values()), tuple(diagnostics), tuple(releases))
+
+
+def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *, again: bool) -> Read:
+    """Reads the files of a root but those that were read before; raises `FileTooLargeError`."""
+    files: list[RuleFile] = []
+    mistakes: list[OSError] = []
+    left = max(0, LARGEST - sum(len(file.data) for file in before.values()))
+    paths = find_rule_files(root, mistakes.append)
+    missing = [] if paths or mistakes else [_nothing_there(root, span)]
+    for path in paths:
+        if str(path) in before:
+            continue
+        try:
+            files.append(RuleFile(str(path), read_file(path, left, regular=again or path != root)))
+        except FileTooLargeError:
+            raise
+        except OSError as error:
+            mistakes.append(error)
+        else:
+            left -= len(files[-1].data)
+    messages = (f"`{each.filename or root}` cannot be read: {each.strerror or each}" for each in mistakes)
+    return Read(tuple(files), (*missing, *(Diagnostic("unreadable-file", text, span) for text in messages)))
 
 
 def find_rule_files(root: Path, unreadable: Callable[[OSError], object]) -> Sequence[Path]:

@@ -83,7 +83,7 @@ def _check_size(files: tuple[RuleFile, ...], data: bytes) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PointerMove:
     """A change of the pointer to a release: when, by whom, and the release to which a rollback returns."""
 
     digest: str
@@ -97,7 +97,7 @@ class Move:
 class Pointer:
     """The last moves, the newest first; its release is in force. There is none before the first push."""
 
-    moves: tuple[Move, ...] = ()
+    moves: tuple[PointerMove, ...] = ()
 
     @property
     def digest(self) -> str | None:
@@ -122,7 +122,7 @@ class Pointer:
 
     def pushed(self, digest: str, at: str, by: str, note: str = "") -> Pointer:
         """Returns the pointer after a push."""
-        return self._moved(Move(digest, at, by, note, self.digest))
+        return self._moved(PointerMove(digest, at, by, note, self.digest))
 
     def rolled_back(self, to: str, at: str, by: str, note: str = "") -> Pointer:
         """Returns the pointer after a rollback to a release of the history; `to` is the start of its digest.
@@ -136,17 +136,17 @@ class Pointer:
         candidates = [move for move in self.moves if move.digest.startswith(target)]
         if len({move.digest for move in candidates}) != 1:
             raise UnusableRelease(f"the history has {'several releases' if candidates else 'no release'} `{target}`")
-        return self._moved(Move(candidates[0].digest, at, by, note, candidates[0].previous))
+        return self._moved(PointerMove(candidates[0].digest, at, by, note, candidates[0].previous))
 
-    def _moved(self, move: Move) -> Pointer:
+    def _moved(self, move: PointerMove) -> Pointer:
         move = replace(move, by=move.by[:LONGEST_TEXT], note=move.note[:LONGEST_TEXT])
         return Pointer((move, *self.moves)[:MOST_MOVES])
 
 
-def _move(digest: str, previous: str | None = None, **texts: str) -> Move:
+def _move(digest: str, previous: str | None = None, **texts: str) -> PointerMove:
     if not (_DIGEST.fullmatch(digest) and (previous is None or _DIGEST.fullmatch(previous))):
         raise ValueError("a digest has 64 digits")
-    return Move(digest, previous=previous, **{name: _line(text) for name, text in texts.items()})
+    return PointerMove(digest, previous=previous, **{name: _line(text) for name, text in texts.items()})
 
 
 def _line(text: str) -> str:

@@ -45,7 +45,7 @@ class Releases(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedRules:
     """What is known of a bucket: its last release, the ETag of the pointer to it, and why the last poll failed.
 
     `cause` is the kind of that failure, which stays the same from poll to poll.
@@ -73,11 +73,11 @@ class RuleSources:
         self._interval = math.inf
         self._due = math.inf  # monotonic seconds
         self._buckets: dict[RulesBucket, Releases] = {}
-        self._fetched: dict[str, Fetched] = {}  # by URL: other credentials do not make it another place
+        self._fetched: dict[str, FetchedRules] = {}  # by URL: other credentials do not make it another place
         self._told: dict[str, str] = {}  # the cause that was told last, by URL
 
     @property
-    def fetched(self) -> Mapping[str, Fetched]:
+    def fetched(self) -> Mapping[str, FetchedRules]:
         """What is known of each bucket that the configuration names, by its URL."""
         return {place.s3: self._fetched[place.s3] for place in self._places if place.s3 in self._fetched}
 
@@ -126,8 +126,8 @@ class RuleSources:
             return Read((), (Diagnostic(UNREACHABLE, f"the rules cannot be fetched: {known.problem}", span, advice),))
         return Read(known.release.below(place.s3), releases=((place.s3, known.release.digest),))
 
-    def _asked(self, place: RulesBucket, before: Fetched | None) -> Fetched:
-        known = before or Fetched(place, self._kept_release(place))
+    def _asked(self, place: RulesBucket, before: FetchedRules | None) -> FetchedRules:
+        known = before or FetchedRules(place, self._kept_release(place))
         known = known if known.place == place else replace(known, place=place, etag="")
         try:
             pointer, etag = self._bucket(place).read_pointer(known.etag)
@@ -138,7 +138,7 @@ class RuleSources:
             return replace(known, problem="", cause="", at=time.time())
         except StorageError as error:
             return replace(known, problem=str(error), cause=error.code or type(error).__name__)
-        return Fetched(place, release, etag, at=time.time())
+        return FetchedRules(place, release, etag, at=time.time())
 
     def _bucket(self, place: RulesBucket) -> Releases:
         if place not in self._buckets:
