@@ -389,6 +389,9 @@ class Reload:
         "Without it, an edit answers all at once.",
         default=None,
     )
+    poll_interval: Annotated[float, Duration(1, DAY)] = option(
+        "The time between two looks at rules in a bucket, plus or minus a tenth.", default=10.0
+    )
     head_samples: Annotated[int, Bounds(0, 1000)] = option(
         "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0
     )

@@ -187,6 +187,14 @@ class Probed:
 
 
 @dataclass(frozen=True, slots=True)
+class RulesPolled:
+    """The rules in a bucket cannot be fetched any more, for a new reason, or can be again; then `problem` is empty."""
+
+    place: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectWritten:
     """A write to a bucket or a deletion ended, successful or not; `key` is the object key."""
 
@@ -247,6 +255,7 @@ Event = (
     | Retired
     | S3Called
     | Probed
+    | RulesPolled
     | ReadResumed
     | ObjectWritten
     | ObjectUsed

@@ -22,6 +22,7 @@ from tornado_proxy.telemetry.events import (
     ReloadOutcome,
     ReloadReport,
     Retired,
+    RulesPolled,
     Served,
 )
 
@@ -186,7 +187,7 @@ _LOG = logging.getLogger(EVENTS)
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
 
 
-ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
+ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired | RulesPolled
 
 
 def log_service_events(bus: Bus) -> None:
@@ -203,6 +204,10 @@ def service_log(event: ServiceEvent) -> None:
             _log_reload(event)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
+        case RulesPolled(place, ""):
+            _LOG.info("`%s`: the rules can be fetched again", place)
+        case RulesPolled(place, reason):
+            _LOG.warning("`%s`: the rules cannot be fetched, those fetched before stay: %s", place, reason)
         case ReadResumed(target, cause, outcome, key, received):
             # A slow client is no news, and while S3 is down there may be thousands of tries.
             is_news = outcome != "failed" and (cause, outcome) != ("slow", "ok")
