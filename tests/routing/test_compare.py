@@ -11,7 +11,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.compare import Kind, Pair, Reason, beside_edit, reason
 from tornado_proxy.routing.decide import NOT_AUTHORIZED, Authenticate, Authorize, Deciding, decide, simulate
-from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.semantics.request import User
 
@@ -190,6 +190,18 @@ def test_a_site_that_the_edit_kept_is_not_asked_again(make_site, scripted_templa
     assert beside_edit(Mounts([site]), decision).kind is Kind.SAME
     assert len(runs) == 1
     assert beside_edit(Mounts([make_site(mount="/m/")]), decision).kind is Kind.ANSWER
+
+
+def test_a_target_that_the_edit_left_alone_is_not_asked_again(make_site, scripted_template):
+    """A generation has sites of its own, whose parts it takes over from the one in force."""
+    runs = []
+    site = make_site(("^/a$", scripted_template(lambda data: runs.append(data) or "/b")))
+    decision = simulate(Mounts([site]), read_request("/a"), None)
+    same = sites([site.target], {"site": site.rules}, [site])
+    assert beside_edit(Mounts(same), decision).kind is Kind.SAME
+    assert len(runs) == 1
+    edited = sites([site.target], {"site": make_site(("^/a$", "/c")).rules}, [site])
+    assert beside_edit(Mounts(edited), decision).kind is Kind.KEY
 
 
 def test_a_page_that_comes_before_all_sites_is_decided_about(make_site):

@@ -23,7 +23,7 @@ from tornado_proxy.routing.decide import (
     QuestionAnswer,
     decide,
 )
-from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import Redirect, RedirectToSignedUrl, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.request import READING
@@ -142,7 +142,12 @@ def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
     if match is None or mounts.provider_pages or mounts.target_list or request.method not in READING:
         return False
     now = mounts.find(request.host, request.path)
-    return now is not None and now.site is match.site and now.key == match.key
+    return now is not None and now.key == match.key and _is_taken_over(now.site, match.site)
+
+
+def _is_taken_over(site: Site, before: Site) -> bool:
+    # The access of an equal target is the same, and so are rules that did not change.
+    return site.access is before.access and site.rules is before.rules
 
 
 def _kind(old: Decision, new: Decision) -> Kind:
