@@ -182,6 +182,12 @@ class SingleProcess:
         """The configuration of the staged generation."""
         return self._staged.configuration if self._staged else None
 
+    @property
+    def _answering(self) -> Sequence[Parts]:
+        """The parts that may answer clients: those in force, and those staged."""
+        staged = self._generations.staged
+        return [each.parts for each in (self.generation, staged) if each is not None]
+
     def stages(self, number: int) -> bool:
         """Whether the generation with a number is staged."""
         return self._generations.staged is not None and self._generations.staged.number == number
@@ -238,7 +244,7 @@ class SingleProcess:
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches."""
-        return purge(self.generation.parts, target, prefix)
+        return purge(self._answering, target, prefix)
 
     def set_log_level(self, level: str) -> None:
         """Logs what is at least as severe as a level."""
@@ -246,7 +252,7 @@ class SingleProcess:
 
     def forget(self, written: ObjectWritten) -> bool:
         """Drops an object that was written from the caches; returns whether its bucket has any."""
-        return forget_written(self.generation.parts, written)
+        return forget_written(self._answering, written)
 
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:
