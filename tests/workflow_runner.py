@@ -18,14 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from fresh_checkout import ROOT, clean_environment
 
-CHECKOUT = Path(__file__).parents[1]
-WORKFLOWS = CHECKOUT / ".github" / "workflows"
+WORKFLOWS = ROOT / ".github" / "workflows"
 PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
 TIME_LIMIT = 900  # seconds for a step
-_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# How this machine reaches package indexes; the rest of its environment is no part of a runner's.
-_INDEX_VARIABLES = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _AUTHORITIES = Path("/usr/local/share/ca-certificates")
 _IN_ROOT = """
 set -e
@@ -135,15 +132,8 @@ class _Job:
         assert ran.returncode == 0, f"{self.runner.name}, in {self.room.name}:\n{text}\n{ran.stdout[-8000:]}"
 
     def _environment(self) -> dict[str, str]:
-        programs = [self.runner.programs, self.room / "python"]
-        index = {name: value for name, value in os.environ.items() if name.startswith(_INDEX_VARIABLES)}
-        return {
-            **index,
-            **self.runner.variables,
-            "CI": "true",
-            "HOME": str(self.room / "home"),
-            "PATH": ":".join([*(str(program) for program in programs if program), _SYSTEM_PATH]),
-        }
+        programs = (program for program in (self.runner.programs, self.room / "python") if program)
+        return {**clean_environment(self.room / "home", *programs), **self.runner.variables, "CI": "true"}
 
     def _command(self, script: Path) -> list[str]:
         """The command for a script, in the root file system of the job's container if it has one."""

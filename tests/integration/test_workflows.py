@@ -15,11 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from workflow_runner import CHECKOUT, PARTS, WORKFLOWS, NotHereError, Runner, matrices
+from fresh_checkout import ROOT
+from workflow_runner import PARTS, WORKFLOWS, NotHereError, Runner, matrices
 
 pytestmark = pytest.mark.integration
 
-_JOBS_OF_CI = Runner("ci", CHECKOUT, CHECKOUT).jobs()
+_JOBS_OF_CI = Runner("ci", ROOT, ROOT).jobs()
 # In place of all tests: the set-up of the environment, the checks, and the tests of one package.
 _STAND_INS = {
     ".ci/run": "make check && .venv/bin/python -m pytest -q -p no:pytest-lsp tests/semantics",
@@ -54,7 +55,7 @@ def _git(folder: Path, *arguments: str) -> str:
 def origin(tmp_path_factory) -> Path:
     """A repository whose branch `main` is the last commit of this checkout, tagged as the newest version of the changelog."""
     folder = tmp_path_factory.mktemp("origin")
-    _git(folder, "clone", "--quiet", "--bare", "--no-tags", "--single-branch", CHECKOUT.as_uri(), ".")
+    _git(folder, "clone", "--quiet", "--bare", "--no-tags", "--single-branch", ROOT.as_uri(), ".")
     _git(folder, "update-ref", "refs/heads/main", "HEAD")
     _git(folder, "symbolic-ref", "HEAD", "refs/heads/main")
     _git(folder, "tag", "--annotate", "--message=release", _tag())
@@ -62,7 +63,7 @@ def origin(tmp_path_factory) -> Path:
 
 
 def _tag() -> str:
-    changelog = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     return "v" + re.search(r"^## (\d\S*)", changelog, re.MULTILINE)[1]
 
 
