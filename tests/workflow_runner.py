@@ -23,19 +23,18 @@ from fresh_checkout import ROOT, clean_environment
 WORKFLOWS = ROOT / ".github" / "workflows"
 PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
 TIME_LIMIT = 900  # seconds for a step
-_AUTHORITIES = Path("/usr/local/share/ca-certificates")
 _IN_ROOT = """
 set -e
 mount --make-rprivate /
 mount -t overlay -o lowerdir={base},upperdir={changes}/upper,workdir={changes}/work overlay {changes}/root
 cd {changes}/root
-mkdir -p .{workspace} .{home} .{authorities}
+mkdir -p .{workspace} .{home} etc/ssl/certs
 mount --rbind {workspace} .{workspace}
 mount --rbind {home} .{home}
-mount --bind {authorities} .{authorities}
 mount --bind /dev dev
 mount -t proc proc proc
 cp --remove-destination /etc/resolv.conf etc/resolv.conf
+cp /etc/ssl/certs/ca-certificates.crt etc/ssl/certs
 exec chroot . bash -ec 'cd "$1"; exec bash -e "$2"' - {workspace} {script}
 """
 
@@ -144,9 +143,8 @@ class _Job:
         base = PARTS / f"systemd-{image.partition(':')[2]}"
         if os.geteuid() != 0 or not (base / ".complete").exists():
             raise NotHereError(f"{image}: run `tests/integration/install systemd` as root")
-        _AUTHORITIES.mkdir(exist_ok=True)
         places = {"workspace": self.room / "workspace", "home": self.room / "home", "changes": self.room / "changes"}
-        text = _IN_ROOT.format(base=base, authorities=_AUTHORITIES, script=script, **places)
+        text = _IN_ROOT.format(base=base, script=script, **places)
         return ["unshare", "--mount", "--pid", "--fork", "bash", "-c", text]
 
     def _checkout(self, fetch_depth: str = "1", persist_credentials: str = "True") -> None:
