@@ -11,12 +11,13 @@ from tornado_proxy.cli import inputs
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
-from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.model import Bucket, Mount, RulesBucket, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites
-from tornado_proxy.rules.model import Rewrite, RuleSet, host_objection, segment_objection
+from tornado_proxy.rules.loading import Read
+from tornado_proxy.rules.model import LoadedRules, Rewrite, RuleSet, host_objection, segment_objection
 from tornado_proxy.semantics.request import METHODS, User, groups_of
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
@@ -103,7 +104,7 @@ def _configured_mounts(arguments: argparse.Namespace) -> Mounts:
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    place = "a rule file, a directory, or a place in a Git revision, such as `main:rules/`"
+    place = "a rule file, a directory, a place in a Git revision, such as `main:rules/`, or in a bucket, `s3://…`"
     parser.add_argument("old", metavar="OLD", help=f"the rules before: {place}")
     parser.add_argument("new", metavar="NEW", help="the rules after, in the same form")
     where = parser.add_argument_group("input")
@@ -135,7 +136,26 @@ def run_diff(arguments: argparse.Namespace) -> int:
 
 
 def _diff_report(arguments: argparse.Namespace) -> DiffReport:
-    loaded = [inputs.compiled(read_rules(place)) for place in (arguments.old, arguments.new)]
+    return compare([inputs.compiled(_read(place)) for place in (arguments.old, arguments.new)], arguments)
+
+
+def _read(place: str) -> Read:
+    """Reads the rule files of a place, which may be in a bucket."""
+    if not place.startswith(values.S3):
+        return read_rules(place)
+    from tornado_proxy.s3.releases import release_in_force  # noqa: PLC0415 - boto3, for a bucket only
+    from tornado_proxy.storage.errors import StorageError  # noqa: PLC0415 - the same
+
+    try:
+        return Read(release_in_force(RulesBucket(values.rules_url(place))))
+    except values.InvalidValue as error:
+        raise CommandError(f"`{place}` {error}") from error
+    except StorageError as error:
+        raise CommandError(str(error)) from error
+
+
+def compare(loaded: Sequence[LoadedRules], arguments: argparse.Namespace) -> DiffReport:
+    """Returns what changes for the requests of a log between two sets of rules; raises `CommandError`."""
     if arguments.config:
         settings = inputs.load_settings(arguments.config)
         sides: list[Sequence[Site]] = [inputs.configured_sites(settings, each) for each in loaded]

@@ -71,7 +71,8 @@ def _default(option: Option) -> dict[str, Any]:
 
 def _value_schema(kind: OptionType) -> dict[str, Any]:
     if kind.section:
-        return {"$ref": f"#/$defs/{kind.section.__name__}"}
+        section = {"$ref": f"#/$defs/{kind.section.__name__}"}
+        return {"anyOf": [{"type": "string", "minLength": 1}, section]} if Mark.OR_PATH in kind.marks else section
     if kind.is_list:
         item = _value_schema(kind.item)
         not_empty = Mark.NOT_EMPTY in kind.marks
