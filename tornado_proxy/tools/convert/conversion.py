@@ -82,10 +82,7 @@ def convert(
     pages = PageConversion(read_file)
     templates = pages.general(root.section("templates"))
     conversion = Conversion(providers(root, new_key), keys_as, pages)
-    section = root.section("targets")
-    targets = [
-        each for name, inner in (section.named() if section else ()) if (each := target(name, inner, conversion))
-    ]
+    targets = [each for name, inner in root.section("targets").named() if (each := target(name, inner, conversion))]
     files: dict[str, str] = {}
     listeners = {name: listener(name, root, files) for name in _LISTENERS}
     settings = _settings(root, conversion.providers, listeners, [path for each in targets for path in each.paths])

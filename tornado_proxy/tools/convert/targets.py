@@ -148,7 +148,7 @@ def _bucket(section: Section) -> dict[str, Setting]:
         else:
             message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
             section.remark(OptionOutcome.CHANGED, "credentials", message)
-    if (added := section.section("requestConfig")) and (headers := _call_headers(added)):
+    if headers := _call_headers(section.section("requestConfig")):
         settings["requestConfig"] = headers
     return settings | _sizes(section)
 
@@ -175,8 +175,7 @@ def _call_headers(section: Section) -> dict[str, Setting]:
     settings: dict[str, Setting] = {}
     for option in ("listHeaders", "getHeaders", "putHeaders", "deleteHeaders"):
         headers: dict[str, Setting] = {}
-        pairs = section.section(option)
-        for name, value in pairs.pairs().items() if pairs else ():
+        for name, value in section.section(option).pairs().items():
             try:
                 headers.update(values.s3_headers(((name, values.s3_header(value)),)))
             except InvalidValue as misfit:
