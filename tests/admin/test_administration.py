@@ -18,6 +18,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
@@ -69,7 +70,7 @@ EXPLAIN = "tornado_proxy.admin.administration._explain"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False, sources=RuleSources())
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,

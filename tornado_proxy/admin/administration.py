@@ -28,6 +28,7 @@ from tornado_proxy.admin.status import (
     TargetRow,
 )
 from tornado_proxy.config.show import show
+from tornado_proxy.config.values import S3
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
@@ -37,6 +38,7 @@ from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, R
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.service.reload.validity import certificate_views, validities
@@ -91,6 +93,7 @@ class Administration:
             self._not_after,
             lambda: self._serving.worker_ends,
             lambda: bool(self._last_good and self._last_good.trouble),
+            lambda: {place: not each.problem for place, each in self._reloader.sources.fetched.items()},
         )
         self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, started, readings)
         self._metrics.listen(process.bus)
@@ -134,14 +137,15 @@ class Administration:
         """Returns the state of the service as JSON."""
         configuration, generation = self._serving.configuration, self._serving.generation
         last, failure, snapshot = self._reloader.last, self._reloader.failure, configuration.snapshot
-        files = (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
+        files = (str(snapshot.watched[0]), *(file.name for file in snapshot.files))
         return {
             "version": self._versions["tornado-proxy"],
             "ready": self.is_ready(),
             "generation": generation.number,
             "digest": snapshot.digest,
             "loadedAt": moment(generation.since),
-            "files": [str(each.absolute()) for each in files],
+            "files": [*map(_absolute, files)],
+            "rules": rules_view(self._reloader.sources.fetched, dict(snapshot.rules.releases)),
             "targets": {
                 target.name: {
                     "host": target.mount.host,
@@ -409,6 +413,23 @@ def report_view(report: ReloadReport) -> dict[str, object]:
         "changes": list(report.changes),
         "restartNeededFor": list(report.kept_back),
         "diagnostics": [diagnostic_fields(each) for each in report.diagnostics],
+    }
+
+
+def _absolute(name: str) -> str:
+    return name if name.startswith(S3) else str(Path(name).absolute())
+
+
+def rules_view(fetched: Mapping[str, FetchedRules], in_force: Mapping[str, str]) -> dict[str, object]:
+    """Returns the buckets of rules as JSON: the digests of the release in force and of the one fetched last."""
+    return {
+        place: {
+            "digest": in_force.get(place),
+            "fetched": each.release and each.release.digest,
+            "at": moment(each.at) if each.at else None,
+            "problem": each.problem or None,
+        }
+        for place, each in fetched.items()
     }
 
 

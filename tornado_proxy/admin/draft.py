@@ -15,7 +15,7 @@ from tornado_proxy.admin.status import PathStep
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.checks.tests import failing_test
+from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
@@ -236,7 +236,7 @@ def _tested(result: DraftResult, draft: Configuration, file: RuleFile, clock: Ca
             break
         outcome, run = evaluate(rules, test, data), run + 1
         failed += [] if outcome.passed else [outcome]
-    shown = tuple(_drawn(failing_test(each), draft) for each in failed[:_MOST_CHANGES])
+    shown = tuple(_drawn(failure(each), draft) for each in failed[:_MOST_CHANGES])
     return replace(result, tests=run, all_tests=len(tests), failures=shown, failed=len(failed))
 
 
