@@ -48,7 +48,7 @@ from tornado_proxy.service.reload.snapshot import (
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
-from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
+from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging, form_of
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.runtime import (
     CannotServe,
@@ -278,7 +278,7 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
 
 def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
     """Prints diagnostics with excerpts, or logs them if the log is for programs."""
-    if log is None or log.format == "text":
+    if log is None or form_of(log) == "text":
         show(diagnostics)
     else:
         configure_logging(log)

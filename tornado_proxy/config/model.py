@@ -90,7 +90,7 @@ class Bucket:
 
     name: BucketName = option("The bucket's name, `tenant:name` on Ceph, or an access point's ARN.")
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
-        "The directory of the bucket that is served: every object key begins with it. Rules do not see it.", default=""
+        "What the key of every object that is served begins with. Rules do not see it.", default=""
     )
     leading_slash: bool = option("Whether object keys start with `/`, as some tools write them.", default=False)
     region: Region = option("The bucket's region.", default="us-east-1")
