@@ -7,14 +7,15 @@ import io
 import random
 import zipfile
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 
 import pytest
-from hostile_s3 import hostile_s3
+from hostile_s3 import hostile_s3, wait_until
 from http2_client import connect
 from memory_store import MemoryStore
 from ranged_s3 import RangedS3
 from scripted_s3 import Then
-from serving import generation, serve
+from serving import generation, head, serve
 from stores import store_at
 
 from tornado_proxy.config.actions import Actions, GetAction, Webhook
@@ -60,12 +61,14 @@ class _Listed(ForwardingStore):
 
 
 @asynccontextmanager
-async def _broken(*, reads="loop", body=BODY, breaks=_once, wrapped=lambda store: store, **parts):
-    """Serves an S3 whose first answer breaks off."""
+async def _broken(
+    *, reads="loop", body=BODY, breaks=_once, wrapped=lambda store: store, limits=MappingProxyType({}), **parts
+):
+    """Serves an S3 whose first answer breaks off; `limits` are those of the store."""
     ranged = RangedS3(body, breaks, added={"Content-Type": "text/plain"})
     async with (
         hostile_s3(ranged) as ranged.s3,
-        store_at(ranged.s3.url, reads, max_attempts=2, resumes=1) as store,
+        store_at(ranged.s3.url, reads, **{"max_attempts": 2, "resumes": 1, **limits}) as store,
         serve(wrapped(store), **parts) as site,
     ):
         yield site, ranged
@@ -192,3 +195,22 @@ async def test_a_read_goes_on_in_its_generation():
         begun, next_one = await site.get("/a"), await site.get("/a")
         await first.retire()
     assert (begun.body, next_one.body) == (BODY, OTHER)
+
+
+@pytest.mark.parametrize("reads", ["loop", "executor"])
+@pytest.mark.parametrize("second", [(0, Then.CLOSE), (0, Then.SILENCE)])
+async def test_a_client_that_leaves_frees_what_its_read_held(reads, second):
+    """In a pause before the next try, and while S3 is silent: the only connection and the only place of the memory."""
+
+    def breaks(number):
+        return {0: (300 * KIB, Then.CLOSE), 1: second}.get(number)
+
+    limits = {"resumes": 8, "connections": 1, "threads": 1, "read_memory": 128 * KIB}
+    async with _broken(reads=reads, breaks=breaks, limits=limits) as (site, ranged):
+        async with site.connect() as client:
+            await client.send(head("GET", "/a"))
+            await client.receive_head()
+            await wait_until(lambda: len(ranged.s3.requests) > 1)
+            client.abort()
+        assert (await site.get("/a")).body == BODY
+        await site.last_event()
