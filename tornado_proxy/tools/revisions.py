@@ -33,14 +33,15 @@ def is_in_revision(place: str) -> bool:
 
 
 def in_revision(revision: str, place: str) -> str | None:
-    """Returns the place in a revision that belongs to a path on disk; None if there is no such revision."""
-    if revision.startswith("-") or ":" in revision or os.path.lexists(revision) or not os.path.lexists(place):
+    """Returns the place in a revision of a path on disk, or in another revision; None if there is no such revision."""
+    is_on_disk = os.path.lexists(place)
+    if revision.startswith("-") or ":" in revision or os.path.lexists(revision) or not (is_on_disk or ":" in place):
         return None
     try:
         _git("rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}")
     except _GitFailed:
         return None
-    return f"{revision}:./{os.path.relpath(place)}"
+    return f"{revision}:{f'./{os.path.relpath(place)}' if is_on_disk else place.partition(':')[2]}"
 
 
 def directory_of(place: str) -> Path:
