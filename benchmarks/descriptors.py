@@ -32,7 +32,7 @@ targets:
 
 async def s3(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Serves an S3 whose objects have one byte."""
-    with suppress(asyncio.IncompleteReadError, ConnectionError):
+    with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):  # at the end
         while await reader.readuntil(b"\r\n\r\n"):
             await asyncio.sleep(0.1)
             writer.write(b'HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: 1\r\n\r\nx')
@@ -63,7 +63,8 @@ def started(folder: Path, root: str, limit: int) -> subprocess.Popen[str]:
     command = ["prlimit", f"--nofile={limit}:{limit}", sys.executable, "-m", "tornado_proxy", "serve"]
     environment = {**os.environ, "PYTHONPATH": root, "NO_PROXY": "*"}
     arguments = ["--config", str(folder / "proxy.yaml")]
-    return subprocess.Popen([*command, *arguments], env=environment, stderr=subprocess.PIPE, text=True)
+    # Python looks for modules in the current directory before it looks in PYTHONPATH.
+    return subprocess.Popen([*command, *arguments], env=environment, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
 async def measure(folder: Path, root: str, limit: int) -> Counter[str]:
@@ -92,7 +93,7 @@ async def measure(folder: Path, root: str, limit: int) -> Counter[str]:
 
 def main() -> None:
     """Prints a line for each limit."""
-    root = sys.argv[1] if len(sys.argv) > 1 else str(Path(__file__).parent.parent)
+    root = str(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else Path(__file__).parent.parent)
     for limit in LIMITS:
         with tempfile.TemporaryDirectory() as folder:
             answers = asyncio.run(measure(Path(folder), root, limit))

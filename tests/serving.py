@@ -17,7 +17,7 @@ from tornado_proxy.auth.fetching import Fetched, Fetcher
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Settings, Target
 from tornado_proxy.config.providers import OidcProvider, Resource
-from tornado_proxy.config.server import Limits
+from tornado_proxy.config.server import Limits, Log
 from tornado_proxy.config.server import Server as ServerSettings
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
@@ -217,6 +217,7 @@ def generation(
     fetch: Fetcher = fetch_nothing,
     others: Sequence[Target] = (),
     providers: Sequence[OidcProvider] = (),
+    log: Log | None = None,
 ) -> Generation:
     """A generation of one target, `site`, and of others with the same store."""
     target_actions = Actions(get, actions.head, actions.put, actions.delete) if get else actions
@@ -224,6 +225,7 @@ def generation(
     target = replace(target, listing=listing or ListingOptions())
     mounts = Mounts([Site(target, rule_set(rules)), *(Site(each, RuleSet(each.name)) for each in others)], providers)
     settings = Settings(server=server or ServerSettings(), targets=(target, *others), limits=limits or Limits())
+    settings = replace(settings, log=log or Log())
     custom_pages = {
         (target, kind): recipe if recipe.keys else recipe.compiled()
         for kind, recipe in (custom or {}).items()

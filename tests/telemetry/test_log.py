@@ -249,7 +249,7 @@ def test_a_diagnostic_is_logged_at_the_level_of_its_severity(caplog, severity):
 @pytest.mark.parametrize(("status", "level"), [(200, "info"), (404, "info"), (502, "error")])
 def test_a_line_of_json_can_be_filtered(status, level):
     """A collector finds requests by type, and failures of the service by level."""
-    facts = (("userAgent", "curl/8"), ("referrer", ""))
+    facts = {"userAgent": "curl/8", "referrer": "", "s3Ms": 12.3, "s3RequestId": "4F2A"}
     line = json.loads(_line(Served(REQUEST._replace(facts=facts), status, 0, 0, 0.0), "json"))
     assert (line["level"], line["type"], line["userAgent"], line["protocol"]) == (
         level,
@@ -258,4 +258,4 @@ def test_a_line_of_json_can_be_filtered(status, level):
         "HTTP/2.0",
     )
     assert line["message"] == f"{REQUEST.method} {REQUEST.path} {status}"
-    assert "referrer" not in line
+    assert (line["s3Ms"], line["s3RequestId"], "referrer" in line) == (12.3, "4F2A", False)

@@ -135,14 +135,30 @@ async def test_a_slow_handshake_is_aborted(monkeypatch):
 
 
 async def test_many_slow_handshakes_do_not_block_clients(monkeypatch):
-    """If too many handshakes are pending, the oldest connection is closed."""
+    """If too many handshakes are pending for long, the oldest connection is closed."""
     monkeypatch.setattr(server_module, "_MOST_OPENING", 2)
+    monkeypatch.setattr(server_module, "_YOUNG", 0.0)
     async with serve({"a": b"x"}) as site:
         site.server.setup = _setup(A)
         async with site.connect() as first, site.connect() as second, site.connect(ssl=_client()) as client:
             assert await asyncio.wait_for(first.is_closed(), 5)
             assert (await client.request("GET", "/a")).status == 200
             assert not second.reader.at_eof()
+
+
+@pytest.mark.parametrize("is_tls", [False, True])
+async def test_many_clients_at_once_are_all_served(monkeypatch, is_tls):
+    """Clients beyond those that may be opening wait for them, and none of these is dropped."""
+    monkeypatch.setattr(server_module, "_MOST_OPENING", 2)
+    async with serve({"a": b"x"}) as site:
+        site.server.setup = _setup(A) if is_tls else ConnectionSetup()
+
+        async def ask() -> int:
+            async with site.connect(ssl=_client() if is_tls else None) as client:
+                return (await client.request("GET", "/a")).status
+
+        async with asyncio.timeout(30):
+            assert await asyncio.gather(*(ask() for _ in range(12))) == [200] * 12
 
 
 async def test_a_shutdown_does_not_wait_for_a_handshake():

@@ -33,6 +33,7 @@ COMMANDS = {
     "fmt": "format rule files",
     "test": "run the tests in rule files",
     "diff": "show what an edit of rules or of a configuration changes for the requests of a log",
+    "push": "put rules into a bucket, from which services fetch them",
     "convert": "convert a configuration of s3-proxy, with a report",
     "lsp": "serve editors: diagnostics, help and completion for rule files",
     "completion": "print a script that completes command lines in a shell",

@@ -15,7 +15,7 @@ from typing import Any, assert_never
 
 from tornado_proxy.config import access_checks, checks, document
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import OptionType, options_of
+from tornado_proxy.config.options import Mark, OptionType, options_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, did_you_mean, errors, read_file
@@ -112,7 +112,7 @@ def _settings(
     settings = context.settings
     diagnostics += [diagnostic for check in (*checks.CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
     nodes = context.items(settings, "rules") if settings.rules else ()
-    rule_spans = {path: document.span_of(node, shown) for path, node in zip(settings.rules, nodes, strict=True)}
+    rule_spans = {place: document.span_of(node, shown) for place, node in zip(settings.rules, nodes, strict=True)}
     return replace(settings, directory=directory, rule_spans=rule_spans), diagnostics
 
 
@@ -206,7 +206,7 @@ class _Redactor:
             self._value(here[name].type, value)
 
     def _value(self, kind: OptionType, node: document.Node) -> None:
-        if kind.section:
+        if kind.section and (Mark.OR_PATH not in kind.marks or isinstance(node, document.MappingNode)):
             self.section(kind.section, node)
         elif kind.is_mapping and isinstance(node, document.MappingNode):
             for key, value in node.entries:
@@ -216,7 +216,8 @@ class _Redactor:
             for item in node.items:
                 self._value(kind.item, item)
         else:
-            self._value_of(node, may_hold_secrets=kind.is_list and kind.item.section is not None)
+            are_sections = kind.is_list and kind.item.section and Mark.OR_PATH not in kind.item.marks
+            self._value_of(node, may_hold_secrets=bool(are_sections))
 
     def _value_of(self, node: document.Node, *, may_hold_secrets: bool) -> None:
         """Shows a scalar if it cannot be a secret; hides any other node."""

@@ -276,6 +276,11 @@ class InternalServer(Listener):
     read_only: bool = option(
         "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only.", default=False
     )
+    kept_requests: Annotated[int, Bounds(0, 10_000)] = option(
+        "How many of the last requests a draft of rules is tried on. Each process keeps so many in memory: method, "
+        "host, path and key, but no query, headers or user. 0 keeps none.",
+        default=500,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +394,9 @@ class Reload:
         "Without it, an edit answers all at once.",
         default=None,
     )
+    poll_interval: Annotated[float, Duration(1, DAY)] = option(
+        "The time between two looks at rules in a bucket, plus or minus a tenth.", default=10.0
+    )
     head_samples: Annotated[int, Bounds(0, 1000)] = option(
         "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0
     )
@@ -396,11 +404,17 @@ class Reload:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The log on standard error."""
+    """The log on standard error, or in systemd's journal."""
 
     level: LogLevel = option("The least severe level that is logged.", default="info")
-    format: Literal["text", "json"] = option("Whether lines are text or JSON.", default="text")
+    format: Literal["text", "json", "journal"] = option(
+        "Whether lines are text or JSON, or entries of systemd's journal with fields (text where none reads the log).",
+        default="text",
+    )
     access: bool = option("Whether each request is logged, whatever the level.", default=True)
+    access_levels: bool = option(
+        "Whether lines of text about requests with a 5xx have the level `error`.", default=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

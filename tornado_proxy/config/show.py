@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.options import Constraint, Mark, Option, OptionType, all_options, options_of
 from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.config.values import GuardedUrl
@@ -71,7 +71,8 @@ def _default(option: Option) -> dict[str, Any]:
 
 def _value_schema(kind: OptionType) -> dict[str, Any]:
     if kind.section:
-        return {"$ref": f"#/$defs/{kind.section.__name__}"}
+        section = {"$ref": f"#/$defs/{kind.section.__name__}"}
+        return {"anyOf": [{"type": "string", "minLength": 1}, section]} if Mark.OR_PATH in kind.marks else section
     if kind.is_list:
         item = _value_schema(kind.item)
         not_empty = Mark.NOT_EMPTY in kind.marks
@@ -120,9 +121,12 @@ def changed_options(old: Settings, new: Settings) -> tuple[ChangedOption, ...]:
     return tuple(_changed("", *(replace(each, rules=_relative(each)) for each in (old, new))))
 
 
-def _relative(settings: Settings) -> tuple[Path, ...]:
+def _relative(settings: Settings) -> tuple[Path | RulesBucket, ...]:
     here = settings.directory
-    return tuple(each.relative_to(here) if each.is_relative_to(here) else each for each in settings.rules)
+    return tuple(
+        each.relative_to(here) if isinstance(each, Path) and each.is_relative_to(here) else each
+        for each in settings.rules
+    )
 
 
 def _changed(above: str, old: Any, new: Any) -> Iterator[ChangedOption]:

@@ -15,10 +15,12 @@ import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable, UpstreamError
+from tornado_proxy.storage.use import note_request_id
 
 T = TypeVar("T")
 
@@ -57,7 +59,8 @@ class BlockingCall(Generic[T]):
         self.is_upload = False
         self.is_sent = False
         self.connection: InterruptibleConnection | None = None
-        self._function = function
+        context = copy_context()  # of who asks, so that the call is noted as a part of the request
+        self._function: Callable[[], T] = lambda: context.run(function)
         self._undo = undo
         self.outcome.add_done_callback(self._settled)
 
@@ -288,9 +291,12 @@ class Executor:
 def ask(method: Callable[..., T], **parameters: object) -> T:
     """Returns the result of an operation; raises `UpstreamError` for an invalid number or date in the answer."""
     try:
-        return method(**parameters)
+        answer = method(**parameters)
     except (ValueError, OverflowError, RuntimeError) as error:  # botocore raises the last for an invalid date
         # The rest of the answer is not read.
         if (call := current_call()) is not None:
             call.close_connection()
         raise UpstreamError(f"the answer of S3 cannot be parsed: {error}") from error
+    if isinstance(answer, Mapping):
+        note_request_id(answer.get("ResponseMetadata", {}).get("RequestId", ""))
+    return answer

@@ -11,6 +11,7 @@ from functools import cache
 
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage import errors
+from tornado_proxy.storage.use import note_request_id
 
 # Error codes (S3 API, "Error responses"); a HEAD has no body and so no code; boto3 gives its status instead.
 _BY_CODE: dict[str, type[errors.StorageError]] = {
@@ -106,6 +107,7 @@ def _translation(error: Exception, doing: str) -> errors.StorageError | None:
         detail = error.response.get("Error", {})
         metadata = error.response.get("ResponseMetadata", {})
         status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId")
+        note_request_id(request_id or "")
         return from_answer(doing, status, detail.get("Code", ""), f"{detail.get('Message')} (request {request_id})")
     kind = next((ours for theirs, ours in _by_exception() if isinstance(error, theirs)), None)
     if kind is None:

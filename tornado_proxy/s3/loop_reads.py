@@ -30,6 +30,7 @@ from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_qu
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.storage.use import note_request_id
 
 # 1,000 percent-encoded keys of 1,024 bytes, with their attributes.
 _LARGEST_LISTING = 8 * 1024**2
@@ -191,6 +192,7 @@ class LoopReads:
             asked, pause = self._endpoint, _PAUSE
             try:
                 answer = await self._send_once(request)
+                note_request_id(answer.headers.get(b"x-amz-request-id", b"").decode("latin-1"))
                 if answer.status in (200, 206):
                     return answer
                 fault = await _read_failure(answer)

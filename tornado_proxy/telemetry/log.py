@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from json.encoder import encode_basestring
 from typing import Literal, get_args
 
@@ -22,6 +22,7 @@ from tornado_proxy.telemetry.events import (
     ReloadOutcome,
     ReloadReport,
     Retired,
+    RulesPolled,
     Served,
 )
 
@@ -55,6 +56,18 @@ def json_line(line: Mapping[str, Field]) -> str:
     return harmless(json.dumps(line, ensure_ascii=False))
 
 
+def journal_entry(priority: int, message: str, fields: Mapping[str, Field]) -> str:
+    """Returns an entry of systemd's journal, a field a line; further lines of the message are indented."""
+    lines = [f"{_journal_name(name)}={harmless(str(value))}" for name, value in fields.items() if value is not None]
+    return "\n".join((f"MESSAGE={message}", f"PRIORITY={priority}", "SYSLOG_IDENTIFIER=tornado-proxy", *lines))
+
+
+@cache
+def _journal_name(name: str) -> str:
+    """Returns the name of a field of JSON as one of the journal, such as USER_AGENT."""
+    return re.sub("(?=[A-Z])", "_", name).upper()
+
+
 def _escaped(character: str) -> str:
     """JSON's escape, in UTF-16 units; by hand, since Python loads that codec from a file on first use.
 
@@ -72,15 +85,27 @@ _USER_INFORMATION = re.compile(r"//[^/?#\s@]*@")
 _BARE = re.compile(r'[^\s"=\\]+')
 
 
-def access_log(form: Literal["text", "json"], write: Callable[[str], None]) -> Callable[[Served | ErrorServed], None]:
-    """Returns a listener that writes a line for each request."""
-    render = _text_line if form == "text" else _json_line
+Form = Literal["text", "json", "journal"]
+
+
+def access_log(
+    form: Form, write: Callable[[str], None], error_mark: str = ""
+) -> Callable[[Served | ErrorServed], None]:
+    """Returns a listener that writes a line for each request, in text with a mark before a 5xx.
+
+    The form `journal` writes entries of systemd's journal.
+    """
+    if form == "text" and error_mark:
+        return lambda event: write(f"{error_mark if event.status >= 500 else ''}{_text_line(event)}")
+    render = {"text": _text_line, "json": _json_line, "journal": _entry}[form]
     return lambda event: write(render(event))
 
 
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol = event.request
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol, _ = (
+        event.request
+    )
     # Nearly no request has anything to quote: one look at all its texts says so.
     if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
         client, method, host, path = map(_safe, (client, method, host, path))
@@ -100,25 +125,46 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 def _json_line(event: Served | ErrorServed) -> str:
     """The same as JSON."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol = (
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol, _ = (
         event.request
     )
     broken = ', "complete": false' if _is_broken(event) else ""
+    names = _members(
+        message=f"{method} {path} {event.status}",
+        id=request_id,
+        client=client,
+        method=method,
+        host=host,
+        path=path,
+        protocol=protocol,
+    )
     line = (
         f'{{"time": "{moment(at)}", "level": "{"info" if event.status < 500 else "error"}", "type": "request"'
-        f"{_json_texts(message=f'{method} {path} {event.status}')}"
-        f', "id": "{request_id}"'
-        f"{_json_texts(client=client, method=method, host=host, path=path, protocol=protocol)}"
-        f', "status": {event.status}, "sent": {event.sent}, "received": {event.received}'
-        f', "ms": {round(event.seconds * 1000, 1)}{_json_texts(target=target, key=key, rule=rule, user=user)}'
-        f', "generation": {generation}{_json_texts(**dict(facts))}{broken}{_json_texts(reason=_reason(event))}}}'
+        f'{names}, "status": {event.status}, "sent": {event.sent}, "received": {event.received}'
+        f', "ms": {round(event.seconds * 1000, 1)}{_members(target=target, key=key, rule=rule, user=user)}'
+        f', "generation": {generation}{_members(**facts)}{broken}{_members(reason=_reason(event))}}}'
     )
     return harmless(line)
 
 
-def _json_texts(**texts: str | None) -> str:
-    """Returns members of a JSON object, each with a comma before it, without those that are empty."""
-    return "".join([f', "{name}": {encode_basestring(text)}' for name, text in texts.items() if text])
+def _members(**values: str | float | None) -> str:
+    """Returns members of a JSON object, each with a comma before it, without those that are empty or zero."""
+    return "".join(
+        [
+            f', "{name}": {encode_basestring(value) if value.__class__ is str else value}'
+            for name, value in values.items()
+            if value
+        ]
+    )
+
+
+def _entry(event: Served | ErrorServed) -> str:
+    """The same as an entry of the journal, which has a time and a level of its own."""
+    fields = json.loads(_json_line(event))
+    del fields["time"], fields["level"]
+    fields["requestId"] = fields.pop("id")
+    reason = f": {fields['reason']}" if event.reason else ""
+    return journal_entry(3 if event.status >= 500 else 6, harmless(f"{fields.pop('message')}{reason}"), fields)
 
 
 def _is_broken(event: Served | ErrorServed) -> bool:
@@ -143,7 +189,7 @@ _LOG = logging.getLogger(EVENTS)
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
 
 
-ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
+ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired | RulesPolled
 
 
 def log_service_events(bus: Bus) -> None:
@@ -160,6 +206,10 @@ def service_log(event: ServiceEvent) -> None:
             _log_reload(event)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
+        case RulesPolled(place, ""):
+            _LOG.info("`%s`: the rules can be fetched again", place)
+        case RulesPolled(place, reason):
+            _LOG.warning("`%s`: the rules cannot be fetched, those fetched before stay: %s", place, reason)
         case ReadResumed(target, cause, outcome, key, received):
             # A slow client is no news, and while S3 is down there may be thousands of tries.
             is_news = outcome != "failed" and (cause, outcome) != ("slow", "ok")

@@ -9,6 +9,7 @@ from typing import TypeVar
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import ForwardingStore, Store
+from tornado_proxy.storage.use import note_wait
 from tornado_proxy.telemetry.events import Event, ObjectWritten, S3Called
 
 Result = TypeVar("Result")
@@ -36,4 +37,6 @@ class MeasuredStore(ForwardingStore):
             outcome = "ok"
             return answer
         finally:
-            self._emit(S3Called(self._target, call, outcome, time.perf_counter() - began, by_client))
+            seconds = time.perf_counter() - began
+            note_wait(seconds)
+            self._emit(S3Called(self._target, call, outcome, seconds, by_client))

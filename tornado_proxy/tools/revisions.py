@@ -29,13 +29,13 @@ class _GitFailed(OSError):
 
 def is_in_revision(place: str) -> bool:
     """Whether a place is in a Git revision."""
-    return ":" in place and not os.path.lexists(place)
+    return ":" in place and "://" not in place and not os.path.lexists(place)
 
 
 def in_revision(revision: str, place: str) -> str | None:
     """Returns the place in a revision of a path on disk, or in another revision; None if there is no such revision."""
-    is_on_disk = os.path.lexists(place)
-    if revision.startswith("-") or ":" in revision or os.path.lexists(revision) or not (is_on_disk or ":" in place):
+    is_on_disk, is_elsewhere = os.path.lexists(place), is_in_revision(place)
+    if revision.startswith("-") or ":" in revision or os.path.lexists(revision) or not (is_on_disk or is_elsewhere):
         return None
     try:
         _git("rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}")

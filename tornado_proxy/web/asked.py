@@ -1,4 +1,4 @@
-"""What the log shows of a request beside its path: its ID, the client's program and the referrer."""
+"""What the log shows of a request beside its path: its ID, the client's program, the referrer, and the part of S3."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 
 from tornado.httputil import HTTPServerRequest
 
+from tornado_proxy.storage.use import BucketUse
+
 _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
 _LONGEST = 512  # characters of a header in the log
-
-Facts = tuple[tuple[str, str], ...]
 
 
 def request_id(request: HTTPServerRequest, *, is_proxied: bool) -> str:
@@ -19,8 +19,13 @@ def request_id(request: HTTPServerRequest, *, is_proxied: bool) -> str:
     return given if given and _ID.fullmatch(given) else f"{random.getrandbits(64):016x}"
 
 
-def logged_facts(request: HTTPServerRequest) -> Facts:
-    """Returns the User-Agent and Referer, without the query, which may carry signatures and tokens."""
+def logged_facts(request: HTTPServerRequest, use: BucketUse) -> dict[str, str | float]:
+    """Returns User-Agent, Referer without its query, which may carry signatures and tokens, and the use of S3."""
     agent, referrer = request.headers.get("User-Agent", ""), request.headers.get("Referer", "")
     bare = re.sub(r"(?<=//)[^/?#]*@", "", re.split(r"[?#]", referrer, maxsplit=1)[0])
-    return (("userAgent", agent[:_LONGEST]), ("referrer", bare[:_LONGEST]))
+    return {
+        "userAgent": agent[:_LONGEST],
+        "referrer": bare[:_LONGEST],
+        "s3Ms": round(use.seconds * 1000, 1),
+        "s3RequestId": use.request_id[:_LONGEST],
+    }

@@ -25,6 +25,7 @@ from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import WRITING, RequestData
 from tornado_proxy.storage.shares import CLIENT
+from tornado_proxy.storage.use import USE, BucketUse
 from tornado_proxy.telemetry.events import (
     ErrorServed,
     Failed,
@@ -64,6 +65,7 @@ class Handler(RequestHandler):
 
     application: ProxyApplication
     is_recorded = True  # by events
+    use: BucketUse | None = None
     _written: Future[None] | None = None  # done when the client has taken enough of the answer for more
     _transforms: list[OutputTransform] = []  # noqa: RUF012 - Tornado's name, and of no use here
 
@@ -137,8 +139,11 @@ class Handler(RequestHandler):
         self.set_status(200)
 
     def prepare(self) -> Awaitable[None] | None:
-        """Notes for whom the calls to S3 are made."""
+        """Notes for whom the calls to S3 are made, and what they take if the log shows it."""
         CLIENT.set(client_at(self.origin.address))
+        if self.parts.settings.log.format != "text":
+            self.use = BucketUse()
+            USE.set(self.use)
         return None
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
@@ -365,6 +370,7 @@ class Handler(RequestHandler):
             return RequestRecord(*known, protocol=version)
         rewrite, traceparent = decision.rewrite, asked.headers.get("Traceparent")
         request, match, rewritten, user = decision.request, decision.match, decision.rewritten, decision.user
+        data = decision.data
         return RequestRecord(
             self.id,
             self._at,
@@ -379,8 +385,9 @@ class Handler(RequestHandler):
             user.username if user else None,
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
-            logged_facts(asked) if self.parts.settings.log.format == "json" else (),
+            logged_facts(asked, self.use) if self.use is not None else {},
             asked.version,
+            data.key if data else None,
         )
 
 

@@ -38,7 +38,7 @@ _MOST_OPENING = 1000
 _TRIM_AFTER = 10.0  # seconds
 _KEPT_BACK = 24  # descriptors for files, threads and the admin listener
 _FEWEST = 4  # clients, however few descriptors there are
-_YOUNG = 1.0  # seconds without a request after which a connection may give way to another
+_YOUNG = 1.0  # seconds of opening, or without a request, after which a connection may give way to another
 
 
 # The buffers of many connections, TLS ones above all, leave free memory between what is in use. glibc gives it back to
@@ -180,8 +180,8 @@ class HttpServer(HTTPServerConnectionDelegate):
         self._application = application
         self._most = most_connections()
         self._connections: set[ClientConnection] = set()
-        self._opening: dict[ClientConnection, asyncio.Task[None]] = {}  # the oldest first
-        # Without a request, since when (loop time), the longest waiting first.
+        # Being opened, and without a request, each since when (loop time), the longest first.
+        self._opening: dict[ClientConnection, tuple[asyncio.Task[None], float]] = {}
         self._idle: dict[ClientConnection, float] = {}
         self._trimming: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
@@ -225,8 +225,8 @@ class HttpServer(HTTPServerConnectionDelegate):
         await self._until_gone(grace)
         for each in tuple(self._connections):
             each.close()
-            if opening := self._opening.get(each):
-                opening.cancel()
+            if each in self._opening:
+                self._opening[each][0].cancel()
         await self._gone.wait()
         if self._trimming is not None:
             self._trimming.cancel()
@@ -240,11 +240,10 @@ class HttpServer(HTTPServerConnectionDelegate):
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()
-        if len(self._opening) >= min(_MOST_OPENING, self._most // 2):
-            next(iter(self._opening.values())).cancel()
-        task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.setup))
-        self._opening[connection] = task
-        task.add_done_callback(lambda _: self._opening.pop(connection, None))
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._open(connection, peer, accepted, self.setup))
+        self._opening[connection] = task, loop.time()
+        task.add_done_callback(lambda _: self._note_opened(connection))
 
     async def _open(
         self, connection: Connection, peer: Origin, accepted: socket.socket, setup: ConnectionSetup
@@ -287,18 +286,29 @@ class HttpServer(HTTPServerConnectionDelegate):
         return chosen
 
     def _has_room(self, makes_room: bool) -> bool:  # noqa: FBT001 - the acceptor's interface
-        """Whether another client may connect; `makes_room` closes the connection that has been idle longest."""
-        if len(self._connections) < self._most or not makes_room:
-            return len(self._connections) < self._most
-        now = asyncio.get_running_loop().time()
-        for each, since in self._idle.items():
-            # A client that has just connected is about to send its request.
-            if since > now - _YOUNG:
-                break
-            self._end(each)
-            each.close()
-            return True
-        return False
+        """Whether another client may connect; `makes_room` closes what has been opening, or idle, longest."""
+        is_full = len(self._connections) >= self._most
+        many_opening = len(self._opening) >= min(_MOST_OPENING, self._most // 2)
+        if not makes_room:
+            return not is_full and not many_opening
+        # A client that has just connected is about to send its request, or in the middle of its handshake.
+        young = asyncio.get_running_loop().time() - _YOUNG
+        if many_opening:
+            task, since = next(iter(self._opening.values()))
+            if since > young:
+                return False
+            task.cancel()
+        if is_full:
+            idle, since = next(iter(self._idle.items()), (None, 0.0))
+            if idle is None or since > young:
+                return False
+            self._end(idle)
+            idle.close()
+        return True
+
+    def _note_opened(self, connection: Connection) -> None:
+        self._opening.pop(connection, None)
+        self.acceptor.go_on()
 
     def _note_idle(self, connection: ClientConnection) -> None:
         self._idle.setdefault(connection, asyncio.get_running_loop().time())

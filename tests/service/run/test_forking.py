@@ -6,8 +6,10 @@ import subprocess
 import sys
 
 PROGRAM = """
-import asyncio, os, signal, socket, sys
+import asyncio, logging, os, signal, socket, sys
+from tornado_proxy.config.server import Log
 from tornado_proxy.service.run.forking import ForkServer
+from tornado_proxy.service.run.logs import configure_logging
 
 ready = object()
 
@@ -21,6 +23,10 @@ def work(sockets):
         case b"sockets":
             descriptors = [name for name in os.listdir("/proc/self/fd") if int(name) > 2]
             channel.send(str(len(descriptors)).encode())
+        case b"log":
+            configure_logging(Log())
+            for number in range(100):
+                logging.getLogger("tornado_proxy").info("line %d", number)
         case b"manager":
             channel.send(os.environ.get("NOTIFY_SOCKET", "unset").encode())
 
@@ -71,6 +77,16 @@ print(await process.wait())
 """)
     assert (result.returncode, result.stdout) == (0, "1\n")
     assert "ValueError: a defect" in result.stderr
+
+
+def test_a_worker_writes_its_last_lines():
+    """What waits to be written at the end of a worker is not lost."""
+    result = _run("""
+process, channel = await start_worker(server, b"log")
+assert await process.wait() == 0
+channel.close()
+""")
+    assert "line 99" in result.stderr
 
 
 def test_a_worker_has_only_its_own_sockets():

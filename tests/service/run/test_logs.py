@@ -18,6 +18,7 @@ import pytest
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run.logs import LogWriter
+from tornado_proxy.service.run.outputs import StreamOutput
 
 SCRIPT = """
 import logging, sys
@@ -191,7 +192,7 @@ def _read_lines(reading: int, last: str) -> list[str]:
 def test_lines_arrive_in_order():
     """Every line is written, in the order of the calls."""
     with _pipe() as (reading, writing):
-        writer = LogWriter(writing, _loss_line)
+        writer = LogWriter(StreamOutput(writing), _loss_line)
         for number in range(1000):
             writer.put(f"line {number}")
         assert _read_lines(reading, "line 999") == [f"line {number}" for number in range(1000)]
@@ -211,7 +212,7 @@ def test_lines_without_room_are_counted():
     """If the reader is stuck, lines beyond the buffer are dropped, and their number is written later."""
     with _pipe() as (reading, writing):
         size = _fill(writing)
-        writer = LogWriter(writing, _loss_line, BUFFER_SIZE)
+        writer = LogWriter(StreamOutput(writing), _loss_line, BUFFER_SIZE)
         for number in range(10_000):
             writer.put(f"line {number:>95}")
         assert not writer.drain(0.01)
@@ -234,7 +235,7 @@ def test_lines_are_written_after_a_loss():
     """Lines after a loss follow the line that reports the loss."""
     with _pipe() as (reading, writing):
         size = _fill(writing)
-        writer = LogWriter(writing, _loss_line, 10)
+        writer = LogWriter(StreamOutput(writing), _loss_line, 10)
         for number in range(100):
             writer.put(f"line {number}")
         _read(reading, size)
@@ -248,7 +249,7 @@ def test_lines_are_written_after_a_loss():
 def test_a_line_longer_than_the_buffer_is_written():
     """A line that does not have to wait is written in any length."""
     with _pipe() as (reading, writing):
-        writer = LogWriter(writing, _loss_line, 10)
+        writer = LogWriter(StreamOutput(writing), _loss_line, 10)
         writer.put("x" * 1000)
         assert _read_lines(reading, "x") == ["x" * 1000]
 
@@ -256,7 +257,7 @@ def test_a_line_longer_than_the_buffer_is_written():
 def test_lines_of_several_processes_do_not_mix():
     """Lines of several writers of one pipe are never split."""
     with _pipe() as (reading, writing):
-        writers = [LogWriter(writing, _loss_line) for _ in range(4)]
+        writers = [LogWriter(StreamOutput(writing), _loss_line) for _ in range(4)]
         with ThreadPoolExecutor() as pool:
             lines = pool.submit(_read_lines, reading, "end")
             for _ in range(2000):
@@ -273,7 +274,7 @@ def test_a_nonblocking_descriptor_loses_nothing():
     with _pipe() as (reading, writing):
         size = _fill(writing)
         os.set_blocking(writing, False)
-        writer = LogWriter(writing, _loss_line)
+        writer = LogWriter(StreamOutput(writing), _loss_line)
         writer.put("a line")
         assert not writer.drain(0.01)
         _read(reading, size)
@@ -284,7 +285,7 @@ def test_a_closed_reader_is_no_error():
     """Lines without a reader are dropped."""
     reading, writing = os.pipe()
     os.close(reading)
-    writer = LogWriter(writing, _loss_line)
+    writer = LogWriter(StreamOutput(writing), _loss_line)
     writer.put("a line")
     assert writer.drain(20)
     os.close(writing)
@@ -294,7 +295,7 @@ def test_a_closed_reader_is_no_error():
 def test_every_character_can_be_written(text):
     """Lines are UTF-8, and surrogates are escaped."""
     with _pipe() as (reading, writing):
-        LogWriter(writing, _loss_line).put(text)
+        LogWriter(StreamOutput(writing), _loss_line).put(text)
         assert _read_lines(reading, "") == [text.encode("utf-8", "backslashreplace").decode()]
 
 
@@ -302,7 +303,7 @@ def test_a_closed_writer_ends():
     """Closing a writer writes the last lines and ends its thread."""
     with _pipe() as (reading, writing):
         before = threading.active_count()
-        writer = LogWriter(writing, _loss_line)
+        writer = LogWriter(StreamOutput(writing), _loss_line)
         writer.put("a line")
         writer.close(20)
         writer.put("too late")

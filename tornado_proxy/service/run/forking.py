@@ -21,7 +21,7 @@ from contextlib import suppress
 
 from setproctitle import setproctitle
 
-from tornado_proxy.service.reload.background import COLLECTOR
+from tornado_proxy.service.reload.collector import COLLECTOR
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -208,6 +208,7 @@ def _end(work: Callable[..., None], *arguments: object) -> None:
     except BaseException:  # noqa: BLE001 - the process must not return into the code of its parent
         traceback.print_exc()
     finally:
+        logging.shutdown()  # writes the last lines, as at the end of any other process
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)

@@ -1,4 +1,4 @@
-"""The process's log: lines of text or JSON to standard error, written by a thread so that nobody waits for a reader.
+"""The process's log: lines of text or JSON, or entries of the journal, which a thread writes, so that nobody waits.
 
 `logging.handlers.QueueListener` would do this too, but its end waits for a stuck reader for ever.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.telemetry.log import Field, harmless, json_line, moment
+from tornado_proxy.service.run.outputs import JournalOutput, LogOutput, StreamOutput, is_journal
+from tornado_proxy.telemetry.events import ErrorServed, Served
+from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_line, moment
 
-STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 ACCESS = "tornado_proxy.access"
 
 
@@ -35,9 +35,19 @@ class _Journal(_Text):
     """Lines with a priority (sd-daemon(3)) instead of the time, which the journal adds itself."""
 
     def format(self, record: logging.LogRecord) -> str:
-        priority = next(number for level, number in _PRIORITIES if record.levelno >= level)
         lines = (harmless(record.getMessage()), *(f"  {line}" for line in self.traceback(record)))
-        return "\n".join(f"<{priority}>{line}" for line in lines)
+        return "\n".join(f"<{_priority(record)}>{line}" for line in lines)
+
+
+class _JournalEntry(_Text):
+    """An entry of the journal with the record's `fields`; a traceback is part of its message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = "\n  ".join((harmless(record.getMessage()), *self.traceback(record)))
+        fields: Mapping[str, Field] = getattr(record, "fields", {})
+        # The message has these already.
+        told = {name: value for name, value in fields.items() if name not in ("message", "help")}
+        return journal_entry(_priority(record), message, told)
 
 
 class _Json(logging.Formatter):
@@ -50,17 +60,12 @@ class _Json(logging.Formatter):
         return json_line({**line, **fields, **traceback})
 
 
-_FORMATTERS = {"text": _Text, "json": _Json}
+_FORMATTERS: Mapping[Form, type[logging.Formatter]] = {"text": _Text, "json": _Json, "journal": _JournalEntry}
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.NOTSET, 7))
 
 
-def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR) -> bool:
-    """Whether a descriptor leads to systemd's journal (systemd.exec(5), JOURNAL_STREAM)."""
-    try:
-        status = os.fstat(descriptor)
-    except OSError:
-        return False
-    return environment.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+def _priority(record: logging.LogRecord) -> int:
+    return next(number for level, number in _PRIORITIES if record.levelno >= level)
 
 
 class Outlet(logging.Handler):
@@ -68,10 +73,10 @@ class Outlet(logging.Handler):
 
     patience = 1.0  # seconds that the end of the process waits for a reader
 
-    def __init__(self, formatter: logging.Formatter) -> None:
+    def __init__(self, formatter: logging.Formatter, output: LogOutput) -> None:
         super().__init__()
         self.setFormatter(formatter)
-        self.writer = LogWriter(STANDARD_ERROR, lambda count: formatter.format(_lost(count)))
+        self.writer = LogWriter(output, lambda count: formatter.format(_lost(count)))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queues a record."""
@@ -96,10 +101,10 @@ def _lost(count: int) -> logging.LogRecord:
 
 
 def configure_logging(log: Log) -> None:
-    """Sends the log to standard error in the configured format."""
-    root = close_logging()
-    formatter = _Journal if log.format == "text" and is_journal(os.environ) else _FORMATTERS[log.format]
-    root.addHandler(Outlet(formatter()))
+    """Sends the log to standard error, or to the journal behind it, in the configured format."""
+    root, form = close_logging(), form_of(log)
+    formatter = _Journal if form == "text" and is_journal(os.environ) else _FORMATTERS[form]
+    root.addHandler(Outlet(formatter(), JournalOutput() if form == "journal" else StreamOutput.of_standard_error()))
     # Warnings of libraries, such as one about an old Python, are logged too.
     logging.captureWarnings(True)
     set_log_level(log.level)
@@ -114,6 +119,20 @@ def set_log_level(level: str) -> None:
     """Logs what is at least as severe as a level; of libraries, only problems."""
     logging.getLogger().setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
     logging.getLogger("tornado_proxy").setLevel(level.upper())
+
+
+def form_of(log: Log) -> Form:
+    """Returns the form of lines: text where entries of the journal are asked for, but no journal reads them."""
+    return "text" if log.format == "journal" and not is_journal(os.environ) else log.format
+
+
+def access_listener(log: Log) -> Callable[[Served | ErrorServed], None] | None:
+    """Returns a listener that logs each request, or None if that is switched off."""
+    write = line_writer() if log.access else None
+    if write is None:
+        return None
+    error_mark = "<3>" if is_journal(os.environ) else "level=error "
+    return access_log(form_of(log), write, error_mark if log.access_levels else "")
 
 
 def line_writer() -> Callable[[str], None] | None:
@@ -149,18 +168,16 @@ ROOM = 4 * 1024 * 1024  # bytes of waiting lines: some 10,000 requests
 
 
 class LogWriter:
-    """Writes lines to a descriptor in order, on a daemon thread, so that a stuck reader cannot keep the process alive.
+    """Writes lines to an output in order, on a daemon thread, so that a stuck reader cannot keep the process alive.
 
     At most `room` bytes wait, and as many are being written. Further lines are dropped; the line that `lost` makes of
     their number stands in their place.
     """
 
-    def __init__(self, descriptor: int, lost: Callable[[int], str], room: int = ROOM) -> None:
-        self._descriptor = descriptor
+    def __init__(self, output: LogOutput, lost: Callable[[int], str], room: int = ROOM) -> None:
+        self._output = output
         self._lost_line = lost
         self._room = room
-        self._writable = select.poll()
-        self._writable.register(descriptor, select.POLLOUT)
         self._changed = threading.Condition()
         self._waiting: list[bytes] = []
         self._size = 0  # bytes that wait
@@ -202,11 +219,11 @@ class LogWriter:
 
     def _run(self) -> None:
         while lines := self._next():
-            for piece in _pieces(lines):
-                self._write(piece)
+            self._output.write(lines)
             # Lines that arrive meanwhile are written together, and do not wake the thread one by one.
             self._hurry.wait(GATHER)
             self._hurry.clear()
+        self._output.close()
 
     def _next(self) -> Sequence[bytes]:
         """Waits for lines, and returns all; empty at the end."""
@@ -220,28 +237,3 @@ class LogWriter:
                 lines.append(f"{self._lost_line(self._lost)}\n".encode())
                 self._lost = 0
             return lines
-
-    def _write(self, piece: bytes) -> None:
-        left = memoryview(piece)
-        while left:
-            try:
-                left = left[os.write(self._descriptor, left) :]
-            except BlockingIOError:
-                # Another process that shares the descriptor may have made it non-blocking.
-                self._writable.poll()
-            except OSError:
-                return  # the reader has gone, or the disk is full: there is nowhere to report it
-
-
-def _pieces(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """Joins lines up to the size that a pipe takes without another process's lines in between (POSIX, `write`)."""
-    piece: list[bytes] = []
-    size = 0
-    for line in lines:
-        if piece and size + len(line) > select.PIPE_BUF:
-            yield b"".join(piece)
-            piece, size = [], 0
-        piece.append(line)
-        size += len(line)
-    if piece:
-        yield b"".join(piece)

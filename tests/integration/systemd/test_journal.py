@@ -1,0 +1,65 @@
+"""The log in the journal of a real systemd, with fields, and in a file that the real logrotate rotates."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from administering import eventually
+
+pytestmark = pytest.mark.integration
+
+UNIT = "tornado-proxy.service"
+BROKEN = """\
+  broken:
+    mount: {path: [/broken]}
+    bucket: {name: b, s3Endpoint: "http://127.0.0.1:1", s3ForcePathStyle: true, anonymous: true, maxAttempts: 1}
+"""
+SAMPLE = Path(__file__).parents[3] / "deploy" / "logrotate.conf"
+
+
+@pytest.mark.parametrize("options", ["", "--workers 2"])
+def test_requests_are_entries_with_fields(every_site, options):
+    """`journalctl` finds the requests of a target, a status or an ID, and shows a 5xx as an error of the unit."""
+    site = every_site
+    site.configure(BROKEN + "log: {format: journal}\n")
+    site.machine.write("/etc/default/tornado-proxy", f'OPTIONS="{options}"\n')
+    site.machine.systemctl("start", UNIT)
+    assert site.get("/a")[0] == 200
+    assert site.get("/broken/a")[0] == 502
+
+    def found(*matches: str) -> list[dict[str, str]]:
+        output = site.machine.run("journalctl", "--output=json", "--unit", UNIT, *matches)
+        return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+    (served,) = eventually(lambda: found("TYPE=request", "TARGET=site"))
+    assert (served["MESSAGE"], served["PRIORITY"], served["STATUS"]) == ("GET /a 200", "6", "200")
+    assert found(f"REQUEST_ID={served['REQUEST_ID']}") == [served]
+    (failed,) = eventually(lambda: found("--priority=err", "TYPE=request"))
+    assert failed["MESSAGE"].startswith("GET /broken/a 502: Unreachable: ")
+    assert (failed["TARGET"], failed["SYSLOG_IDENTIFIER"]) == ("broken", "tornado-proxy")
+    assert any(entry["MESSAGE"].startswith("listening on") for entry in found("PRIORITY=6"))
+
+
+def test_a_log_file_is_rotated(every_site):
+    """With the lines of the sample in its unit, the service makes a new file as its own user, without a signal."""
+    site, program = every_site, shutil.which("logrotate", path="/usr/sbin:/usr/bin")
+    if program is None:
+        pytest.skip("logrotate is not there: `tests/integration/install logrotate` installs it")
+    unit = [line[4:] for line in SAMPLE.read_text().splitlines() if line.startswith("#   ")]
+    site.drop_in("\n".join((*unit, "")))
+    site.machine.run("mkdir", "/var/log/tornado-proxy")
+    site.machine.systemctl("start", UNIT)
+    folder = site.machine.path("/var/log/tornado-proxy")
+    for number in range(3):
+        site.get(f"/{'abc'[number]}")
+        eventually((folder / "service.log").exists)
+        eventually(lambda name="abc"[number]: f"path=/{name} " in (folder / "service.log").read_text())
+        rules = site.machine.path("/tmp/rotate.conf")
+        rules.write_text(SAMPLE.read_text().replace("/var/log/tornado-proxy", str(folder)))
+        subprocess.run([program, "--force", "--state", str(site.machine.path("/tmp/state")), rules], check=True)
+    assert "path=/c " in (folder / "service.log.1").read_text()
+    assert (folder / "service.log.3.gz").exists()

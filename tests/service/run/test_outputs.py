@@ -1,0 +1,154 @@
+"""A log file that is rotated, and systemd's journal as a datagram socket."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from contextlib import contextmanager
+
+import pytest
+
+from tornado_proxy.config.server import Log
+from tornado_proxy.service.run import logs
+from tornado_proxy.service.run.outputs import JournalOutput, StreamOutput
+from tornado_proxy.telemetry.events import ErrorServed, RequestRecord
+from tornado_proxy.telemetry.log import access_log, journal_entry
+
+
+@contextmanager
+def _opened(path, flags=os.O_WRONLY | os.O_CREAT | os.O_APPEND):
+    descriptor = os.open(path, flags, 0o640)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def test_a_renamed_file_is_followed_by_a_new_one(tmp_path):
+    """After a rotation, lines go to a new file of the old name and mode, also what others write to the descriptor."""
+    file = tmp_path / "log"
+    with _opened(file) as descriptor:
+        output = StreamOutput(descriptor, file)
+        output.write([b"first\n"])
+        file.rename(tmp_path / "log.1")
+        output.write([b"second\n", b"third\n"])
+        os.write(descriptor, b"fourth\n")
+    assert (tmp_path / "log.1").read_text() == "first\n"
+    assert file.read_text() == "second\nthird\nfourth\n"
+    assert file.stat().st_mode == (tmp_path / "log.1").stat().st_mode
+
+
+def test_a_file_that_cannot_be_opened_again_is_kept(tmp_path, caplog):
+    """Lines go on in the file that was renamed, and one line says so."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with _opened(folder / "log") as descriptor:
+        output = StreamOutput(descriptor, folder / "log")
+        folder.rename(tmp_path / "renamed")
+        output.write([b"first\n"])
+        folder.write_text("not a folder any more")
+        for line in (b"second\n", b"third\n"):
+            output.write([line])
+    assert (tmp_path / "renamed" / "log").read_text() == "first\nsecond\nthird\n"
+    assert len(caplog.records) == 1
+
+
+@pytest.fixture
+def journal(tmp_path):
+    """A socket that stands in for the journal's."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "journal"))
+        listening.settimeout(10)
+        yield listening
+
+
+def _fields(datagram: bytes) -> dict[str, str]:
+    """Reads the native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL)."""
+    fields = {}
+    while datagram:
+        line, _, datagram = datagram.partition(b"\n")
+        name, equals, value = line.partition(b"=")
+        if not equals:
+            size = int.from_bytes(datagram[:8], "little")
+            value, end, datagram = datagram[8 : 8 + size], datagram[8 + size : 9 + size], datagram[9 + size :]
+            assert end == b"\n"
+        fields[name.decode()] = value.decode()
+    return fields
+
+
+RECORD = RequestRecord(
+    "4f2a", 0.0, "127.0.0.1", "GET", "h", "/ä\n", 7, "site", facts={"userAgent": "curl/8", "s3RequestId": "9C"}
+)
+
+
+@pytest.fixture
+def output(journal):
+    """An output to that socket."""
+    output = JournalOutput(journal.getsockname())
+    yield output
+    output.close()
+
+
+def test_a_request_is_an_entry_with_fields(journal, output):
+    """Each datum of a request is a field of its entry, by which the journal finds it; a 5xx is an error."""
+    entries = []
+    access_log("journal", entries.append)(ErrorServed(RECORD, 502, 90, 0, 0.0125, "Unreachable: no\nanswer"))
+    output.write([f"{entries[0]}\n".encode()])
+    fields = _fields(journal.recv(65536))
+    assert fields["MESSAGE"] == "GET /ä\\u000a 502: Unreachable: no\\u000aanswer"
+    assert (fields["PRIORITY"], fields["STATUS"], fields["TARGET"], fields["REQUEST_ID"]) == (
+        "3",
+        "502",
+        "site",
+        "4f2a",
+    )
+    assert (fields["USER_AGENT"], fields["S3_REQUEST_ID"], fields["MS"]) == ("curl/8", "9C", "12.5")
+    assert all(re.fullmatch("[A-Z][A-Z0-9_]*", name) for name in fields)
+
+
+def test_a_message_of_several_lines_is_one_entry(journal, output):
+    """A traceback is a part of its message."""
+    message = "a defect\n  Traceback\n  ValueError: " + "x" * 300
+    entry = journal_entry(3, message, {"code": "a-code", "line": None})
+    output.write([f"{entry}\n".encode()])
+    fields = _fields(journal.recv(65536))
+    assert fields == {
+        "MESSAGE": message, "PRIORITY": "3", "SYSLOG_IDENTIFIER": "tornado-proxy", "CODE": "a-code"
+    }  # fmt: skip
+
+
+def test_an_entry_larger_than_a_datagram_is_sent_as_a_file(journal, output):
+    """The longest path is not lost."""
+    entry = journal_entry(6, "x" * 1_000_000, {})
+    output.write([f"{entry}\n".encode()])
+    data, (descriptor,), _, _ = socket.recv_fds(journal, 10, 1)
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(0)
+        assert (data, _fields(file.read())["MESSAGE"]) == (b"", "x" * 1_000_000)
+
+
+def test_without_a_journal_entries_are_dropped(tmp_path):
+    """The service goes on while the journal is away."""
+    output = JournalOutput(str(tmp_path / "missing"))
+    output.write([b"MESSAGE=x\n"])
+    output.close()
+
+
+def test_without_a_journal_its_format_is_text(monkeypatch):
+    """A service that is started by hand writes lines of text."""
+    monkeypatch.delenv("JOURNAL_STREAM", raising=False)
+    assert logs.form_of(Log(format="journal")) == "text"
+
+
+@pytest.mark.parametrize(("is_journal", "mark"), [(True, "<3>"), (False, "level=error ")])
+def test_text_lines_of_a_5xx_have_a_level_where_asked(monkeypatch, is_journal, mark):
+    """The journal reads the level at the beginning of a line, and so does whoever searches a file."""
+    lines = []
+    monkeypatch.setattr(logs, "is_journal", lambda _: is_journal)
+    monkeypatch.setattr(logs, "line_writer", lambda: lines.append)
+    for levels in (True, False):
+        listener = logs.access_listener(Log(access_levels=levels))
+        for status in (404, 502):
+            listener(ErrorServed(RECORD, status, 0, 0, 0.0, "x"))
+    assert [line[: line.index("time=")] for line in lines] == ["", mark, "", ""]

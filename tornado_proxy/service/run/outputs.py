@@ -1,0 +1,170 @@
+"""Where the lines of the log go: a descriptor, which may be a file that is rotated, or systemd's journal."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+import re
+import select
+import socket
+import stat
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
+
+_LOG = logging.getLogger("tornado_proxy")
+
+
+class LogOutput(Protocol):
+    """Takes lines, or entries of the journal, in the thread of the log."""
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Writes lines with their ends; waits while the reader is slow, and drops them if there is none."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of what it opened."""
+        ...
+
+
+def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR) -> bool:
+    """Whether a descriptor leads to systemd's journal (systemd.exec(5), JOURNAL_STREAM)."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return False
+    return environment.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+class JournalOutput:
+    """Sends each entry to the journal as a datagram (systemd.io/JOURNAL_NATIVE_PROTOCOL).
+
+    By hand: python-systemd needs a compiler, and what else there is are handlers of `logging`, which send in the thread
+    that answers requests, so that these would wait with a journal that is slow.
+    """
+
+    def __init__(self, path: str = "/run/systemd/journal/socket") -> None:
+        self._path = path
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Sends entries; waits while the journal is slow, and drops them if there is none."""
+        for entry in map(_native, lines):
+            try:
+                self._socket.sendto(entry, self._path)
+            except OSError as error:
+                if error.errno == errno.EMSGSIZE:
+                    self._send_file(entry)
+
+    def close(self) -> None:
+        """Closes the socket."""
+        self._socket.close()
+
+    def _send_file(self, entry: bytes) -> None:
+        """Sends an entry that is too large for a datagram in a sealed file."""
+        with (
+            suppress(OSError),
+            os.fdopen(os.memfd_create("entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file,
+        ):
+            file.write(entry)
+            file.flush()
+            fcntl.fcntl(
+                file,
+                fcntl.F_ADD_SEALS,
+                fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE,
+            )
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", file.fileno()))]
+            self._socket.sendmsg([], rights, 0, self._path)
+
+
+def _native(entry: bytes) -> bytes:
+    """Returns an entry in the protocol's own form, in which a value of several lines follows its size."""
+    if b"\n " not in entry:
+        return entry
+    fields = [field.partition(b"=") for field in re.split(rb"\n(?! )", entry.rstrip(b"\n"))]
+    return b"".join(b"%b\n%b%b\n" % (name, len(value).to_bytes(8, "little"), value) for name, _, value in fields)
+
+
+def _file_behind(descriptor: int) -> Path | None:
+    """Returns the file that a descriptor leads to, or None for anything else."""
+    try:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        is_there = stat.S_ISREG(os.fstat(descriptor).st_mode) and path.samefile(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return None
+    return path if is_there else None
+
+
+# Looked up at the start: a worker that is forked after a rotation inherits the file that was renamed.
+_LOG_FILE = _file_behind(STANDARD_ERROR)
+
+
+class StreamOutput:
+    """Writes to a descriptor; if its file was renamed or removed, as logrotate does, to a new one of the same name."""
+
+    def __init__(self, descriptor: int, file: Path | None = None) -> None:
+        self._descriptor = descriptor
+        self._file = file
+        self._writable = select.poll()
+        self._writable.register(descriptor, select.POLLOUT)
+
+    @classmethod
+    def of_standard_error(cls) -> StreamOutput:
+        """Returns the output to standard error."""
+        return cls(STANDARD_ERROR, _LOG_FILE)
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Writes lines; waits while the reader is slow, and drops them if it has gone or the disk is full."""
+        if self._file is not None:
+            self._follow(self._file)
+        for piece in _pieces(lines):
+            self._write(piece)
+
+    def close(self) -> None:
+        """Leaves the descriptor open, which others write to as well."""
+
+    def _follow(self, file: Path) -> None:
+        before = os.fstat(self._descriptor)
+        try:
+            with suppress(FileNotFoundError):
+                if os.path.samestat(file.stat(), before):
+                    return
+            opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, stat.S_IMODE(before.st_mode))
+        except OSError as error:
+            self._file = None
+            _LOG.error("the log goes on in the file that was renamed: `%s` cannot be opened: %s", file, error.strerror)
+            return
+        # What writes by itself, such as a traceback at the end of the process, follows too.
+        os.dup2(opened, self._descriptor)
+        os.close(opened)
+
+    def _write(self, piece: bytes) -> None:
+        left = memoryview(piece)
+        while left:
+            try:
+                left = left[os.write(self._descriptor, left) :]
+            except BlockingIOError:
+                # Another process that shares the descriptor may have made it non-blocking.
+                self._writable.poll()
+            except OSError:
+                return  # the reader has gone, or the disk is full: there is nowhere to report it
+
+
+def _pieces(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """Joins lines up to the size that a pipe takes without another process's lines in between (POSIX, `write`)."""
+    piece: list[bytes] = []
+    size = 0
+    for line in lines:
+        if piece and size + len(line) > select.PIPE_BUF:
+            yield b"".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line)
+    if piece:
+        yield b"".join(piece)
