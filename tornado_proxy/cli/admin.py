@@ -357,7 +357,7 @@ def _problem(report: dict[str, Any]) -> str:
     if (failed := report["lastFailedAttempt"]) is None:
         problems = {name: (target["probe"] or {}).get("problem") for name, target in report["targets"].items()}
         down = ((name, problem["message"]) for name, problem in problems.items() if problem)
-        return next((f"the bucket of target `{name}` cannot be used: {reason}" for name, reason in down), "")
+        return "; ".join(f"the bucket of target `{name}` cannot be used: {reason}" for name, reason in down)
     first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
     place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""
     return f"refuses its files: {place}{first['message'] if first else failed['outcome']}"
