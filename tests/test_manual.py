@@ -42,7 +42,7 @@ def test_the_page_has_every_command_and_its_options():
 
 def test_the_page_has_every_option_of_the_configuration():
     """`man tornado-proxy.yaml` has a paragraph for each option."""
-    tagged = set(re.findall(r"^\.TP\n\\fB(\w+)\\fR$", _page("tornado-proxy.yaml.5"), re.MULTILINE))
+    tagged = set(re.findall(r"^\.TP\n\\fB(?:[\w*]+\.)*(\w+)\\fR$", _page("tornado-proxy.yaml.5"), re.MULTILINE))
     assert {each.option.name for each in all_settings(Settings)} <= tagged
 
 

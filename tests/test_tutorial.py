@@ -7,13 +7,15 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from fresh_checkout import ROOT, clean_environment, clone
 from running import free_port
 
-PAGE = (Path(__file__).parent.parent / "docs" / "tutorial.md").read_text(encoding="utf-8")
-_STEPS = PAGE.split("\n## 2. ")[1].split("\n## 6. ")[0]
+PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+_INSTALLATION, _STEPS = PAGE.split("\n## 6. ")[0].split("\n## 1. ")[1].split("\n## 2. ")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILES = {"yaml": "proxy.yaml", "rules": "rules/site.rules"}
 _MARK = "--- next command"
@@ -27,55 +29,81 @@ def _own_ports(text: str) -> str:
     return text
 
 
-def _script(steps: str) -> tuple[list[str], str]:
-    """The commands of the steps, and a script that writes their files, runs them, and prints a mark after each."""
-    commands, script = [], ["set -euo pipefail", "trap 'kill $(jobs -p); wait' EXIT", "mkdir rules"]
+def _script(steps: str) -> tuple[list[str], list[str]]:
+    """The commands of the steps, and the lines of a script that writes their files and prints a mark after each command."""
+    commands, lines = [], []
     for language, content in _BLOCK.findall(steps):
         if language in _FILES:
-            script.append(f"printf %s {shlex.quote(content)} >{_FILES[language]}")
+            lines.append(f"printf %s {shlex.quote(content)} >{_FILES[language]}")
             continue
         for command in re.findall(r"^\$ (.*)", content, re.MULTILINE):
             commands.append(command)
-            script += [command, f"echo '{_MARK}'"]
-    return commands, "\n".join(script)
+            lines += [command, f"echo '{_MARK}'"]
+    return commands, lines
 
 
 def _shown(steps: str) -> dict[int, str]:
     """What the page shows below a command, by the number of the command."""
     blocks = [content for language, content in _BLOCK.findall(steps) if language == "console"]
     outputs = [output for content in blocks for output in re.split(r"^\$ .*\n", content, flags=re.MULTILINE)[1:]]
-    return {number: output for number, output in enumerate(outputs) if output}
+    return dict(enumerate(outputs))
 
 
-@pytest.fixture(scope="module")
-def walk(tmp_path_factory) -> tuple[list[str], list[str], dict[int, str]]:
-    """The commands of the page, what each of them printed, and what the page shows for some."""
+def _timeless(text: str) -> str:
+    """A text with the durations and times of the page."""
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "2026-05-01T10:00:00.000Z", re.sub(r"\d+\.\d\d s", "0.03 s", text))
+
+
+def _walk(before: str, folder: Path, environment: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Runs the steps after a script; returns each command, what it printed, and what the page shows."""
     steps = _own_ports(_STEPS)
-    commands, script = _script(steps)
-    folder = tmp_path_factory.mktemp("tutorial")
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    commands, lines = _script(steps)
+    script = "\n".join(
+        [
+            "set -euo pipefail",
+            "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT",
+            before,
+            f"echo '{_MARK}'",
+            *lines,
+        ]
+    )
     ran = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
-    outputs = ran.stdout.split(f"{_MARK}\n")
-    assert ran.returncode == 0, f"{commands[min(len(outputs), len(commands)) - 1]}\n{ran.stdout}{ran.stderr}"
-    return commands, outputs[:-1], _shown(steps)
+    assert ran.returncode == 0, ran.stdout
+    outputs, shown = ran.stdout.split(f"{_MARK}\n")[1:], _shown(steps)
+    return [(command, outputs[number], shown[number]) for number, command in enumerate(commands)]
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory) -> list[tuple[str, str, str]]:
+    """The commands of the page with the program of this checkout, what each printed, and what the page shows."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    return _walk("mkdir rules", tmp_path_factory.mktemp("tutorial"), environment)
 
 
 def test_every_command_succeeds(walk):
     """The commands succeed one after another, from an empty bucket to a rule that is served."""
-    commands, outputs, _ = walk
-    assert len(outputs) == len(commands) > 10
+    assert len(walk) > 10
 
 
 def test_commands_print_what_the_page_shows(walk):
-    """A command prints what the page shows below it; a duration may differ."""
-    commands, outputs, shown = walk
-    printed = {number: re.sub(r"\d+\.\d\d s", "0.03 s", outputs[number]) for number in shown}
-    assert {commands[n]: text for n, text in printed.items()} == {commands[n]: text for n, text in shown.items()}
+    """A command prints what the page shows below it, errors included; times may differ."""
+    assert [(command, _timeless(printed)) for command, printed, _ in walk] == [
+        (command, shown) for command, _, shown in walk
+    ]
+
+
+@pytest.mark.integration
+def test_the_page_can_be_walked_from_a_fresh_checkout(tmp_path):
+    """From a clone and an empty home, the commands of the page install the program, and then print what it shows."""
+    (installation,) = (content for language, content in _BLOCK.findall(_INSTALLATION) if language == "sh")
+    walked = _walk(installation, clone(tmp_path / "checkout"), clean_environment(tmp_path))
+    assert [_timeless(printed) for _, printed, _ in walked] == [shown for _, _, shown in walked]

@@ -16,7 +16,9 @@ from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.status import Explanation, PathStep
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
@@ -54,6 +56,10 @@ class _FakeServing:
         """The outlook of the test."""
         return self.outlook
 
+    async def requests(self) -> list[KeptRequest]:
+        """One request."""
+        return [KeptRequest(1.0, "site", "GET", "files.test", "/a/h", "/h", signed_in=False)]
+
     async def report(self) -> ProcessReport:
         """The activity."""
         return ProcessReport((), self.activity)
@@ -64,7 +70,7 @@ EXPLAIN = "tornado_proxy.admin.administration._explain"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False, sources=RuleSources())
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,
@@ -368,3 +374,12 @@ def test_charts_start_with_the_process(in_force, monkeypatch, samples, minutes):
     for number in range(samples):
         administration.history.add(at - 5.0 * (samples - number), Activity())
     assert asyncio.run(administration.overview({})).minutes in (minutes, minutes + 1)
+
+
+def test_a_draft_is_tried_on_the_kept_requests(in_force):
+    """Without a text, the page has the file in force and the number of requests only."""
+    administration, file = _administration(in_force), in_force.snapshot.files[0]
+    page = asyncio.run(administration.draft(file.name))
+    assert (page.kept, page.result, page.text) == (1, None, file.data.decode())
+    result = asyncio.run(administration.draft(file.name, page.text.replace('"/x"', '"/z"'))).result
+    assert (result.kinds, administration._serving.configuration) == ({"key": 1}, in_force)

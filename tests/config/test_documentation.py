@@ -30,6 +30,7 @@ from tornado_proxy.lang.diagnostic import SourceFile
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
 TEXT = DOCS.read_text(encoding="utf-8")
+_SHORT = 5  # rows
 _HEAD = ("| option | type | default | meaning |", "|---|---|---|---|")
 CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 
@@ -57,8 +58,17 @@ def _type(kind: OptionType) -> str:
         item = kind.item
         if kind.is_mapping:
             return f"{_PLURALS.get(_type(item), 'sections')} by name"
-        plural = "sections" if item.section else "methods" if get_origin(item.base) is Literal else "strings"
-        return "string, or a list of them" if Mark.ONE_OR_MANY in kind.marks else f"list of {plural}"
+        plural = (
+            "strings and sections"
+            if Mark.OR_PATH in item.marks
+            else "sections"
+            if item.section
+            else "methods"
+            if get_origin(item.base) is Literal
+            else "strings"
+        )
+        them = plural if Mark.OR_PATH in item.marks else "them"
+        return f"string, or a list of {them}" if Mark.ONE_OR_MANY in kind.marks else f"list of {plural}"
     if get_origin(kind.base) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(kind.base))
     return "secret" if kind.is_secret else "section" if kind.section else _NAMES[kind.base]
@@ -88,14 +98,37 @@ def _heading(path: OptionPath) -> str:
     return f"`{'.'.join(path.path[:-1])}`" if path.path[1:] else "Top level"
 
 
-def _rows() -> dict[str, tuple[str, ...]]:
-    """Returns the rows of the options, by heading."""
-    rows = defaultdict(dict)
+def _sections() -> dict[str, dict[str, str]]:
+    """Returns the rest of each option's row after its name, by heading and name."""
+    sections = defaultdict(dict)
     for path in all_options(Settings):
         kind = "section" if isinstance(path.option, OptionGroup) else _type(path.option.type)
         default = "" if isinstance(path.option, OptionGroup) else _default(path.option, kind)
-        rows[_heading(path)][f"| `{path.option.name}` | {kind} | {default} | {path.option.description} |"] = None
-    return {heading: tuple(lines) for heading, lines in rows.items()}
+        sections[_heading(path)][path.option.name] = f"{kind} | {default} | {path.option.description} |"
+    return sections
+
+
+def _rows() -> dict[str, tuple[str, ...]]:
+    """Returns the rows of the options by heading; a short section's rows stand in the table of the section around it."""
+    sections = _sections()
+    contents = [tuple(section.items()) for section in sections.values()]
+    folded = set()
+
+    def rows(heading: str, prefix: str = "") -> list[str]:
+        lines = []
+        for name, rest in sections[heading].items():
+            lines.append(f"| `{prefix}{name}` | {rest}")
+            for below in (name, f"{name}.*"):
+                section = f"`{heading.strip('`')}.{below}`"
+                if section in sections and contents.count(tuple(sections[section].items())) == 1:
+                    short = rows(section, f"{prefix}{below}.")
+                    if len(short) <= _SHORT:
+                        folded.add(section)
+                        lines += short
+        return lines
+
+    tables = {heading: tuple(rows(heading)) for heading in sections}
+    return {heading: table for heading, table in tables.items() if heading not in folded}
 
 
 def tables() -> dict[str, str]:
@@ -113,13 +146,16 @@ def tables() -> dict[str, str]:
 
 
 def _updated(text: str) -> str:
-    """Returns the docs with new tables in the order of the options; the prose after a table stays with it."""
+    """Returns the docs with new tables in the order of the options; the prose after a table stays with its options."""
     start, end = (text.index(f"\n## {heading}\n") for heading in ("Options", "Secrets"))
     intro, *sections = re.split(r"^### ", text[start:end], flags=re.MULTILINE)
     prose = {
         section.partition("\n")[0]: re.split(r"^\|---.*(?:\n\|.*)*", section, maxsplit=1, flags=re.MULTILINE)[1].strip()
         for section in sections
     }
+    for heading in prose.keys() - tables().keys():
+        around = max((other for other in tables() if heading.startswith(other.rstrip("`"))), key=len)
+        prose[around] = f"{prose.get(around, '')}\n\n{prose[heading]}".strip()
     parts = [
         "\n\n".join(filter(None, (f"### {heading}", table, prose.get(heading, ""))))
         for heading, table in tables().items()
@@ -146,7 +182,7 @@ def test_every_option_is_in_the_docs(heading, table):
 def test_docs_have_no_other_option():
     """The docs have no row for an option that doesn't exist."""
     expected = {row for rows in _rows().values() for row in rows}
-    options_of_docs = re.findall(r"^\| `[A-Za-z0-9]+` \|.*\|.*\|.*\|$", TEXT, re.MULTILINE)
+    options_of_docs = re.findall(r"^\| `[A-Za-z0-9.*]+` \|.*\|.*\|.*\|$", TEXT, re.MULTILINE)
     assert [row for row in options_of_docs if row not in expected] == []
 
 

@@ -1,4 +1,4 @@
-"""The worked example of docs/migrating-from-s3-proxy.md: converted, served, and requested as in its table."""
+"""The configuration of converted.md: converted, served, and requested as in its table."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from running import Bucket, Response, form, start_proxy
 
 from tornado_proxy.cli.main import main
 
-PAGE = (Path(__file__).parents[2] / "docs" / "migrating-from-s3-proxy.md").read_text(encoding="utf-8")
-EXAMPLE = PAGE.partition("## A worked example")[2]
+EXAMPLE = Path(__file__).with_name("converted.md").read_text(encoding="utf-8")
 CONFIGURATION = re.search(r"```yaml\n(.*?)```", EXAMPLE, re.DOTALL)[1]
 ROWS = re.findall(r"^\| (GET|PUT|DELETE) `(.+?)` \| (.+?) \| ([0-9]+) \| (?:`(.+?)` )?\|$", EXAMPLE, re.MULTILINE)
 OBJECTS = {

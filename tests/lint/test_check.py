@@ -1,7 +1,11 @@
+from importlib import import_module
+from pkgutil import iter_modules
+
 import pytest
 from linting import block, target
 
 from tornado_proxy.lang.tree import Literal
+from tornado_proxy.lint import checks
 from tornado_proxy.lint.check import (
     Category,
     Check,
@@ -14,27 +18,28 @@ from tornado_proxy.lint.check import (
     shown,
 )
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.checks.security import MissingUser
-from tornado_proxy.lint.checks.sources import UnescapedDot
+from tornado_proxy.lint.checks.security import missing_user
+from tornado_proxy.lint.checks.sources import unescaped_dot
 from tornado_proxy.lint.engine import edited
 
 
-def test_a_check_is_named_after_its_class():
-    """Hyphens separate the words of the name, and the docstring is the manual page."""
-    assert UnescapedDot.name == "unescaped-dot"
-    assert UnescapedDot().summary == "A `.` that matches any character, where a dot is probably meant."
+def test_a_check_is_named_after_its_function():
+    """Hyphens separate the words of the name, and the docstring is the summary."""
+    assert unescaped_dot.name == "unescaped-dot"
+    assert unescaped_dot.summary == "A `.` that matches any character, where a dot is probably meant."
 
 
 def test_most_checks_need_no_configuration():
     """A check declares whether it needs a configuration."""
-    assert not UnescapedDot().needs_configuration
-    assert MissingUser().needs_configuration
+    assert not unescaped_dot.needs_configuration
+    assert missing_user.needs_configuration
 
 
 def test_every_check_is_listed():
-    """`CHECKS` has every class of a check, because no other one would run."""
-    shipped = [check for check in Check.__subclasses__() if check.__module__.startswith("tornado_proxy.")]
-    assert {check.name for check in CHECKS} == {check.name for check in shipped}
+    """`CHECKS` has the checks of all modules, because no other one would run."""
+    modules = [import_module(each.name) for each in iter_modules(checks.__path__, f"{checks.__name__}.")]
+    shipped = {each.name for module in modules for each in vars(module).values() if isinstance(each, Check)}
+    assert {check.name for check in CHECKS} == shipped
 
 
 def test_the_check_of_allowances_is_last():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from linting import EVERY_FIX, block, report, rule_files, subject
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
-from tornado_proxy.lint.check import Category, Check, LintFinding
+from tornado_proxy.lint.check import Category, LintFinding, check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import (
     INTERNAL_ERROR,
@@ -26,21 +26,16 @@ from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 DOT = "rewrite `^/a.html$` -> `/b`"
 
 
-class FailingCheck(Check):
+@check(Category.DOUBTS, Severity.INFO)
+def failing_check(_subject):
     """A check that yields one finding and fails."""
-
-    category = Category.DOUBTS
-    severity = Severity.INFO
-
-    def find(self, subject):
-        """Yields one finding, and fails."""
-        yield LintFinding("found before it failed", None, "")
-        raise ZeroDivisionError("of its own")
+    yield LintFinding("found before it failed", None, "")
+    raise ZeroDivisionError("of its own")
 
 
 def test_a_check_that_fails_is_a_finding():
     """The findings of the failed check and of other checks stay, and the run is broken."""
-    result = lint(subject(DOT), [FailingCheck(), *CHECKS])
+    result = lint(subject(DOT), [failing_check, *CHECKS])
     assert [diagnostic.message for diagnostic in result.diagnostics][:2] == [
         "found before it failed",
         "the check `failing-check` failed: ZeroDivisionError: of its own",

@@ -256,7 +256,7 @@ async def test_a_body_without_a_reader_is_not_received():
 
 
 async def test_no_chunk_is_large():
-    """A chunk has at most 256 KiB."""
+    """A chunk has at most 512 KiB."""
     async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {4 * MIB}", bytes(4 * MIB))) as s3:
         connection, _ = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
@@ -264,7 +264,20 @@ async def test_no_chunk_is_large():
         while chunk := await answer.read():
             sizes.append(len(chunk))
         connection.abort()
-    assert max(sizes) <= 256 * 1024
+    assert max(sizes) <= 512 * 1024
+
+
+async def test_little_waits_for_a_fast_reader_that_stops():
+    """Of a body that was read as fast as it came, no more than one chunk waits when its reader stops."""
+    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {64 * MIB}", bytes(64 * MIB))) as s3:
+        connection, _ = await connect(s3)
+        answer = connection.ask(REQUEST, is_head_only=False)
+        received = 0
+        while received < 16 * MIB:
+            received += len(await answer.read())
+        await asyncio.sleep(0.05)
+        assert 0 < len(answer.peek()) <= 512 * 1024
+        connection.abort()
 
 
 async def test_a_cancelled_reader_closes_the_connection():

@@ -249,6 +249,18 @@ async def test_a_reader_of_pieces_holds_no_connection():
     assert ranged.s3.connections_made == 2
 
 
+async def test_a_slow_reader_that_catches_up_is_not_sent_all_the_rest():
+    """A client that takes some pieces at once, as one does that was kept waiting, is still read by pieces."""
+    ranged = RangedS3(BODY)
+    async with store_of(ranged, release_after=0.1) as (store, noticed):
+        opened = await store.open("a", ANY)
+        async for _ in opened.chunks():
+            await asyncio.sleep(0.3 if len(noticed) % 4 == 0 else 0)
+        await opened.close()
+    asked = [each.removeprefix("bytes=").split("-") for each in ranged.gets()[1:]]
+    assert {int(last) - int(first) + 1 for first, last in asked[:-1]} == {64 * KIB}
+
+
 async def test_a_request_takes_the_connection_of_a_slow_reader():
     """Where no connection is free, the slow reader that has paused longest gives its own to a new request at once."""
     ranged = RangedS3(BODY)

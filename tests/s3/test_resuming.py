@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.s3.resuming import PIECE, FirstAnswer, Tries
+from tornado_proxy.s3.resuming import PIECE, FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage.store import ObjectInfo
 
@@ -92,3 +92,16 @@ def test_pauses_grow_up_to_a_limit():
     """Each pause is up to twice as long as the one before, and none is longer than ten seconds."""
     pauses = [replace(Tries(), count=count).longest_pause for count in (1, 2, 3, 20)]
     assert pauses == [0.1, 0.2, 0.4, 10.0]
+
+
+def test_a_client_that_is_fast_again_gets_all_the_rest():
+    """After eight pieces in a row that a client took at once, it is not slow."""
+    quick: list[int | None] = [0]
+    while (before := quick[-1]) is not None:
+        quick.append(quick_pieces(before, 0.01))
+    assert quick == [*range(8), None]
+
+
+def test_a_client_that_is_slow_again_begins_anew():
+    """A piece that took its client longer than a quarter of a second ends the row."""
+    assert quick_pieces(7, 0.26) == 0

@@ -97,14 +97,14 @@ async def test_an_empty_object_has_no_chunks(under_test):
 
 
 async def test_a_large_object_comes_in_small_chunks(under_test):
-    """The chunks of a large object have at most 256 KiB."""
+    """The chunks of a large object have at most 512 KiB."""
     body = DIGITS * 100_000
     under_test.add("large", body)
     opened = await under_test.store.open("large", ANY)
     chunks = [chunk async for chunk in opened.chunks()]
     await opened.close()
     assert b"".join(chunks) == body
-    assert max(len(chunk) for chunk in chunks) <= 256 * 1024
+    assert max(len(chunk) for chunk in chunks) <= 512 * 1024
 
 
 async def test_a_compressed_object_is_not_decoded(under_test):

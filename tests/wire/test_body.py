@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from contextlib import suppress
 
 import pytest
 
@@ -50,3 +53,23 @@ async def test_the_end_wakes_its_reader():
     assert body.is_awaited
     body.end()
     assert (await reading, body.is_awaited) == (b"", False)
+
+
+class _Broken(Exception):
+    """An error that can be referenced weakly."""
+
+
+async def test_a_broken_body_needs_no_garbage_collector():
+    """A body whose error was raised is freed with its last reference, although the error has a traceback."""
+    body, error = BodyBuffer(limit=10), _Broken()
+    body.end(error)
+    freed = weakref.ref(error)
+    del error
+    gc.disable()
+    try:
+        with suppress(_Broken):
+            await body.read()
+        del body
+        assert freed() is None
+    finally:
+        gc.enable()

@@ -16,13 +16,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, number, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.rules.loading import Read, read_rule_files
 
 _DEFAULT_URL = "http://127.0.0.1:9090"
 _SHOWN = 200  # characters of an answer that is not JSON
@@ -256,7 +259,8 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expect",
         metavar="DIGEST|FILE",
-        help="the expected files: the start of their digest, or a configuration (default: those of most services)",
+        help="the expected files: the start of their digest, or of the one that `push` printed, or a configuration "
+        "(default: those of most services)",
     )
     parser.add_argument(
         "--wait",
@@ -285,6 +289,16 @@ class Member:
     loaded_at: str = ""
     problem: str = ""
     staged: str = ""  # the digest of a staged edit
+    releases: tuple[str, ...] = ()  # the digests of rules from buckets, in force
+    fetched: tuple[str, ...] = ()  # the digests of those that were fetched last
+
+    def has(self, expected: str) -> bool:
+        """Whether a digest that begins so is in force."""
+        return any(each.startswith(expected) for each in (self.digest, *self.releases))
+
+    def has_staged(self, expected: str) -> bool:
+        """Whether a digest that begins so is staged."""
+        return bool(self.staged) and any(each.startswith(expected) for each in (self.staged, *self.fetched))
 
 
 def run_fleet(arguments: argparse.Namespace) -> int:
@@ -344,7 +358,10 @@ def _member(listener: AdminListener, within: float) -> Member:
         loaded_at, problem = report["loadedAt"], _problem(report)
         stage = report.get("staged", {})  # services before it was introduced have none
         staged = stage["digest"] if stage.get("state") == "staged" else ""
-        return Member(url, report["version"], report["digest"], report["generation"], loaded_at, problem, staged)
+        rules = report.get("rules", {}).values()
+        releases, fetched = (tuple(each[name] for each in rules if each[name]) for name in ("digest", "fetched"))
+        stated = report["version"], report["digest"], report["generation"], loaded_at, problem
+        return Member(url, *stated, staged, releases, fetched)
     except CommandError as error:
         return Member(url, problem=str(error).partition(" cannot be reached: ")[2])
     except (KeyError, TypeError):
@@ -356,8 +373,15 @@ def _problem(report: dict[str, Any]) -> str:
         return "not ready"
     if (failed := report["lastFailedAttempt"]) is None:
         problems = {name: (target["probe"] or {}).get("problem") for name, target in report["targets"].items()}
-        down = ((name, problem["message"]) for name, problem in problems.items() if problem)
-        return "; ".join(f"the bucket of target `{name}` cannot be used: {reason}" for name, reason in down)
+        down = (
+            f"the bucket of target `{name}` cannot be used: {each['message']}"
+            for name, each in problems.items()
+            if each
+        )
+        stale = (
+            f"cannot fetch its rules: {each['problem']}" for each in report.get("rules", {}).values() if each["problem"]
+        )
+        return "; ".join(chain(stale, down))
     first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
     place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""
     return f"refuses its files: {place}{first['message'] if first else failed['outcome']}"
@@ -375,12 +399,18 @@ def _digest(expected: str) -> str:
         return expected
     from tornado_proxy.config.loading import Loaded, read  # noqa: PLC0415 - the whole service, for a file only
     from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415
+    from tornado_proxy.pages.loading import read_templates  # noqa: PLC0415
     from tornado_proxy.service.reload.snapshot import compile_text  # noqa: PLC0415
 
     text = read(configuration)
     if isinstance(text, Loaded):
         raise CommandError(diagnostics=text.diagnostics)
-    snapshot = compile_text(text, {}, resolve=unresolved)
+
+    def read_files(settings: Settings | None) -> tuple[Read, Read]:
+        rules = read_rule_files(settings.rules, settings.rule_spans) if settings else Read(())
+        return rules, read_templates(settings)
+
+    snapshot = compile_text(text, {}, resolve=unresolved, read_files=read_files)
     raise_errors((*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics))
     return snapshot.digest
 
@@ -394,10 +424,8 @@ def most_common(members: Sequence[Member]) -> str:
 def compared(members: Sequence[Member], expected: str) -> list[Member]:
     """Returns the members; each with another digest than the expected one gets a problem."""
     return [
-        replace(
-            each, problem=f"{'has staged' if each.staged.startswith(expected) else 'differs from'} {expected[:_SHORT]}"
-        )
-        if each.digest and not each.problem and not each.digest.startswith(expected)
+        replace(each, problem=f"{'has staged' if each.has_staged(expected) else 'differs from'} {expected[:_SHORT]}")
+        if each.digest and not each.problem and not each.has(expected)
         else each
         for each in members
     ]

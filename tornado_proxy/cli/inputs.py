@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.routing.mounts import Site, sites
@@ -37,7 +37,7 @@ def default_places() -> list[Path]:
     return [usual if usual.is_dir() else Path()]
 
 
-def load_rules(places: Sequence[Path], settings: Settings | None = None) -> LoadedRules:
+def load_rules(places: Sequence[Path | RulesBucket], settings: Settings | None = None) -> LoadedRules:
     """Returns the rules of files and directories; raises `CommandError`."""
     if settings is None:
         return compiled(read_rule_files(places))

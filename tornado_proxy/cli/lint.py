@@ -22,7 +22,7 @@ from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 if TYPE_CHECKING:
-    from tornado_proxy.config.model import Settings
+    from tornado_proxy.config.model import RulesBucket, Settings
     from tornado_proxy.lint.engine import Fixed
 
 _STANDARD_INPUT = "-"
@@ -160,10 +160,10 @@ def _job(arguments: argparse.Namespace) -> _Job:
     settings, helpers, mistakes = _configuration(config)
     chosen = Severity(arguments.fail_level) if arguments.fail_level else None
     level = None if arguments.exit_zero else chosen or settings_file.fail_level
-    usual = settings.rules if settings else [_DEFAULT if _DEFAULT.is_dir() else Path()]
+    usual: Sequence[Path | RulesBucket] = settings.rules if settings else [_DEFAULT if _DEFAULT.is_dir() else Path()]
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
-    files = _files(paths or list(map(str, usual)), arguments.stdin_filename)
+    files = _files(paths or usual, arguments.stdin_filename)
     selection = _selection(arguments, settings_file.selection)
     if ALL not in selection.select - selection.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
@@ -210,9 +210,10 @@ def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tup
     return loaded.settings, pages.helpers, (*loaded.diagnostics, *pages.diagnostics)
 
 
-def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:
+def _files(places: Sequence[str | Path | RulesBucket], stdin_filename: str) -> tuple[RuleFile, ...]:
     """Returns the rule files of some places, one of them from standard input; raises `CommandError`."""
-    read = read_rule_files([Path(place) for place in places if place != _STANDARD_INPUT])
+    roots = (Path(place) if isinstance(place, str) else place for place in places if place != _STANDARD_INPUT)
+    read = read_rule_files(roots)
     if read.diagnostics:
         raise CommandError(
             "\n".join(each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)

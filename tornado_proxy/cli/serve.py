@@ -23,7 +23,8 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
-from tornado_proxy.lang.diagnostic import Diagnostic, counted
+from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
+from tornado_proxy.rules.loading import Read
 from tornado_proxy.service.demo import (
     BUCKET,
     PASSWORD,
@@ -35,6 +36,7 @@ from tornado_proxy.service.demo import (
     sample_s3,
 )
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
+from tornado_proxy.service.reload.rule_sources import UNREACHABLE, RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.reload.snapshot import (
     Configuration,
@@ -121,12 +123,18 @@ def run_serve(arguments: argparse.Namespace) -> int:
 
 def _served(arguments: argparse.Namespace) -> int:
     """Serves or checks, from the first snapshot that can be used; returns an exit status."""
-    reader = SnapshotReader(arguments.config, dict(os.environ))
+    # What was in force stands in for rules in a bucket that is away.
+    kept = LastGood(arguments.last_good).read_rules(arguments.config) if arguments.last_good else Read(())
+    reader = SnapshotReader(arguments.config, dict(os.environ), sources=RuleSources(kept=kept))
+    status = ExitStatus.FINDINGS
     for start in _starts(arguments, reader):
         log = None if arguments.check else _log(start)
         if not start.in_spite_of_tests:
             _report(start.configuration.diagnostics, log)
         if not start.configuration.usable:
+            # A bucket may be back at the next start, while mistakes stay until somebody edits them.
+            mistakes = errors(start.configuration.diagnostics)
+            status = ExitStatus.FAILED if all(each.code == UNREACHABLE for each in mistakes) else status
             continue
         if arguments.check:
             return _checked(start.configuration, arguments)
@@ -141,7 +149,7 @@ def _served(arguments: argparse.Namespace) -> int:
             return _fail(str(error), log)
         else:
             return end_process(ExitStatus.CLEAN)
-    return ExitStatus.FINDINGS
+    return status
 
 
 def _log(start: _Start) -> Log | None:
@@ -241,6 +249,7 @@ async def _serve(
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
         mark=start.mark,
+        sources=reader.sources,
     )
     await Process(launch, serving).run()
 

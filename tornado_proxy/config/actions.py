@@ -83,13 +83,13 @@ class GetAction:
         group=_GET_CONFIG,
     )
     user_isolation: bool = option(
-        "Whether each user has a separate directory, named after the user, below the prefix. It applies "
+        "Whether each user has a separate prefix below the bucket's, named after the user. It applies "
         "to all methods and is not visible in paths.",
         default=False,
         group=_GET_CONFIG,
     )
     user_isolation_admins: tuple[UserName, ...] = option(
-        "Users who have access to the directories of all users.", default=(), group=_GET_CONFIG
+        "Users who have access to the prefixes of all users.", default=(), group=_GET_CONFIG
     )
     signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
         "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG

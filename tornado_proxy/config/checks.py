@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from tornado_proxy.config.actions import Webhook
@@ -34,12 +33,12 @@ def _listeners(context: ValidationContext) -> Iterator[Diagnostic]:
 
 def _rules(context: ValidationContext) -> Iterator[Diagnostic]:
     settings = context.settings
-    first: dict[Path, Node] = {}
-    for path, node in zip(settings.rules, context.items(settings, "rules") if settings.rules else (), strict=True):
-        if path in first:
+    first: dict[str, Node] = {}
+    for place, node in zip(settings.rules, context.items(settings, "rules") if settings.rules else (), strict=True):
+        if str(place) in first:
             message = f"the rules in `{context.text(node)}` are listed twice"
-            yield context.error("duplicate-place", message, node, None, ("first listed here", first[path]))
-        first.setdefault(path, node)
+            yield context.error("duplicate-place", message, node, None, ("first listed here", first[str(place)]))
+        first.setdefault(str(place), node)
 
 
 def _tls(context: ValidationContext) -> Iterator[Diagnostic]:

@@ -15,7 +15,7 @@ from typing import Any, assert_never
 
 from tornado_proxy.config import access_checks, checks, document
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import OptionType, options_of
+from tornado_proxy.config.options import Mark, OptionType, options_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, did_you_mean, errors, read_file
@@ -71,10 +71,15 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
         content = read_file(Path(path), LARGEST, regular=again)
     except OSError as error:
         return Loaded(None, (Diagnostic("unreadable-file", f"`{path}` cannot be read: {error.strerror}"),))
+    return decoded(str(path), content)
+
+
+def decoded(name: str, content: bytes) -> SourceFile | Loaded:
+    """Returns the text of a configuration file with its secrets, or a diagnostic if it is not UTF-8."""
     try:
-        return SourceFile(str(path), content.decode())
+        return SourceFile(name, content.decode())
     except UnicodeDecodeError as error:
-        shown = redacted(SourceFile(str(path), content.decode(errors="replace")), document.Composed(whole=False))
+        shown = redacted(SourceFile(name, content.decode(errors="replace")), document.Composed(whole=False))
         offset = len(content[: error.start].decode())
         message = f"invalid UTF-8: byte 0x{content[error.start]:02X}"
         span = Span(shown, offset, offset + 1)
@@ -107,7 +112,7 @@ def _settings(
     settings = context.settings
     diagnostics += [diagnostic for check in (*checks.CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
     nodes = context.items(settings, "rules") if settings.rules else ()
-    rule_spans = {path: document.span_of(node, shown) for path, node in zip(settings.rules, nodes, strict=True)}
+    rule_spans = {place: document.span_of(node, shown) for place, node in zip(settings.rules, nodes, strict=True)}
     return replace(settings, directory=directory, rule_spans=rule_spans), diagnostics
 
 
@@ -201,7 +206,7 @@ class _Redactor:
             self._value(here[name].type, value)
 
     def _value(self, kind: OptionType, node: document.Node) -> None:
-        if kind.section:
+        if kind.section and (Mark.OR_PATH not in kind.marks or isinstance(node, document.MappingNode)):
             self.section(kind.section, node)
         elif kind.is_mapping and isinstance(node, document.MappingNode):
             for key, value in node.entries:
@@ -211,7 +216,8 @@ class _Redactor:
             for item in node.items:
                 self._value(kind.item, item)
         else:
-            self._value_of(node, may_hold_secrets=kind.is_list and kind.item.section is not None)
+            are_sections = kind.is_list and kind.item.section and Mark.OR_PATH not in kind.item.marks
+            self._value_of(node, may_hold_secrets=bool(are_sections))
 
     def _value_of(self, node: document.Node, *, may_hold_secrets: bool) -> None:
         """Shows a scalar if it cannot be a secret; hides any other node."""

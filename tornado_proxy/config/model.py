@@ -91,7 +91,7 @@ class Bucket:
 
     name: BucketName = option("The bucket's name, `tenant:name` on Ceph, or an access point's ARN.")
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
-        "The directory of the bucket that is served: every object key begins with it. Rules do not see it.", default=""
+        "What the key of every object that is served begins with. Rules do not see it.", default=""
     )
     leading_slash: bool = option("Whether object keys start with `/`, as some tools write them.", default=False)
     region: Region = option("The bucket's region.", default="us-east-1")
@@ -124,6 +124,35 @@ class Bucket:
         "The size of the parts of an upload to S3, which are held in memory until they are sent.", default=8 * MIB
     )
     span: Span | None = place_of("name")
+
+
+@dataclass(frozen=True, slots=True)
+class RulesBucket:
+    """Rules in a bucket, which `tornado-proxy push` puts there. A string is short for `s3` alone."""
+
+    shape: ClassVar[str] = "such as `{s3: s3://my-bucket/rules/, region: eu-west-1}`"
+
+    s3: Annotated[str, Constraint(values.rules_url, (("pattern", values.RULES_URL),))] = option(
+        "The place: `s3://BUCKET/PREFIX/`."
+    )
+    region: Region | None = option(
+        "The bucket's region. By default, the one that boto3 finds, else `us-east-1`.", default=None
+    )
+    s3_endpoint: Endpoint | None = option(
+        "The URL of an S3 server that is not AWS. By default, the one that boto3 finds.", default=None
+    )
+    force_path_style: bool = option(
+        "Whether the bucket's name is part of the path instead of the host name.",
+        default=False,
+        name="s3ForcePathStyle",
+    )
+    credentials: Credentials | None = option(
+        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance).",
+        default=None,
+    )
+
+    def __str__(self) -> str:
+        return self.s3
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +350,10 @@ class Settings:
 
     server: Server = option("The server for clients.", default=Server())
     internal_server: InternalServer = option("The admin listener.", default=InternalServer())
-    rules: Annotated[tuple[Path, ...], Mark.ONE_OR_MANY] = option(
-        "Rule files, and directories of `*.rules` files, in order, relative to the configuration file.", default=()
+    rules: Annotated[tuple[Path | RulesBucket, ...], Mark.ONE_OR_MANY] = option(
+        "Rule files, and directories of `*.rules` files, relative to the configuration file, and places in buckets"
+        " (`s3://BUCKET/PREFIX/`), in order.",
+        default=(),
     )
     basic_providers: Annotated[tuple[BasicProvider, ...], Mark.BY_NAME] = option(
         "Providers of basic authentication, by the name that resources use.",
@@ -357,7 +388,9 @@ class Settings:
     log: Log = option("The log.", default=Log())
     tracing: Tracing | None = option("Traces of requests. Without this section, none are sent.", default=None)
     directory: Path = field(default_factory=Path)  # of the configuration file; relative paths start from it
-    rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # the places of `rules`
+    rule_spans: Mapping[Path | RulesBucket, Span] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # the places of `rules`
 
     @property
     def resources(self) -> tuple[Resource, ...]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 from tornado_proxy.config.values import InvalidValue, TextPattern
@@ -147,6 +147,7 @@ class Mark(Enum):
     BY_NAME = "a tuple of sections, written as a mapping from their `name`"
     PAIRS = "a tuple of names and values, written as a mapping"
     MAY_BE_HASHED = "a secret whose hash may stand in the file"
+    OR_PATH = "a string may stand for a section: it is a path"
 
 
 class OptionType(NamedTuple):
@@ -205,6 +206,8 @@ def option_type(annotation: Any) -> OptionType:
         return OptionType(inner.base, (*inner.marks, *marks))
     if NoneType in get_args(annotation):
         return option_type(get_args(annotation)[0])
+    if isinstance(annotation, UnionType):
+        return OptionType(get_args(annotation)[1], (Mark.OR_PATH,))
     return OptionType(annotation)
 
 

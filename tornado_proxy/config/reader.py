@@ -24,7 +24,7 @@ from tornado_proxy.config.document import (
     bare,
     span_of,
 )
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.options import Constraint, Mark, Option, OptionGroup, OptionType, all_options, options_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
@@ -206,6 +206,9 @@ class _DocumentReader:
             raise InvalidValue(message, _shape(kind.section) or advice, code)
         if kind.is_secret:
             return self._secret(kind, place)
+        if Mark.OR_PATH in kind.marks and not isinstance(node, MappingNode):
+            text = values.line(_scalar(OptionType(Path), place))
+            return RulesBucket(values.rules_url(text)) if text.startswith(values.S3) else self._directory / text
         if kind.section:
             return self._section(kind.section, place, {} if name is None else {"name": name})
         value: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)

@@ -276,6 +276,11 @@ class InternalServer(Listener):
     read_only: bool = option(
         "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only.", default=False
     )
+    kept_requests: Annotated[int, Bounds(0, 10_000)] = option(
+        "How many of the last requests a draft of rules is tried on. Each process keeps so many in memory: method, "
+        "host, path and key, but no query, headers or user. 0 keeps none.",
+        default=500,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +393,9 @@ class Reload:
         "The percentage of clients that an edit answers after `stage`; as long again it answers 25 %, then all. "
         "Without it, an edit answers all at once.",
         default=None,
+    )
+    poll_interval: Annotated[float, Duration(1, DAY)] = option(
+        "The time between two looks at rules in a bucket, plus or minus a tenth.", default=10.0
     )
     head_samples: Annotated[int, Bounds(0, 1000)] = option(
         "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0

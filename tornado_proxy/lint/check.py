@@ -1,14 +1,12 @@
-"""The base class of checks, their findings, and functions for the words and edits of findings."""
+"""What a check is, its findings, and functions for the words and edits of findings."""
 
 from __future__ import annotations
 
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span
 from tornado_proxy.lang.tree import Comment, Literal, Statement
@@ -42,26 +40,20 @@ class LintFinding:
     fixes: tuple[Fix, ...] = ()
 
 
-class Check(ABC):
+@dataclass(frozen=True, slots=True)
+class Check:
     """A kind of problem that the linter reports; `manual/NAME.md` explains it.
 
-    The check is named as the class, unless it sets another name: `UnescapedDot` is `unescaped-dot`. The name should
-    read well after "allow". A check that needs a configuration finds nothing without one, and its allowances are then
-    not reported as unused.
+    `find` yields the findings, `summary` is the first sentence of the manual page. A check that needs a configuration
+    finds nothing without one, and its allowances are then not reported as unused.
     """
 
-    name: ClassVar[str]
-    category: ClassVar[Category]
-    severity: ClassVar[Severity]
-    needs_configuration: ClassVar[bool] = False
-
-    def __init_subclass__(cls) -> None:
-        if "name" not in vars(cls):
-            cls.name = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
-
-    @abstractmethod
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields the findings."""
+    name: str
+    category: Category
+    severity: Severity
+    summary: str
+    find: Callable[[Subject], Iterator[LintFinding]]
+    needs_configuration: bool = False
 
     @property
     def manual(self) -> str:
@@ -69,15 +61,24 @@ class Check(ABC):
         page = (_MANUAL / f"{self.name}.md").read_text(encoding="utf-8")
         return f"{self.summary}\n\n{page.rstrip()}"
 
-    @property
-    def summary(self) -> str:
-        """The first sentence of the manual page: the docstring of the class."""
-        return type(self).__doc__ or ""
-
     def diagnostic(self, finding: LintFinding) -> Diagnostic:
         """Returns a finding as a diagnostic with the name and the severity of this check."""
         message, span, advice = finding.message, finding.span, finding.help
         return Diagnostic(self.name, message, span, advice, finding.notes, self.severity, finding.fixes)
+
+
+def check(
+    category: Category, severity: Severity, *, needs_configuration: bool = False
+) -> Callable[[Callable[[Subject], Iterator[LintFinding]]], Check]:
+    """Returns a decorator that makes a check of the function that finds its problems.
+
+    `unescaped_dot` becomes `unescaped-dot`; the name should read well after "allow". The docstring is the summary.
+    """
+
+    def made(find: Callable[[Subject], Iterator[LintFinding]]) -> Check:
+        return Check(find.__name__.replace("_", "-"), category, severity, find.__doc__ or "", find, needs_configuration)
+
+    return made
 
 
 def offer(title: str, edits: tuple[Edit, ...], safety: Safety = Safety.UNSAFE) -> tuple[Fix, ...]:

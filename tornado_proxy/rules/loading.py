@@ -1,6 +1,7 @@
 """Reads rule files, and compiles them together to rule sets.
 
-A root is a file or a directory that the configuration or a command names. A directory is read recursively: files named
+A root is a file, a directory, or a place in a bucket that the configuration or a command names; whoever can fetch that
+place gives a function which does. A directory is read recursively: files named
 `*.rules`, sorted by the bytes of their relative paths. Names that begin with `.` are skipped, because the `..data` of a
 ConfigMap has the same files again.
 """
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from tornado_proxy.lang.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
 from tornado_proxy.lang.parser import Parsed, parse
@@ -45,10 +47,24 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Rule files in their order, and a diagnostic for each that cannot be read."""
+    """Rule files in their order, and a diagnostic for each that cannot be read.
+
+    `releases` are those that were fetched: the place and the digest of each.
+    """
 
     files: tuple[RuleFile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    releases: tuple[tuple[str, str], ...] = ()
+
+
+Fetch = Callable[[Any, Span | None], Read]
+"""Returns the rule files of a root that is no path; the span is the place that names it."""
+
+
+def not_fetched(root: object, span: Span | None) -> Read:
+    """The rule files of a bucket for a command that needs no network: a mistake."""
+    message = f"this command does not fetch the rules in `{root}`"
+    return Read((), (Diagnostic("unread-rules", message, span, "name the files themselves, which are pushed there"),))
 
 
 def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
@@ -79,37 +95,52 @@ def compile_rule_files(
     return replace(compiled, diagnostics=(*diagnostics, *compiled.diagnostics), parsed=tuple(parsed))
 
 
-def read_rule_files(roots: Sequence[Path], named: Mapping[Path, Span] | None = None, *, again: bool = False) -> Read:
+def read_rule_files(
+    roots: Iterable[Any], named: Mapping[Any, Span] | None = None, fetch: Fetch = not_fetched, *, again: bool = False
+) -> Read:
     """Reads every rule file of the roots, each once, in the order of the roots; `named` has the places that name them.
 
-    A root may be a pipe, unless it will be read `again`.
+    A root that is no path is fetched. A root may be a pipe, unless it will be read `again`.
     """
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
-    left = LARGEST
+    releases: list[tuple[str, str]] = []
     for root in roots:
         span = named.get(root) if named else None
-        mistakes: list[OSError] = []
-        paths = find_rule_files(root, mistakes.append)
-        if not paths and not mistakes:
-            diagnostics.append(_nothing_there(root, span))
-        for path in paths:
-            if str(path) in files:
-                continue
-            try:
-                files[str(path)] = RuleFile(str(path), read_file(path, left, regular=again or path != root))
-            except FileTooLargeError:
-                message = f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{path}`"
-                advice = "split the rules over several services, or shorten them"
-                return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
-            except OSError as error:
-                mistakes.append(error)
-            else:
-                left -= len(files[str(path)].data)
-        for mistake in mistakes:
-            message = f"`{mistake.filename or root}` cannot be read: {mistake.strerror or mistake}"
-            diagnostics.append(Diagnostic("unreadable-file", message, span))
-    return Read(tuple(files.values()), tuple(diagnostics))
+        try:
+            read = _read_root(root, span, files, again=again) if isinstance(root, Path) else fetch(root, span)
+        except FileTooLargeError as error:
+            message = (
+                f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{error.filename}`"
+            )
+            advice = "split the rules over several services, or shorten them"
+            return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
+        files |= {file.name: file for file in read.files}
+        diagnostics += read.diagnostics
+        releases += read.releases
+    return Read(tuple(files.values()), tuple(diagnostics), tuple(releases))
+
+
+def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *, again: bool) -> Read:
+    """Reads the files of a root but those that were read before; raises `FileTooLargeError`."""
+    files: list[RuleFile] = []
+    mistakes: list[OSError] = []
+    left = max(0, LARGEST - sum(len(file.data) for file in before.values()))
+    paths = find_rule_files(root, mistakes.append)
+    missing = [] if paths or mistakes else [_nothing_there(root, span)]
+    for path in paths:
+        if str(path) in before:
+            continue
+        try:
+            files.append(RuleFile(str(path), read_file(path, left, regular=again or path != root)))
+        except FileTooLargeError:
+            raise
+        except OSError as error:
+            mistakes.append(error)
+        else:
+            left -= len(files[-1].data)
+    messages = (f"`{each.filename or root}` cannot be read: {each.strerror or each}" for each in mistakes)
+    return Read(tuple(files), (*missing, *(Diagnostic("unreadable-file", text, span) for text in messages)))
 
 
 def find_rule_files(root: Path, unreadable: Callable[[OSError], object]) -> Sequence[Path]:
@@ -136,4 +167,6 @@ def _nothing_there(root: Path, span: Span | None) -> Diagnostic:
         return Diagnostic(
             "no-rule-files", f"`{root}` has no rule file", span, "the names of rule files end with `.rules`"
         )
+    if root.parts[:1] == ("s3:",):
+        return not_fetched(root, span).diagnostics[0]
     return Diagnostic("no-rule-files", f"there is no `{root}`", span)

@@ -26,8 +26,9 @@ LARGEST_HEAD = 64 * 1024
 _BEGINNING = b"HTTP/1."  # of each answer; whoever sends anything else might never send the end of a head
 
 # Bytes of a read, and about the bytes that may wait for their reader. A slow reader holds little memory; for one that
-# waits for every read, they grow, as 64 KiB cost half as much CPU time again as 256 KiB.
+# waits for every read, they grow, as each step costs the same for any number of bytes.
 _SMALLEST_READ = 32 * 1024
+_MOST_WAITING = LARGEST_READ // 2  # so that one of the largest reads waits, and not two
 _READS_BEFORE_LARGER = 8
 _SLOW = 0.05  # seconds that a reader lets a full buffer wait
 
@@ -59,7 +60,10 @@ class S3Response(BodyBuffer):
             self.close()
             raise
         if self._error is not None:
-            raise self._error
+            try:
+                raise self._error
+            finally:
+                del self  # as in `read`
 
     async def read_all(self, most: int) -> bytes:
         """Returns the whole body; raises `UpstreamError` if it is longer than `most` bytes."""
@@ -272,7 +276,7 @@ class S3Connection(ReadingProtocol):
 
     def _read_at_most(self, answer: S3Response, size: int) -> None:
         self._limit_reads(size)
-        answer.limit = size
+        answer.limit = min(size, _MOST_WAITING)
 
     def _finish(self, answer: S3Response) -> None:
         """Ends the answer; the connection is free for another one if S3 keeps it open."""

@@ -7,7 +7,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NamedTuple, Protocol
 
-from tornado_proxy.s3.resuming import PIECE, Cause, FirstAnswer, Tries
+from tornado_proxy.s3.resuming import PIECE, Cause, FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage.errors import (
     Busy,
@@ -25,8 +25,6 @@ from tornado_proxy.storage.use import note_wait
 # Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket.
 _HELD = 128 * 1024
 _MOST_WAITING = 1000  # reads that wait for memory
-
-_FAST = 0.25  # seconds in which a client takes a piece that can be sent all the rest
 
 
 class Released(Unreachable):
@@ -114,7 +112,7 @@ class ResumableObject:
     """
 
     __slots__ = (
-        "_client", "_first", "_is_slow", "_key", "_limits", "_notice", "_part", "_received", "_reopen", "_tries",
+        "_client", "_first", "_key", "_limits", "_notice", "_part", "_quick", "_received", "_reopen", "_tries",
         "content_range", "info",
     )  # fmt: skip
 
@@ -130,7 +128,7 @@ class ResumableObject:
         self._notice = notice
         self._client: str | None = None  # who holds the place
         self._received = 0
-        self._is_slow = False
+        self._quick: int | None = None  # pieces that a slow client took at once; None if the client is not slow
         self._tries = Tries()
         self._first = None if part.is_complete else FirstAnswer.of(part.info, part.content_range, part.version)
 
@@ -151,7 +149,8 @@ class ResumableObject:
             except (Unreachable, TimedOut) as error:
                 if self._first is None:
                     raise
-                self._is_slow = self._is_slow or isinstance(error, Released)
+                if isinstance(error, Released):
+                    self._quick = 0
                 await self._resume(error, got_on_at + self._limits.seconds)
                 opened_at = loop.time()
                 continue
@@ -163,7 +162,8 @@ class ResumableObject:
             elif self._first is None or self._received > self._first.last - self._first.first:
                 return
             else:
-                self._is_slow = loop.time() - opened_at > _FAST
+                if self._quick is not None:
+                    self._quick = quick_pieces(self._quick, loop.time() - opened_at)
                 await self._resume(None, loop.time() + self._limits.seconds)
                 opened_at = loop.time()
 
@@ -218,7 +218,7 @@ class ResumableObject:
         """Opens the rest of the body, or a piece of it for a slow client; raises `UpstreamError` if it is another's."""
         first = self._first
         assert first is not None
-        asked = first.rest(self._received, PIECE if self._is_slow else None)
+        asked = first.rest(self._received, None if self._quick is None else PIECE)
         await self._part.close()
         part = await self._reopen(self._key, Continuation(asked, first.etag, version))
         if not first.is_continued_by(asked, part.info, part.content_range):

@@ -18,6 +18,9 @@ Cause = Literal["broken", "stalled", "slow"]
 PIECE = 64 * 1024
 """Bytes that are asked for at once for a slow client: a complete answer holds no connection."""
 
+_QUICK = 0.25  # seconds in which a client that is not slow takes a piece
+_QUICK_PIECES = 8
+
 # A read that gets on by less between two failures is one that does not get on.
 _PROGRESS = 1024**2  # bytes
 
@@ -71,3 +74,14 @@ class Tries:
     def longest_pause(self) -> float:
         """The longest pause before the next try, in seconds; a random part of it keeps readers from coming together."""
         return min(_PAUSE * 2.0 ** (self.count - 1), _LONGEST_PAUSE)
+
+
+def quick_pieces(before: int, seconds: float) -> int | None:
+    """Returns how many pieces in a row a client took at once, after one that it took in some seconds.
+
+    None means that it is not slow any more, and can be sent all the rest. Fewer do not tell: a slow client that was
+    kept waiting has empty sockets, which take them.
+    """
+    if seconds > _QUICK:
+        return 0
+    return before + 1 if before + 1 < _QUICK_PIECES else None

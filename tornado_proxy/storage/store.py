@@ -53,7 +53,7 @@ class OpenedObject(Protocol):
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the body in chunks of at most 256 KiB; raises `StorageError` if it is truncated."""
+        """Yields the body in chunks of at most 512 KiB; raises `StorageError` if it is truncated."""
         ...
 
     async def close(self) -> None:

@@ -90,13 +90,15 @@ class Readings:
     """Functions that are called when the metrics are asked for.
 
     They return the last probe of each bucket, the ends of the certificates by listener and name, how many workers have
-    ended by themselves, and whether the last good copy cannot be kept.
+    ended by themselves, whether the last good copy cannot be kept, and of each place of rules in a bucket whether the
+    last poll succeeded.
     """
 
     probes: Callable[[], Collection[ProbeResult]] = tuple
     not_after: Callable[[], Mapping[tuple[str, str], float]] = dict
     worker_ends: Callable[[], int] = int
     has_trouble: Callable[[], bool] = bool
+    rules_up: Callable[[], Mapping[str, bool]] = dict
 
     def collect(self) -> Iterator[Metric]:
         """Yields the metrics."""
@@ -118,6 +120,13 @@ class Readings:
         trouble = {(): self.has_trouble()}
         yield gauge(
             "tornado_proxy_last_good_trouble", "Whether the last good copy cannot be kept (1 or 0)", (), trouble
+        )
+        rules_up = {(place,): is_up for place, is_up in self.rules_up().items()}
+        yield gauge(
+            "tornado_proxy_rules_up",
+            "Whether the last poll of rules in a bucket succeeded (1 or 0)",
+            ("place",),
+            rules_up,
         )
 
 

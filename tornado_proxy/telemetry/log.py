@@ -22,6 +22,7 @@ from tornado_proxy.telemetry.events import (
     ReloadOutcome,
     ReloadReport,
     Retired,
+    RulesPolled,
     Served,
 )
 
@@ -102,7 +103,9 @@ def access_log(
 
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol = event.request
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol, _ = (
+        event.request
+    )
     # Nearly no request has anything to quote: one look at all its texts says so.
     if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
         client, method, host, path = map(_safe, (client, method, host, path))
@@ -122,7 +125,7 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 def _json_line(event: Served | ErrorServed) -> str:
     """The same as JSON."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol = (
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol, _ = (
         event.request
     )
     broken = ', "complete": false' if _is_broken(event) else ""
@@ -186,7 +189,7 @@ _LOG = logging.getLogger(EVENTS)
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
 
 
-ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
+ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired | RulesPolled
 
 
 def log_service_events(bus: Bus) -> None:
@@ -203,6 +206,10 @@ def service_log(event: ServiceEvent) -> None:
             _log_reload(event)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
+        case RulesPolled(place, ""):
+            _LOG.info("`%s`: the rules can be fetched again", place)
+        case RulesPolled(place, reason):
+            _LOG.warning("`%s`: the rules cannot be fetched, those fetched before stay: %s", place, reason)
         case ReadResumed(target, cause, outcome, key, received):
             # A slow client is no news, and while S3 is down there may be thousands of tries.
             is_news = outcome != "failed" and (cause, outcome) != ("slow", "ok")

@@ -63,7 +63,10 @@ class BodyBuffer:
                 self._make_room()
             return chunk
         if self._error is not None:
-            raise self._error
+            try:
+                raise self._error
+            finally:
+                del self  # the error keeps this frame: with the body, only the garbage collector could free both
         return b""
 
     def peek(self) -> bytes:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 NEVER = inf
 
-LARGEST_READ = 256 * 1024
+LARGEST_READ = 512 * 1024
 """Bytes that one read of a socket can return."""
 
 # Of all connections of a loop: each read is copied out of it before the next one. asyncio would otherwise allocate a

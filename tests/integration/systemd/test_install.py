@@ -153,22 +153,28 @@ def test_packages_upgraded_and_taken_back_behind_haproxy_lose_no_request(package
 
 
 def test_the_tutorial_ends_in_production(packages, s3):
-    """The commands of the last step of the tutorial install the package and its rule, which answers."""
+    """The last step of the tutorial installs the package, its rule and the keys for S3, and the page is served."""
     release, folder = packages
     # The S3 of the tests has texts only.
     tutorial = (CHECKOUT / "docs" / "tutorial.md").read_text(encoding="utf-8").replace("html", "txt")
+    configuration, bucket = re.findall(r"^```yaml\n(.*?)^```", tutorial, re.MULTILINE | re.DOTALL)
     *_, rules = re.findall(r"^```rules\n(.*?)^```", tutorial, re.MULTILINE | re.DOTALL)
-    commands = "".join(re.findall(r"^```sh\n(.*?)^```", tutorial.split("\n## 6. ")[1], re.MULTILINE | re.DOTALL))
+    own_s3 = bucket.replace("us-east-1,", f'us-east-1, s3Endpoint: "{s3}", s3ForcePathStyle: true,')
     with boot_site(release, s3, folder) as site:
-        configuration = site.machine.path("/etc/tornado-proxy/proxy.yaml").read_text()
+        ports = configuration.replace("8080", str(site.port)).replace("9090", str(site.admin_port))
         site.machine.run("rm", "--recursive", "/etc/tornado-proxy")
-        site.machine.write("/root/site/proxy.yaml", configuration)
+        site.machine.write("/root/site/proxy.yaml", re.sub(r"^    bucket: .*\n", own_s3, ports, flags=re.MULTILINE))
         site.machine.write("/root/site/rules/site.rules", rules)
         site.machine.run("bash", "-c", "ln -s /root/dist/*_0.1.0-*.deb /root/site")
         output = ""
-        for line in commands.replace(":8080", f":{site.port}").splitlines():
-            output = site.machine.run("bash", "-c", f"cd /root/site && {line}")
-        assert output == "archive/press/spring.txt"
+        last_step = tutorial.split("\n## 6. ")[1].replace(":8080", f":{site.port}")
+        for language, text in re.findall(r"^```(ini|sh)\n(.*?)^```", last_step, re.MULTILINE | re.DOTALL):
+            if language == "ini":
+                site.machine.write(text.partition("\n")[0].removeprefix("# "), text)
+            else:
+                output = site.machine.run("bash", "-ec", f"cd /root/site\n{text}")
+        assert "archive/press/spring.txt" in output
+        assert "OK      site  my-bucket" in output
 
 
 def test_the_debian_package_is_reproducible(wheels, tmp_path):

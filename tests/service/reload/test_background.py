@@ -1,4 +1,4 @@
-"""Compilation in the background of requests, and objects that are frozen for the garbage collector."""
+"""Compilation in the background of requests."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import asyncio
 import gc
 import sys
 import threading
-import weakref
 
 import pytest
 
-from tornado_proxy.service.reload.background import CLIENT_WEIGHT, Collector, in_background
+from tornado_proxy.service.reload.background import in_background
 
 
 async def test_background_work_has_short_turns():
@@ -50,49 +49,3 @@ async def test_background_work_runs_one_at_a_time():
         return True
 
     assert await asyncio.gather(in_background(wait_for_the_other), in_background(wait_for_the_other)) == [False, False]
-
-
-@pytest.fixture(autouse=True)
-def _thawed():
-    """Unfreeze all objects after a test."""
-    yield
-    gc.unfreeze()
-
-
-class _Cycle:
-    """An object that only the garbage collector can free."""
-
-    def __init__(self) -> None:
-        self.own = self
-
-
-def _unreachable_cycle() -> weakref.ref[_Cycle]:
-    return weakref.ref(_Cycle())
-
-
-def test_lasting_objects_are_frozen():
-    """The garbage collector does not visit frozen objects again."""
-    Collector().freeze()
-    assert gc.get_freeze_count() > 0
-
-
-def test_frozen_cycles_are_freed_after_some_reloads():
-    """A frozen cycle is freed after `thaw_after` reloads, and not before."""
-    freezer = Collector(thaw_after=3)
-    freezer.freeze()
-    cycle = _unreachable_cycle()
-    freezer.freeze()
-    gc.collect()
-    assert cycle() is not None
-    for _ in range(3):
-        freezer.freeze()
-    assert cycle() is None
-
-
-def test_new_clients_count_as_several_reloads():
-    """A new client of S3 makes the freezer thaw sooner."""
-    freezer = Collector(thaw_after=CLIENT_WEIGHT)
-    freezer.freeze()
-    cycle = _unreachable_cycle()
-    freezer.freeze(new_clients=1)
-    assert cycle() is None

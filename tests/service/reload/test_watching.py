@@ -422,6 +422,17 @@ def test_without_notifications_files_are_polled(caplog):
     assert [record.getMessage().count("no watches left") for record in caplog.records] == [1]
 
 
+def test_a_reload_comes_when_buckets_are_due():
+    """Buckets notify of nothing."""
+
+    async def scenario():
+        reload = _CountingReload()
+        follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch, lambda: 0.001)
+        await _run_follower(follower, reload.reached(3))
+
+    _run(scenario)
+
+
 def test_a_defect_does_not_end_the_follower(caplog):
     """A reload that raises an exception is logged, and the next one is made."""
 

@@ -10,7 +10,7 @@ from tornado_proxy.golang.regexp.matching import Pattern
 from tornado_proxy.golang.regexp.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.lint.check import Category, Check, LintFinding, listed, offer, reworded
+from tornado_proxy.lint.check import Category, LintFinding, check, listed, offer, reworded
 from tornado_proxy.lint.shapes import bare, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
@@ -29,29 +29,24 @@ _WHOLE = {
 }
 
 
-class UnknownGroup(Check):
+@check(Category.MISTAKES, Severity.ERROR)
+def unknown_group(subject: Subject) -> Iterator[LintFinding]:
     """A reference to a group that the source does not have."""
-
-    category = Category.MISTAKES
-    severity = Severity.ERROR
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields references to groups that do not exist, and text that was probably meant as a reference."""
-        reported = {each.span for each in subject.mistakes}
-        for target in subject.targets:
-            for rewrite in target.rewrites:
-                for name, start, end in rewrite.template.group_references:
-                    if not has_group(rewrite.pattern, name):
-                        yield _unknown(rewrite, name, start, end)
-                for slip in slips(rewrite):
-                    written = rewrite.template.text[slip.start : slip.end]
-                    message = f"`{written}` is text here, not a reference to a group"
-                    exists = has_group(rewrite.pattern, slip.group)
-                    meant = reference(slip.group, rewrite.dialect) if exists else ""
-                    advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
-                    finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
-                    if finding.span not in reported:  # as a bad escape
-                        yield finding
+    reported = {each.span for each in subject.mistakes}
+    for target in subject.targets:
+        for rewrite in target.rewrites:
+            for name, start, end in rewrite.template.group_references:
+                if not has_group(rewrite.pattern, name):
+                    yield _unknown(rewrite, name, start, end)
+            for slip in slips(rewrite):
+                written = rewrite.template.text[slip.start : slip.end]
+                message = f"`{written}` is text here, not a reference to a group"
+                exists = has_group(rewrite.pattern, slip.group)
+                meant = reference(slip.group, rewrite.dialect) if exists else ""
+                advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
+                finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
+                if finding.span not in reported:  # as a bad escape
+                    yield finding
 
 
 def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> LintFinding:
@@ -82,18 +77,13 @@ def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice
     return LintFinding(message, literal.at(*place), advice, fixes=fixes)
 
 
-class UnusedGroup(Check):
+@check(Category.DOUBTS, Severity.WARNING)
+def unused_group(subject: Subject) -> Iterator[LintFinding]:
     """A group that captures what the template never uses."""
-
-    category = Category.DOUBTS
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields groups without a reference, in templates that name every group they use."""
-        for target in subject.targets:
-            for rewrite, tree in target.sources:
-                if _names_all_it_uses(rewrite):
-                    yield from _unused(rewrite, tree)
+    for target in subject.targets:
+        for rewrite, tree in target.sources:
+            if _names_all_it_uses(rewrite):
+                yield from _unused(rewrite, tree)
 
 
 def _names_all_it_uses(rewrite: Rewrite) -> bool:

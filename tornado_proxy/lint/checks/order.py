@@ -12,7 +12,7 @@ from tornado_proxy.golang.regexp.proofs import Example, NoKey, Overlap, OverlapC
 from tornado_proxy.golang.regexp.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Note, Severity
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.lint.check import Category, Check, LintFinding, named, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, named, shown
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, Rewritten
@@ -25,17 +25,12 @@ _Pieces = list[str | int]
 """Text and the numbers of groups, in order."""
 
 
-class OverlappingRewrites(Check):
+@check(Category.DOUBTS, Severity.INFO)
+def overlapping_rewrites(subject: Subject) -> Iterator[LintFinding]:
     """Two rewrites that match the same key, so their order decides."""
-
-    category = Category.DOUBTS
-    severity = Severity.INFO
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields the rewrites that share keys with earlier ones, where neither matches all keys of the other."""
-        for target in subject.comparable:
-            for later, pairs in _doubtful(target).items():
-                yield _overlapping(target, later, pairs)
+    for target in subject.comparable:
+        for later, pairs in _doubtful(target).items():
+            yield _overlapping(target, later, pairs)
 
 
 def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
@@ -77,18 +72,13 @@ def _overlapping(target: TargetRules, later: int, pairs: list[Overlap]) -> LintF
     return LintFinding(message, target.rewrites[later].statement.source.span, advice, notes)
 
 
-class ChainedRewrite(Check):
+@check(Category.DOUBTS, Severity.INFO)
+def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A result that another rewrite matches, though a key is rewritten only once."""
-
-    category = Category.DOUBTS
-    severity = Severity.INFO
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Rewrites an example for every rewrite and the keys of its tests, and yields results that match again."""
-        for target in subject.comparable:
-            for index in range(len(target.rewrites)):
-                findings = (_chained(target, index, key, result) for key, result in _rewritten(target, index))
-                yield from islice(filter(None, findings), 1)
+    for target in subject.comparable:
+        for index in range(len(target.rewrites)):
+            findings = (_chained(target, index, key, result) for key, result in _rewritten(target, index))
+            yield from islice(filter(None, findings), 1)
 
 
 def _rewritten(target: TargetRules, index: int) -> Iterator[tuple[str, str]]:
@@ -114,20 +104,15 @@ def _chained(target: TargetRules, index: int, key: str, result: str) -> LintFind
     return LintFinding(message, target.rewrites[index].statement.template.span, advice, (note,))
 
 
-class NoEffect(Check):
+@check(Category.DOUBTS, Severity.WARNING)
+def no_effect(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite whose result is always the key itself."""
-
-    category = Category.DOUBTS
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields plain templates that repeat their source, unless a later rewrite could take the key."""
-        for target in subject.comparable:
-            idle = {index for index, each in enumerate(target.languages) if _repeats(target.rewrites[index], each)}
-            for index in sorted(idle - _shielding(target, idle)):
-                message = "the result is always the key itself"
-                advice = "delete it, or move it above the rewrite that should not take these keys"
-                yield LintFinding(message, target.rewrites[index].span, advice)
+    for target in subject.comparable:
+        idle = {index for index, each in enumerate(target.languages) if _repeats(target.rewrites[index], each)}
+        for index in sorted(idle - _shielding(target, idle)):
+            message = "the result is always the key itself"
+            advice = "delete it, or move it above the rewrite that should not take these keys"
+            yield LintFinding(message, target.rewrites[index].span, advice)
 
 
 def _repeats(rewrite: Rewrite, source: Language) -> bool:

@@ -12,8 +12,8 @@ from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.tree import Literal
 from tornado_proxy.lint.check import (
     Category,
-    Check,
     LintFinding,
+    check,
     comments_of,
     inserted,
     listed,
@@ -33,19 +33,14 @@ _KEYS = (
 )
 
 
-class UnmatchableSource(Check):
+@check(Category.MISTAKES, Severity.ERROR)
+def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
     """A source that no key can match."""
-
-    category = Category.MISTAKES
-    severity = Severity.ERROR
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields the sources that provably match no key."""
-        budget = Budget(_STEPS)
-        for target in subject.targets:
-            for rewrite, reach in zip(target.rewrites, target.reaches, strict=True):
-                if isinstance(reach, NoKey):
-                    yield _unmatchable(rewrite.statement.source, budget)
+    budget = Budget(_STEPS)
+    for target in subject.targets:
+        for rewrite, reach in zip(target.rewrites, target.reaches, strict=True):
+            if isinstance(reach, NoKey):
+                yield _unmatchable(rewrite.statement.source, budget)
 
 
 def _unmatchable(source: Literal, budget: Budget) -> LintFinding:
@@ -66,20 +61,15 @@ def _has_key(text: str, budget: Budget) -> bool:
     return isinstance(shortest_key(language(text), budget.portion(budget.left)), Example)
 
 
-class DuplicateRewrite(Check):
+@check(Category.MISTAKES, Severity.ERROR)
+def duplicate_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A source that an earlier rewrite has: the second one is never reached."""
-
-    category = Category.MISTAKES
-    severity = Severity.ERROR
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields the rewrites whose source an earlier rewrite of the target has."""
-        for target in subject.comparable:
-            first: dict[str, Rewrite] = {}
-            for rewrite in target.rewrites:
-                earlier = first.setdefault(rewrite.pattern.text, rewrite)
-                if earlier is not rewrite:
-                    yield _duplicate(rewrite, earlier)
+    for target in subject.comparable:
+        first: dict[str, Rewrite] = {}
+        for rewrite in target.rewrites:
+            earlier = first.setdefault(rewrite.pattern.text, rewrite)
+            if earlier is not rewrite:
+                yield _duplicate(rewrite, earlier)
 
 
 def _duplicate(rewrite: Rewrite, earlier: Rewrite) -> LintFinding:
@@ -94,23 +84,18 @@ def _duplicate(rewrite: Rewrite, earlier: Rewrite) -> LintFinding:
     )
 
 
-class UnreachableRewrite(Check):
+@check(Category.MISTAKES, Severity.WARNING)
+def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite that no key reaches, because earlier ones take every key that it matches."""
-
-    category = Category.MISTAKES
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields the rewrites whose keys are provably all taken by earlier ones."""
-        budget = Budget(_STEPS)
-        for target in subject.comparable:
-            seen: set[str] = set()
-            for index, reach in enumerate(target.reaches):
-                text = target.rewrites[index].pattern.text
-                # The same source again is a duplicate rewrite.
-                if isinstance(reach, Covered) and text not in seen:
-                    yield _unreachable(target, index, reach.by, budget)
-                seen.add(text)
+    budget = Budget(_STEPS)
+    for target in subject.comparable:
+        seen: set[str] = set()
+        for index, reach in enumerate(target.reaches):
+            text = target.rewrites[index].pattern.text
+            # The same source again is a duplicate rewrite.
+            if isinstance(reach, Covered) and text not in seen:
+                yield _unreachable(target, index, reach.by, budget)
+            seen.add(text)
 
 
 def _unreachable(target: TargetRules, index: int, by: Sequence[int], budget: Budget) -> LintFinding:

@@ -14,7 +14,7 @@ from tornado_proxy.golang.regexp.syntax import Alternation, Group, Node, Repeat,
 from tornado_proxy.golang.template.text import GO_SPACES
 from tornado_proxy.lang.diagnostic import Safety, Severity
 from tornado_proxy.lang.tree import Dialect, Literal, Verdict
-from tornado_proxy.lint.check import Category, Check, LintFinding, inserted, offer, reworded, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, reworded, shown
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
@@ -28,22 +28,16 @@ _FILES, _DIRECTORIES = language("[^/]$"), language("/$")
 _FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
 
 
-class UnusableResult(Check):
+@check(Category.MISTAKES, Severity.ERROR)
+def refused_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result is always refused."""
-
-    name = "refused-result"  # `InvalidResult` in rules.model is the error that it prevents
-    category = Category.MISTAKES
-    severity = Severity.ERROR
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields templates that can make no key."""
-        for target in subject.targets:
-            for rewrite in target.rewrites:
-                reason = _certain_error(rewrite)
-                tests = target.tested.get(rewrite.number, ())
-                if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
-                    message = f"the result is always refused: it {reason}"
-                    yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
+    for target in subject.targets:
+        for rewrite in target.rewrites:
+            reason = _certain_error(rewrite)
+            tests = target.tested.get(rewrite.number, ())
+            if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
+                message = f"the result is always refused: it {reason}"
+                yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
 
 
 def _certain_error(rewrite: Rewrite) -> str | None:
@@ -64,21 +58,16 @@ def _filled(rewrite: Rewrite) -> str:
     return text + rewrite.template.text[end:]
 
 
-class RelativeResult(Check):
+@check(Category.DOUBTS, Severity.WARNING)
+def relative_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result has no leading slash."""
-
-    category = Category.DOUBTS
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields templates that begin with text, or with a group, and never with a slash."""
-        for target in subject.targets:
-            for rewrite, source in zip(target.rewrites, target.languages, strict=True):
-                beginning = head(rewrite)
-                if beginning and not beginning.startswith("/"):
-                    yield _relative(rewrite, beginning)
-                elif not beginning and source.tree is not None and _begins_with_relative_group(rewrite, source.tree):
-                    yield _relative(rewrite, rewrite.template.text[: rewrite.template.group_references[0][2]])
+    for target in subject.targets:
+        for rewrite, source in zip(target.rewrites, target.languages, strict=True):
+            beginning = head(rewrite)
+            if beginning and not beginning.startswith("/"):
+                yield _relative(rewrite, beginning)
+            elif not beginning and source.tree is not None and _begins_with_relative_group(rewrite, source.tree):
+                yield _relative(rewrite, rewrite.template.text[: rewrite.template.group_references[0][2]])
 
 
 def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
@@ -134,35 +123,30 @@ def _spaced(template: Literal, start: int) -> LintFinding:
     return LintFinding(message, template.at(0, start), _SLASH_HELP, fixes=fixes)
 
 
-class KindChange(Check):
+@check(Category.DOUBTS, Severity.WARNING)
+def kind_change(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite that turns a file into a directory, or a directory into a file."""
-
-    category = Category.DOUBTS
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields rewrites that take keys of one kind and always make keys of the other."""
-        for target in subject.targets:
-            budget = Budget(_KIND_STEPS)
-            for index, source in enumerate(target.languages):
-                rewrite = target.rewrites[index]
-                ending = "" if is_address(head(rewrite)) else tail(rewrite)
-                # A source with an open end has a finding of its own, and this one may go with it.
-                if source.tree is None or open_end(source.tree):
-                    continue
-                files = ending.endswith("/")
-                if not files and not _FILE_NAME.search(ending):
-                    continue
-                # A quick look, not a proof.
-                if not files and ends_anchored(source.tree) and not _may_be_a_slash(edge_part(source.tree, last=True)):
-                    continue
-                key = _taken(target, index, budget, files=files)
-                if key is not None:
-                    result = target.result(key)
-                    kind, still, advice = _KIND_WORDS[files]
-                    becomes = "another key" if result is None else shown(result)
-                    message = f"the {kind} {shown(key)} becomes {becomes}, which is {still}a directory"
-                    yield LintFinding(message, rewrite.statement.template.span, advice)
+    for target in subject.targets:
+        budget = Budget(_KIND_STEPS)
+        for index, source in enumerate(target.languages):
+            rewrite = target.rewrites[index]
+            ending = "" if is_address(head(rewrite)) else tail(rewrite)
+            # A source with an open end has a finding of its own, and this one may go with it.
+            if source.tree is None or open_end(source.tree):
+                continue
+            files = ending.endswith("/")
+            if not files and not _FILE_NAME.search(ending):
+                continue
+            # A quick look, not a proof.
+            if not files and ends_anchored(source.tree) and not _may_be_a_slash(edge_part(source.tree, last=True)):
+                continue
+            key = _taken(target, index, budget, files=files)
+            if key is not None:
+                result = target.result(key)
+                kind, still, advice = _KIND_WORDS[files]
+                becomes = "another key" if result is None else shown(result)
+                message = f"the {kind} {shown(key)} becomes {becomes}, which is {still}a directory"
+                yield LintFinding(message, rewrite.statement.template.span, advice)
 
 
 _KIND_WORDS = {  # by whether files become directories

@@ -13,7 +13,7 @@ from tornado_proxy.golang.regexp.language import language
 from tornado_proxy.golang.regexp.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.lint.check import Category, Check, LintFinding, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
 from tornado_proxy.semantics.request import RequestData, User
@@ -25,30 +25,24 @@ if TYPE_CHECKING:
 _STEPS = 200_000  # for the search of open paths, in all targets together
 
 
-class MissingUser(Check):
+@check(Category.SECURITY, Severity.WARNING, needs_configuration=True)
+def missing_user(subject: Subject) -> Iterator[LintFinding]:
     """A template that reads the user, on a path that needs no sign-in."""
-
-    category = Category.SECURITY
-    severity = Severity.WARNING
-    needs_configuration = True
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields rewrites whose template reads the user and that an open path reaches."""
-        budget = Budget(_STEPS)
-        for target in subject.targets:
-            configured = target.configured
-            if configured is None:
-                continue
-            for index, rewrite in enumerate(target.rewrites):
-                if rewrite.template.reads_user:
-                    request = next(_refused(target, configured, index, budget), None)
-                    if request is not None:
-                        message = (
-                            f"this reads the user, but {shown(request)} needs no sign-in: "
-                            "without a user it is refused with 403"
-                        )
-                        advice = "protect the path with a resource that names a provider, or ask `if user` first"
-                        yield LintFinding(message, rewrite.statement.template.span, advice)
+    budget = Budget(_STEPS)
+    for target in subject.targets:
+        configured = target.configured
+        if configured is None:
+            continue
+        for index, rewrite in enumerate(target.rewrites):
+            if rewrite.template.reads_user:
+                request = next(_refused(target, configured, index, budget), None)
+                if request is not None:
+                    message = (
+                        f"this reads the user, but {shown(request)} needs no sign-in: "
+                        "without a user it is refused with 403"
+                    )
+                    advice = "protect the path with a resource that names a provider, or ask `if user` first"
+                    yield LintFinding(message, rewrite.statement.template.span, advice)
 
 
 def _refused(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[str]:
@@ -106,21 +100,16 @@ _EMAIL, _GROUPS = re.compile(r"(?i)(?:get)?email\b"), re.compile(r"(?i)(?:user\W
 _NAMES = re.compile(r"(?i)(?:user\W{1,2}|get|given_?|family_?)name\b")
 
 
-class UnsafeInsertion(Check):
+@check(Category.SECURITY, Severity.WARNING)
+def unsafe_insertion(subject: Subject) -> Iterator[LintFinding]:
     """A template that inserts a client's value, which may span several segments of the key."""
-
-    category = Category.SECURITY
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields what `jinja` and `go` templates insert; a plain one inserts only parts of the key."""
-        for target in subject.targets:
-            for index, rewrite in enumerate(target.rewrites):
-                if rewrite.dialect in _ADVICE:
-                    for what, place in _insertions(target, index).items():
-                        message = f"this inserts {what}: if it contains `/`, it spans several segments of the key"
-                        span = rewrite.statement.template.at(*place)
-                        yield LintFinding(message, span, _ADVICE[rewrite.dialect])
+    for target in subject.targets:
+        for index, rewrite in enumerate(target.rewrites):
+            if rewrite.dialect in _ADVICE:
+                for what, place in _insertions(target, index).items():
+                    message = f"this inserts {what}: if it contains `/`, it spans several segments of the key"
+                    span = rewrite.statement.template.at(*place)
+                    yield LintFinding(message, span, _ADVICE[rewrite.dialect])
 
 
 def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]]:

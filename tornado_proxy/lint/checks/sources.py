@@ -10,7 +10,7 @@ from tornado_proxy.golang.regexp.proofs import NoKey
 from tornado_proxy.golang.regexp.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.literals import undelimited
-from tornado_proxy.lint.check import Category, Check, LintFinding, inserted, offer, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, shown
 from tornado_proxy.lint.shapes import edge_part, open_end, open_start
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
@@ -27,20 +27,15 @@ _ADVICE = {
 }
 
 
-class UnanchoredSource(Check):
+@check(Category.DOUBTS, Severity.WARNING)
+def unanchored_source(subject: Subject) -> Iterator[LintFinding]:
     """A source without anchors, which matches more keys than its author probably means."""
-
-    category = Category.DOUBTS
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields the sources that are open at one of their ends."""
-        for target in subject.targets:
-            for index, rewrite in enumerate(target.rewrites):
-                tree = target.languages[index].tree
-                ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
-                if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
-                    yield _delimited(rewrite) or _unanchored(rewrite, tree, ends)
+    for target in subject.targets:
+        for index, rewrite in enumerate(target.rewrites):
+            tree = target.languages[index].tree
+            ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
+            if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
+                yield _delimited(rewrite) or _unanchored(rewrite, tree, ends)
 
 
 def _delimited(rewrite: Rewrite) -> LintFinding | None:
@@ -72,22 +67,17 @@ def _example(rewrite: Rewrite, tree: Node, before: str, after: str) -> str | Non
     return longer if longer and rewrite.pattern.search(longer) else None
 
 
-class UnescapedDot(Check):
+@check(Category.DOUBTS, Severity.WARNING)
+def unescaped_dot(subject: Subject) -> Iterator[LintFinding]:
     """A `.` that matches any character, where a dot is probably meant."""
-
-    category = Category.DOUBTS
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields every single `.` before a letter or digit."""
-        for target in subject.targets:
-            for rewrite, tree in target.sources:
-                source = rewrite.statement.source
-                for start, end in (dot.extent for dot in _dots(tree)):
-                    fixes = offer("escape the dot", inserted(source, start, "\\"))
-                    written = "`\\.`" if source.raw else "`\\\\.`"
-                    advice = f"write {written} for a dot, `[^/]` for any character of a name"
-                    yield LintFinding("`.` matches any character", source.at(start, end), advice, fixes=fixes)
+    for target in subject.targets:
+        for rewrite, tree in target.sources:
+            source = rewrite.statement.source
+            for start, end in (dot.extent for dot in _dots(tree)):
+                fixes = offer("escape the dot", inserted(source, start, "\\"))
+                written = "`\\.`" if source.raw else "`\\\\.`"
+                advice = f"write {written} for a dot, `[^/]` for any character of a name"
+                yield LintFinding("`.` matches any character", source.at(start, end), advice, fixes=fixes)
 
 
 def _dots(tree: Node) -> Iterator[AnyCharacter]:

@@ -8,31 +8,26 @@ from tornado_proxy.golang.regexp.proofs import Covered, NoKey
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Note, Safety, Severity, Span
 from tornado_proxy.lang.literals import string_text
 from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
-from tornado_proxy.lint.check import Category, Check, LintFinding, named, offer, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, named, offer, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
 
 _LONGEST = 200  # characters of a test that is worth copying
 
 
-class FailingTest(Check):
+@check(Category.TESTS, Severity.ERROR)
+def failing_test(subject: Subject) -> Iterator[LintFinding]:
     """A test that fails."""
-
-    category = Category.TESTS
-    severity = Severity.ERROR
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Runs every test, unless a mistake has left a rewrite out."""
-        if subject.whole:
-            for target in subject.targets:
-                for outcome in target.outcomes:
-                    if not outcome.passed:
-                        yield _failing(outcome)
+    if subject.whole:
+        for target in subject.targets:
+            for outcome in target.outcomes:
+                if not outcome.passed:
+                    yield _failing(outcome)
 
 
-def failing_test(outcome: TestOutcome) -> Diagnostic:
+def failure(outcome: TestOutcome) -> Diagnostic:
     """Returns the diagnostic of a test that failed."""
-    return FailingTest().diagnostic(_failing(outcome))
+    return failing_test.diagnostic(_failing(outcome))
 
 
 def _failing(outcome: TestOutcome) -> LintFinding:
@@ -72,27 +67,24 @@ def _expected(statement: TestStatement) -> Span:
     return Span(statement.span.source, max(statement.span.start, end - len(statement.expected.value)), end)
 
 
-class UntestedRewrite(Check):
+@check(Category.TESTS, Severity.INFO)
+def untested_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite that no test reaches."""
-
-    category = Category.TESTS
-    severity = Severity.INFO
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields rewrites that take the key of no test, unless a mistake has left a test out."""
-        if not subject.whole:
-            return
-        for target in subject.targets:
-            if any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements):
-                for index, rewrite in enumerate(target.rewrites):
-                    if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
-                        yield _unreached(rewrite, _suggestion(target, index))
-            else:
-                silenced = (subject.allowances.silence(self.diagnostic(_unreached(each))) for each in target.rewrites)
-                asked = [index for index, allowed in enumerate([*silenced]) if not allowed]
-                if asked:
-                    message = f"the target `{target.name}` has no test"
-                    yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
+    if not subject.whole:
+        return
+    for target in subject.targets:
+        if any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements):
+            for index, rewrite in enumerate(target.rewrites):
+                if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
+                    yield _unreached(rewrite, _suggestion(target, index))
+        else:
+            silenced = (
+                subject.allowances.silence(untested_rewrite.diagnostic(_unreached(each))) for each in target.rewrites
+            )
+            asked = [index for index, allowed in enumerate([*silenced]) if not allowed]
+            if asked:
+                message = f"the target `{target.name}` has no test"
+                yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
 
 
 def _unreached(rewrite: Rewrite, advice: str = "") -> LintFinding:

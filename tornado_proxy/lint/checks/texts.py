@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from tornado_proxy.lang.diagnostic import Edit, Severity, Span
 from tornado_proxy.lang.tree import Dialect, Literal
-from tornado_proxy.lint.check import Category, Check, LintFinding, offer, reworded
+from tornado_proxy.lint.check import Category, LintFinding, check, offer, reworded
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite
 
@@ -21,25 +21,20 @@ _GO = re.compile(r"\{\{-?\s*(?:\.|\$|end\b|else\b|(?:if|with|range|printf|templa
 _Query = tuple[Literal, re.Match[str]]
 
 
-class PercentEncoding(Check):
+@check(Category.MISTAKES, Severity.WARNING)
+def percent_encoding(subject: Subject) -> Iterator[LintFinding]:
     """Percent-encoding in a rule: keys are decoded before the rules see them."""
-
-    category = Category.MISTAKES
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields what is percent-encoded in sources, plain templates and tests."""
-        for target in subject.targets:
-            for literal, is_source in _literals(target):
-                for escape in _ENCODED.finditer(literal.value) if "%" in literal.value else ():
-                    decoded = unquote(escape[0])
-                    readable = decoded.isprintable() and "\N{REPLACEMENT CHARACTER}" not in decoded
-                    meant = re.escape(decoded) if is_source and not decoded.isspace() else decoded
-                    fixes = offer("decode it", reworded(literal, *escape.span(), meant)) if readable else ()
-                    written = "a space" if decoded == " " else f"`{meant}`"
-                    advice = f"write {written}" if readable else "remove it: no key contains such a character"
-                    message = f"`{escape[0]}` is literal text here: keys are already decoded"
-                    yield LintFinding(message, literal.at(*escape.span()), advice, fixes=fixes)
+    for target in subject.targets:
+        for literal, is_source in _literals(target):
+            for escape in _ENCODED.finditer(literal.value) if "%" in literal.value else ():
+                decoded = unquote(escape[0])
+                readable = decoded.isprintable() and "\N{REPLACEMENT CHARACTER}" not in decoded
+                meant = re.escape(decoded) if is_source and not decoded.isspace() else decoded
+                fixes = offer("decode it", reworded(literal, *escape.span(), meant)) if readable else ()
+                written = "a space" if decoded == " " else f"`{meant}`"
+                advice = f"write {written}" if readable else "remove it: no key contains such a character"
+                message = f"`{escape[0]}` is literal text here: keys are already decoded"
+                yield LintFinding(message, literal.at(*escape.span()), advice, fixes=fixes)
 
 
 def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
@@ -54,21 +49,16 @@ def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
             yield test.statement.expected, False
 
 
-class QueryInRule(Check):
+@check(Category.MISTAKES, Severity.WARNING)
+def query_in_rule(subject: Subject) -> Iterator[LintFinding]:
     """A query in a rule: keys have none."""
-
-    category = Category.MISTAKES
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields a question mark, a name and an equals sign."""
-        for target in subject.targets:
-            keys = (test.statement.key for test in target.rule_set.tests)
-            in_tests = ((key, query) for key in keys for query in _QUERY_IN_TEXT.finditer(key.value))
-            for literal, query in [*_queries_in_rewrites(target)] or in_tests:
-                message = f"`{query[0]}` looks like a query, but keys have none"
-                advice = "write the path alone; a `jinja` or `go` template can read the query"
-                yield LintFinding(message, literal.at(*query.span()), advice)
+    for target in subject.targets:
+        keys = (test.statement.key for test in target.rule_set.tests)
+        in_tests = ((key, query) for key in keys for query in _QUERY_IN_TEXT.finditer(key.value))
+        for literal, query in [*_queries_in_rewrites(target)] or in_tests:
+            message = f"`{query[0]}` looks like a query, but keys have none"
+            advice = "write the path alone; a `jinja` or `go` template can read the query"
+            yield LintFinding(message, literal.at(*query.span()), advice)
 
 
 def _queries_in_rewrites(target: TargetRules) -> Iterator[_Query]:
@@ -79,19 +69,14 @@ def _queries_in_rewrites(target: TargetRules) -> Iterator[_Query]:
             yield from ((template, query) for query in _QUERY_IN_TEXT.finditer(template.value))
 
 
-class MissingDialect(Check):
+@check(Category.MISTAKES, Severity.WARNING)
+def missing_dialect(subject: Subject) -> Iterator[LintFinding]:
     """A plain template that looks like one of another dialect."""
-
-    category = Category.MISTAKES
-    severity = Severity.WARNING
-
-    def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields plain templates with holes of other dialects."""
-        for target in subject.targets:
-            for rewrite in target.rewrites:
-                hole = _HOLE.search(rewrite.template.text) if rewrite.dialect is Dialect.PLAIN else None
-                if hole:
-                    yield _undeclared(rewrite, hole)
+    for target in subject.targets:
+        for rewrite in target.rewrites:
+            hole = _HOLE.search(rewrite.template.text) if rewrite.dialect is Dialect.PLAIN else None
+            if hole:
+                yield _undeclared(rewrite, hole)
 
 
 def _undeclared(rewrite: Rewrite, hole: re.Match[str]) -> LintFinding:

@@ -11,7 +11,7 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from errno import EPERM
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ class LastGood:
                 "text": snapshot.text.text,
                 "rules": [_packed(each) for each in snapshot.rules.files],
                 "templates": [_packed(each) for each in snapshot.templates.files],
+                "releases": snapshot.rules.releases,
                 "staged": asdict(mark) if mark else None,
             }
         ).encode()
@@ -108,14 +109,24 @@ class LastGood:
         owner, text, kept = self._read()
         if owner != _name_of(config):
             raise NoLastGood(f"`{self.directory}` has the copy of `{owner}`")
-        return compile_text(SourceFile(str(config), text), environment, kept)
+        return compile_text(SourceFile(str(config), text), environment, read_files=lambda _: kept)
+
+    def read_rules(self, config: Path) -> Read:
+        """Reads the rule files of the copy for a configuration file; none if it cannot be used."""
+        try:
+            owner, _, (rules, _) = self._read()
+        except NoLastGood:
+            return Read(())
+        return rules if owner == _name_of(config) else Read(())
 
     def _read(self) -> tuple[str, str, tuple[Read, Read]]:
         """Reads the name of the configuration, its text, and its rule files and templates; raises `NoLastGood`."""
         try:
             copy = self._copy()
             files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
-            return str(copy["configuration"]), str(copy["text"]), (files[0], files[1])
+            releases = tuple((str(place), str(digest)) for place, digest in copy.get("releases", ()))
+            rules = replace(files[0], releases=releases)
+            return str(copy["configuration"]), str(copy["text"]), (rules, files[1])
         except _UNREADABLE as error:
             raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
 

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from socket import socket
@@ -16,9 +17,11 @@ from typing import Protocol
 
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
+from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
 from tornado_proxy.service.reload.stage import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
@@ -35,6 +38,7 @@ from tornado_proxy.web.generation import Generation
 _LOG = logging.getLogger("tornado_proxy")
 
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
+POLL_WITHIN = 5.0  # the same for the buckets of rules; what they answer later is for the next reload
 
 _UNSETTLED = Diagnostic(
     "unsettled", "the files keep changing: no two readings were the same", help="leave them alone for a second"
@@ -97,6 +101,9 @@ class Serving(Protocol):
     async def report(self) -> ProcessReport:
         """Returns all counts since the start, including those of processes that have ended."""
 
+    async def requests(self) -> Sequence[KeptRequest]:
+        """Returns the last requests that are kept in memory, over all processes, the oldest first."""
+
     async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
         """Returns what S3 answers to the attempts of a plan for a target now; changes nothing."""
 
@@ -119,10 +126,10 @@ class Serving(Protocol):
 class Reloader:
     """Makes new generations, one attempt at a time.
 
-    `read` is called on a thread. `failure` is the report of the last attempt while the files on disk are not in force,
-    and None otherwise: status page, status line, metrics and log all follow it. `from_last_good` is true while the copy
-    from which the service started is in force. `stage` is the last edit that was staged; `left` is the mark that an
-    earlier process left.
+    `read` is called on a thread, and so are the polls of `sources`. `failure` is the report of the last attempt while
+    the files on disk are not in force, and None otherwise: status page, status line, metrics and log all follow it.
+    `from_last_good` is true while the copy from which the service started is in force. `stage` is the last edit that
+    was staged; `left` is the mark that an earlier process left.
     """
 
     def __init__(
@@ -137,10 +144,12 @@ class Reloader:
         self.stage: Stage | None = None
         self.left: StageMark | None = None
         self.from_last_good = from_last_good
+        self.sources = RuleSources()
         self._serving = serving
         self._at_start = serving.configuration.settings
         self._read_within = read_within
         self._reading: asyncio.Future[Snapshot] | None = None
+        self._polling: asyncio.Future[None] | None = None
         self._read = read
         self._emit = emit
         self._lock = asyncio.Lock()
@@ -168,13 +177,21 @@ class Reloader:
         place = f"{first.place}: " if first.place else ""
         return f"{line}; an edit was refused: {place}{first.message}"
 
-    async def reload(self) -> ReloadReport:
+    async def look(self) -> ReloadReport:
+        """Reloads, but polls the buckets of rules only when it is time."""
+        return await self.reload(polls=self.sources.due_in() == 0)
+
+    async def reload(self, *, polls: bool = True) -> ReloadReport:
         """Reads the snapshot, and puts it in force if it is new and good; raises nothing but cancellation."""
         # Two attempts at once would give two generations one number, and the older snapshot could win.
         async with self._lock:
             began = time.perf_counter()
             try:
+                if polls:
+                    await self._poll()
                 report = await self._attempt()
+                for event in self.sources.news():
+                    self._emit(event)
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
                 text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
                 report = replace(self._report(ReloadOutcome.FAILED, "", (Diagnostic("defect", text),)), error=error)
@@ -194,11 +211,11 @@ class Reloader:
             self.last = report
         return report
 
-    async def promote(self) -> bool:
-        """Puts the staged edit in force; returns false if nothing is staged."""
+    async def promote(self, digest: str = "") -> bool:
+        """Puts the staged edit in force; returns false if nothing, or nothing with the digest, is staged."""
         async with self._lock:
             configuration, stage = self._serving.staged, self.stage
-            if configuration is None or stage is None:
+            if configuration is None or stage is None or (digest and digest != stage.digest):
                 return False
             counts = await self._counts()
             await self._serving.promote()
@@ -206,11 +223,11 @@ class Reloader:
             self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
             return True
 
-    async def discard(self, *reasons: str) -> bool:
-        """Discards the staged edit for these reasons; returns false if nothing is staged."""
+    async def discard(self, *reasons: str, digest: str = "") -> bool:
+        """Discards the staged edit; returns false if nothing, or nothing with the digest, is staged."""
         async with self._lock:
             configuration = self._serving.staged
-            if configuration is None:
+            if configuration is None or (digest and digest != configuration.snapshot.digest):
                 return False
             await self._end_stage(*reasons)
             self._refused = configuration.snapshot
@@ -308,6 +325,14 @@ class Reloader:
                 diagnostics = (*diagnostics, *error.diagnostics)
         self._refused = None if may_pass(diagnostics) else snapshot
         return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(in_force.diagnostics, diagnostics))
+
+    async def _poll(self) -> None:
+        """Polls the buckets of rules; one that hangs is waited for again, not doubled."""
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.get_running_loop().run_in_executor(None, self.sources.poll)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_WITHIN):
+                await asyncio.shield(self._polling)
 
     async def _snapshot(self) -> Snapshot:
         """Reads the snapshot; raises `TimeoutError`. A reading that hangs is waited for again, not doubled."""

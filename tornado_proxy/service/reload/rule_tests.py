@@ -56,9 +56,9 @@ def _failures(configuration: Configuration, tested: Iterable[tuple[Target, RuleS
                 failed += 1
                 if failed <= _MOST_FAILING:
                     # Imports the whole linter, which is only needed if a test fails.
-                    from tornado_proxy.lint.checks.tests import failing_test  # noqa: PLC0415
+                    from tornado_proxy.lint.checks.tests import failure  # noqa: PLC0415
 
-                    yield failing_test(outcome)
+                    yield failure(outcome)
     if failed > _MOST_FAILING:
         more = f"{failed - _MOST_FAILING} more rule tests fail"
         yield Diagnostic(FAILING_TEST, more, help="`tornado-proxy test` shows them all")

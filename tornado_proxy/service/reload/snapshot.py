@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from tornado_proxy.auth.basic import UnreadableHash, doubt
@@ -21,9 +22,10 @@ from tornado_proxy.config.show import canonical
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
-from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
+from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.service.reload.certificates import FetchedDocuments, find_certificates, unusable_certificates
+from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.validity import doubtful_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
@@ -32,6 +34,9 @@ SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 READINGS_IF_HALFWAY = 50
 MOST_READINGS = 75
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
+
+ReadFiles = Callable[[Settings | None], tuple[Read, Read]]
+"""Reads the rule files and the templates that settings name; none without settings."""
 
 Answers = Mapping[Reference, Secret | None]
 """The secret of each reference; None if it was not found."""
@@ -79,7 +84,17 @@ class Snapshot:
         return replace(self, settings=settings)
 
 
-def read_snapshot(config: Path, environment: Mapping[str, str], last: Snapshot | None = None) -> Snapshot:
+def read_named(settings: Settings | None, sources: RuleSources | None = None) -> tuple[Read, Read]:
+    """Reads the rule files and the templates that settings name; a bucket of other sources is asked."""
+    return (sources or RuleSources()).read(settings), read_templates(settings)
+
+
+def read_snapshot(
+    config: Path,
+    environment: Mapping[str, str],
+    last: Snapshot | None = None,
+    read_files: ReadFiles = read_named,
+) -> Snapshot:
     """Reads the snapshot once; mistakes in the files become diagnostics.
 
     The settings of the last snapshot are reused if text and secrets are unchanged.
@@ -90,9 +105,9 @@ def read_snapshot(config: Path, environment: Mapping[str, str], last: Snapshot |
         return replace(_assembled(text, config, Read(()), Read(())), fetched=fetched)
     is_same = last is not None and text == last.text and time.monotonic() < fetched.due
     if last is not None and is_same and _answers_are(last.secrets, resolver(environment, config.parent)):
-        rules, templates = _read_rules(last.settings), read_templates(last.settings)
+        rules, templates = read_files(last.settings)
         return _digested(replace(last, rules=rules, templates=templates), config.parent)
-    return compile_text(text, environment, None, fetched=fetched)
+    return compile_text(text, environment, fetched=fetched, read_files=read_files)
 
 
 def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
@@ -109,18 +124,18 @@ def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
         left_out[reference] = Diagnostic("unchecked-secret", note, severity=Severity.INFO)
         return Secret(reference.origin, "")
 
-    snapshot = compile_text(text, environment, None, without_credentials)
+    snapshot = compile_text(text, environment, without_credentials)
     return replace(snapshot, diagnostics=(*snapshot.diagnostics, *left_out.values()))
 
 
 def compile_text(
     text: SourceFile,
     environment: Mapping[str, str],
-    kept: tuple[Read, Read] | None = None,
     resolve: Resolver | None = None,
     fetched: FetchedDocuments | None = None,
+    read_files: ReadFiles = read_named,
 ) -> Snapshot:
-    """Compiles a configuration's text, and reads the files that it names unless `kept` has them.
+    """Compiles a configuration's text, and reads the files that it names.
 
     Fetches the secrets. `fetched` has the certificates of an earlier snapshot, which stay in use where they cannot be
     fetched again.
@@ -139,7 +154,7 @@ def compile_text(
         filled, problems, fetched = find_certificates(loaded.settings, asked, fetched)
         diagnostics = (*loaded.diagnostics, *problems)
         loaded = replace(loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics)
-    rules, templates = kept or (_read_rules(loaded.settings), read_templates(loaded.settings))
+    rules, templates = read_files(loaded.settings)
     files = (file_of(reference, environment, config.parent) for reference in answers)
     snapshot = _assembled(loaded, config, rules, templates, answers)
     settings = loaded.settings
@@ -157,12 +172,19 @@ def _remarks(settings: Settings) -> Iterator[Diagnostic]:
 class SnapshotReader:
     """Reads the snapshot until two readings agree, so that an edit of several files is never taken half done.
 
+    `sources` are those of its rules; a bucket is asked once, and then when it is polled.
     One reading is enough if nothing changed since the last call. If readings never agree, the last one is not settled.
     """
 
     def __init__(
-        self, config: Path, environment: Mapping[str, str], pause: Callable[[float], None] = time.sleep
+        self,
+        config: Path,
+        environment: Mapping[str, str],
+        pause: Callable[[float], None] = time.sleep,
+        sources: RuleSources | None = None,
     ) -> None:
+        self.sources = sources or RuleSources()
+        self._read_files = partial(read_named, sources=self.sources)
         self._config = config
         self._environment = environment
         self._pause = pause
@@ -175,7 +197,7 @@ class SnapshotReader:
         for number in range(MOST_READINGS):
             if number:
                 self._pause(SETTLED_AFTER)
-            snapshot = read_snapshot(self._config, self._environment, last)
+            snapshot = read_snapshot(self._config, self._environment, last, self._read_files)
             agreed = agreed + 1 if snapshot.is_as(last) else 0
             last = snapshot
             needed = READINGS_IF_HALFWAY if _may_be_halfway(settled, snapshot) else 1
@@ -214,7 +236,9 @@ def _assembled(
     loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
 ) -> Snapshot:
     settings = loaded.settings
-    places = (*settings.rules, *template_places(settings)) if settings else ()
+    places = (
+        (*(each for each in settings.rules if isinstance(each, Path)), *template_places(settings)) if settings else ()
+    )
     snapshot = Snapshot(
         settings,
         loaded.diagnostics,
@@ -235,11 +259,6 @@ def _anywhere(settings: Settings) -> Settings:
     return replace(
         settings, rules=(), server=server, internal_server=replace(settings.internal_server, address="", port=0)
     )
-
-
-def _read_rules(settings: Settings | None) -> Read:
-    roots, spans = (settings.rules, settings.rule_spans) if settings else ((), None)
-    return read_rule_files(roots, spans, again=True)
 
 
 def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ class Pace:
 
 
 class Follower:
-    """Calls `reload` after every edit around `places`, which it asks for again each time."""
+    """Calls `reload` after every edit around `places`, which it asks for again each time, and in `due_in` seconds."""
 
     def __init__(
         self,
@@ -164,10 +165,12 @@ class Follower:
         reload: Callable[[], Awaitable[object]],
         pace: Pace | None = None,
         watch: Callable[[Callable[[], None]], Watch] = Watch,
+        due_in: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self._places = places
         self._reload = reload
         self._pace = pace or Pace()
+        self._due_in = due_in
         self._poked = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._logged_trouble = ""  # the last one
@@ -191,7 +194,7 @@ class Follower:
                 except Exception:  # noqa: BLE001 - the next look may go well
                     _LOG.exception("following edits failed")
                 period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
-                if await self._poked_within(period):
+                if await self._poked_within(min(period, self._due_in())):
                     end = self._loop.time() + self._pace.patience
                     while self._loop.time() < end and await self._poked_within(self._pace.quiet):
                         pass
@@ -222,7 +225,7 @@ class Follower:
 async def follow(reloader: Reloader) -> None:
     """Reloads when files change, and ends the stage of an edit whose time is over, until cancelled."""
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(Follower(reloader.watched, reloader.reload).run())
+        tasks.create_task(Follower(reloader.watched, reloader.look, due_in=reloader.sources.due_in).run())
         tasks.create_task(_judge(reloader))
 
 

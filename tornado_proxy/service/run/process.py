@@ -14,6 +14,7 @@ from typing import Any
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
+from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.run.prober import Prober
@@ -33,9 +34,9 @@ SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 class Launch:
     """The arguments of a process.
 
-    `read` reads the snapshot again. `administer` answers operators from the start of the process to its end.
-    `announce` is called when requests are answered. `last_good` keeps each snapshot that is put in force;
-    `from_last_good` is true if the first came from it. `mark` is a stage that an earlier process left.
+    `read` reads the snapshot again, with rules from `sources`. `administer` answers operators from the start of the
+    process to its end. `announce` is called when requests are answered. `last_good` keeps each snapshot that is put in
+    force; `from_last_good` is true if the first came from it. `mark` is a stage that an earlier process left.
     """
 
     sockets: Sockets
@@ -46,6 +47,7 @@ class Launch:
     last_good: LastGood | None = None
     from_last_good: bool = False
     mark: StageMark | None = None
+    sources: RuleSources = field(default_factory=RuleSources)
 
 
 class Process:
@@ -62,6 +64,7 @@ class Process:
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
+        self.reloader.sources = launch.sources
         self.reloader.left = launch.mark
         bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
