@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
+from fresh_checkout import clean_environment, clone
 from running import start_demo, start_proxy
 
 from tornado_proxy.service.demo import BUCKET, S3_KEY, S3_PORT
@@ -93,3 +97,38 @@ def test_every_make_command_exists():
 def test_every_linked_file_exists():
     """Each file that the README links to exists."""
     assert [link for link in re.findall(r"\]\(([^):#]+)\)", README) if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.integration
+def test_the_program_and_its_extras_are_installed_from_a_checkout(tmp_path):
+    """Each `pip install` of the README succeeds in a clone, and the program, the server for editors and the S3 are there."""
+    environment = clean_environment(tmp_path, tmp_path / "env" / "bin")
+    extras = re.findall(r"'(\.\[\w+\])'", README)
+    (plain,) = re.findall(r"^\$ (pip install .*)$", README, re.MULTILINE)
+    commands = ["python3 -m venv ../env", plain, *(f"pip install '{extra}'" for extra in extras)]
+    script = " && ".join([*commands, "tornado-proxy --version", "python -c 'import pygls, moto.server'"])
+    ran = subprocess.run(
+        ["bash", "-c", script],
+        cwd=clone(tmp_path / "checkout"),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, len(extras)) == (0, 2), ran.stdout + ran.stderr
+
+
+@pytest.mark.integration
+def test_make_demo_starts_the_demo_in_a_fresh_checkout(tmp_path):
+    """`make demo` needs nothing but Python and make, and what it prints can be tried."""
+    folder, environment = clone(tmp_path / "checkout"), clean_environment(tmp_path)
+    command = ["make", "demo"]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            urls = (re.search(r"http://127\.0\.0\.1:\d+/\S*", line) for line in process.stdout)
+            with urllib.request.urlopen(next(url[0] for url in urls if url), timeout=30) as answer:
+                assert answer.status == 200
+        finally:
+            os.killpg(process.pid, signal.SIGINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -50,3 +51,13 @@ def test_versions_are_listed_from_the_newest(published):
     """The menu of versions has the newest first, as numbers and not as texts."""
     versions = json.loads((published / "versions.json").read_text())
     assert [(entry["version"], entry["aliases"]) for entry in versions] == [("0.10", ["latest"]), ("0.9", [])]
+
+
+def test_the_example_from_python_runs(monkeypatch, capsys):
+    """The example of docs/python.md rewrites a key with the rules of the gallery."""
+    (example,) = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    monkeypatch.chdir(ROOT)
+    exec(example, {})
+    assert capsys.readouterr().out == "/archive/press/spring.html press\n"

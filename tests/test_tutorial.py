@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from fresh_checkout import ROOT, clean_environment, clone
 from running import free_port
 
-ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 _INSTALLATION, _STEPS = PAGE.split("\n## 6. ")[0].split("\n## 1. ")[1].split("\n## 2. ")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -104,10 +104,6 @@ def test_commands_print_what_the_page_shows(walk):
 @pytest.mark.integration
 def test_the_page_can_be_walked_from_a_fresh_checkout(tmp_path):
     """From a clone and an empty home, the commands of the page install the program, and then print what it shows."""
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(tmp_path / "checkout")], check=True)
     (installation,) = (content for language, content in _BLOCK.findall(_INSTALLATION) if language == "sh")
-    # The variables of a test run, such as those of coverage and of a virtual environment, are not a stranger's.
-    environment = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "LANG", "SSL_"))}
-    home = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
-    walked = _walk(installation, tmp_path / "checkout", {**environment, **home})
+    walked = _walk(installation, clone(tmp_path / "checkout"), clean_environment(tmp_path))
     assert [_timeless(printed) for _, printed, _ in walked] == [shown for _, _, shown in walked]

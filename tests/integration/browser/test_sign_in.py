@@ -18,6 +18,7 @@ from screens import eventually
 pytestmark = pytest.mark.integration
 
 _PACKAGE = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"), "oidc-provider")
+_NODE = shutil.which("node", path=f"{_PACKAGE}/node_modules/.bin{os.pathsep}{os.environ['PATH']}")
 _CLIENT, _SECRET = "files", "the secret of the client"
 _CONFIGURATION = """
 server: {{listenAddr: 127.0.0.1, port: {port}}}
@@ -49,7 +50,7 @@ class _Issuer:
 
     def start(self) -> None:
         script = Path(__file__).with_name("issuer.mjs")
-        command = ["node", str(script), str(self.port), _CLIENT, _SECRET, self.site]
+        command = [str(_NODE), str(script), str(self.port), _CLIENT, _SECRET, self.site]
         self.process = subprocess.Popen(
             command, cwd=_PACKAGE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -70,7 +71,7 @@ class _Issuer:
 @pytest.fixture(scope="module")
 def ports() -> tuple[int, int]:
     """The ports of the service and of the issuer."""
-    if not (_PACKAGE / "node_modules").exists() or shutil.which("node") is None:
+    if not (_PACKAGE / "node_modules").exists() or _NODE is None:
         pytest.skip("there is no `oidc-provider`; `tests/integration/install oidc` installs it")
     return free_port(), free_port()
 
