@@ -36,7 +36,8 @@ store="--storage-driver=vfs --root={store}/storage --runroot={store}/run"
 command=$1
 shift
 case $command in
-    build) exec buildah $store build --isolation=chroot --network=host --build-arg=BASE=localhost/base "$@" ;;
+    build) exec buildah $store build --isolation=chroot --network=host --build-arg=BASE=localhost/base \
+        --volume={store}/pip.conf:/etc/pip.conf:ro --volume=/etc/ssl/certs/ca-certificates.crt:/run/authorities:ro "$@" ;;
     run) exec /usr/bin/podman --cgroup-manager=cgroupfs --runtime=runc $store run --network=host \
         --ulimit=nofile=8192:8192 --ulimit=nproc=4096:4096 "$@" ;;
     *) exec /usr/bin/podman $store "$command" "$@" ;;
@@ -110,6 +111,7 @@ def programs(tmp_path) -> Iterator[Path]:
         for name, text in (("gh", _GH), ("podman", _PODMAN.format(store=store))):
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
+        Path(store, "pip.conf").write_text("[global]\ncert = /run/authorities\n")
         base = PARTS / "systemd-trixie"
         command = ["tar", "-C", str(base), "--exclude=./dev", "--exclude=./proc", "--exclude=./sys", "-c", "."]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as archive:

@@ -192,7 +192,9 @@ def test_a_snapshot_can_be_compiled_from_texts(files):
     """The text of a configuration and its rule files make an equal snapshot."""
     snapshot = files.read()
     assert snapshot.text is not None
-    assert compile_text(snapshot.text, ENVIRONMENT, read_files=lambda _: (snapshot.rules, snapshot.templates)) == snapshot
+    assert (
+        compile_text(snapshot.text, ENVIRONMENT, read_files=lambda _: (snapshot.rules, snapshot.templates)) == snapshot
+    )
 
 
 def test_other_settings_keep_the_digest(files):
