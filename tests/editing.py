@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.tools.lsp.workspace import Analysis, CheckOptions, RuleFileSet, analyse
+from tornado_proxy.lint.settings import Selection
+from tornado_proxy.tools.lsp.workspace import Analysis, RuleFileSet, analyse
 
 CURSOR = "‸"
 NAME = "site.rules"
@@ -18,7 +19,7 @@ def split_at_cursor(text: str) -> tuple[SourceFile, int]:
 def analysed(text: str, **other_files: str) -> Analysis:
     """The analysis of a file together with other files; `other="…"` is `other.rules`."""
     others = (SourceFile(f"{name}.rules", content) for name, content in other_files.items())
-    return analyse(RuleFileSet((SourceFile(NAME, text.replace(CURSOR, "")), *others)), CheckOptions())
+    return analyse(RuleFileSet((SourceFile(NAME, text.replace(CURSOR, "")), *others)), Selection())
 
 
 def analysed_at_cursor(text: str, **other_files: str) -> tuple[Analysis, str, int]:

@@ -34,6 +34,20 @@ STATE: dict[str, Any] = {
     "certificates": [],
     "workers": [{"pid": 4711, "generation": 3, "inFlight": 2, "retiring": 0}, {"pid": 4712}],
 }
+STAGED: dict[str, Any] = {
+    "state": "staged",
+    "generation": 4,
+    "digest": "77ab",
+    "until": "2026-05-28T20:36:40.000Z",
+    "share": 0.0,
+    "requests": 12,
+    "kinds": {"same": 9, "key": 2, "answer": 1, "error": 0, "unknown": 0},
+    "newKeys": {"present": 1, "missing": 1, "unknown": 0},
+    "changes": ["target `site`: rewrites changed: `press` (site.rules:2)"],
+    "examples": [
+        {"kind": "key", "method": "GET", "path": "/press/<a>.html", "old": "/archive/<a>.html", "new": "/2026/<a>.html"}
+    ],
+}
 FAILED = {
     "outcome": "refused",
     "generation": 3,

@@ -16,6 +16,7 @@ from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.status import Explanation, PathStep
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
@@ -54,6 +55,10 @@ class _FakeServing:
     async def look(self, _target, _attempts) -> Outlook:
         """The outlook of the test."""
         return self.outlook
+
+    async def requests(self) -> list[KeptRequest]:
+        """One request."""
+        return [KeptRequest(1.0, "site", "GET", "files.test", "/a/h", "/h", signed_in=False)]
 
     async def report(self) -> ProcessReport:
         """The activity."""
@@ -368,3 +373,12 @@ def test_charts_start_with_the_process(in_force, monkeypatch, samples, minutes):
     for number in range(samples):
         administration.history.add(at - 5.0 * (samples - number), Activity())
     assert asyncio.run(administration.overview({})).minutes in (minutes, minutes + 1)
+
+
+def test_a_draft_is_tried_on_the_kept_requests(in_force):
+    """Without a text, the page has the file in force and the number of requests only."""
+    administration, file = _administration(in_force), in_force.snapshot.files[0]
+    page = asyncio.run(administration.draft(file.name))
+    assert (page.kept, page.result, page.text) == (1, None, file.data.decode())
+    result = asyncio.run(administration.draft(file.name, page.text.replace('"/x"', '"/z"'))).result
+    assert (result.kinds, administration._serving.configuration) == ({"key": 1}, in_force)

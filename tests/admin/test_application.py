@@ -5,115 +5,37 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 import pytest
-from overviews import overview
-from tornado.httpclient import AsyncHTTPClient
-from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets, bind_unix_socket
+from admin_listeners import FakeAdministration, listener
+from tornado.netutil import bind_unix_socket
 
 from tornado_proxy.admin.application import PATHS, admin_application
 from tornado_proxy.admin.server import AdminServer
-from tornado_proxy.admin.status import Explanation
 
 COMMANDS = ("/-/reload", "/-/purge", "/-/log-level")
 
 
-@dataclass
-class FakeAdministration:
-    """An administration with fixed answers that records commands."""
-
-    ready: bool = True
-    in_force: bool = True
-    reloads: int = 0
-    levels: list[str] = field(default_factory=list)
-    purges: list[tuple[str | None, str]] = field(default_factory=list)
-    is_read_only: bool = False
-
-    async def status(self):
-        """The status."""
-        return {"generation": 3}
-
-    async def overview(self, fields):
-        """The values of the status page."""
-        explanation = Explanation(f"GET {fields['path']}", ()) if "path" in fields else None
-        return overview(asked=fields, explanation=explanation)
-
-    async def rewrites(self):
-        """The rewrites."""
-        return {"rewrites": [{"target": "site", "number": 1, "hits": 3}]}
-
-    async def configuration(self):
-        """The configuration."""
-        return {"config": {"rules": []}}
-
-    def is_ready(self):
-        """Whether it is ready."""
-        return self.ready
-
-    async def reload(self):
-        """Count a reload."""
-        self.reloads += 1
-        return self.in_force, {"outcome": "loaded" if self.in_force else "refused"}
-
-    async def purge(self, target, prefix):
-        """Record a purge; the target `bare` has no cache."""
-        self.purges.append((target, prefix))
-        return None if target == "bare" else 3
-
-    def set_log_level(self, level):
-        """Record a log level."""
-        self.levels.append(level)
-
-    async def metrics(self):
-        """The metrics."""
-        return b"tornado_proxy_generation 3.0\n"
-
-
-@asynccontextmanager
-async def _listener(administration, **options: bool):
-    server = HTTPServer(admin_application(administration), **options)
-    sockets = bind_sockets(0, "127.0.0.1")
-    server.add_sockets(sockets)
-    client = AsyncHTTPClient(force_instance=True)
-
-    async def ask(method: str, path: str, *, follow: bool = True, body: str = "", **headers: str):
-        url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{path}"
-        content = body if method == "POST" else None
-        return await client.fetch(
-            url, method=method, body=content, headers=headers, raise_error=False, follow_redirects=follow
-        )
-
-    try:
-        yield ask
-    finally:
-        client.close()
-        server.stop()
-        await server.close_all_connections()
-
-
 async def test_a_running_process_is_healthy():
     """`/-/healthy` is a 200 even if the service is not ready."""
-    async with _listener(FakeAdministration(ready=False)) as ask:
+    async with listener(FakeAdministration(ready=False)) as ask:
         assert (await ask("GET", "/-/healthy")).code == 200
 
 
 async def test_readiness_is_reported():
     """`/-/ready` is a 200 while requests are served, and a 503 otherwise."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         assert (await ask("GET", "/-/ready")).code == 200
-    async with _listener(FakeAdministration(ready=False)) as ask:
+    async with listener(FakeAdministration(ready=False)) as ask:
         assert (await ask("GET", "/-/ready")).code == 503
 
 
 async def test_a_reload_answers_with_its_report():
     """The report is a 200 if the files on disk are in force, and a 422 if they were refused."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("POST", "/-/reload")
         assert (answer.code, json.loads(answer.body)) == (200, {"outcome": "loaded"})
-    async with _listener(FakeAdministration(in_force=False)) as ask:
+    async with listener(FakeAdministration(in_force=False)) as ask:
         answer = await ask("POST", "/-/reload")
         assert (answer.code, json.loads(answer.body)) == (422, {"outcome": "refused"})
 
@@ -130,7 +52,7 @@ async def test_a_reload_answers_with_its_report():
 async def test_a_purge_reports_its_number(query, purge):
     """A purge is for all objects, a target or a prefix; the answer has the number of dropped objects."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         answer = await ask("POST", f"/-/purge{query}")
     assert (answer.code, json.loads(answer.body), administration.purges) == (200, {"purged": 3}, [purge])
 
@@ -139,7 +61,7 @@ async def test_a_purge_reports_its_number(query, purge):
 async def test_an_invalid_purge_purges_nothing(query):
     """An unknown or repeated parameter is a 400, since ignoring it would purge more."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         answer = await ask("POST", f"/-/purge{query}")
     assert (answer.code, administration.purges) == (400, [])
     assert answer.body == b"a purge takes `target` and `prefix` in the query, each once, and nothing else\n"
@@ -148,7 +70,7 @@ async def test_an_invalid_purge_purges_nothing(query):
 async def test_a_purge_with_a_body_purges_nothing():
     """`curl -d target=site` sends a form, which is a 400."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         answer = await ask("POST", "/-/purge", body="target=site")
     assert (answer.code, administration.purges) == (400, [])
 
@@ -156,7 +78,7 @@ async def test_a_purge_with_a_body_purges_nothing():
 async def test_the_log_level_can_be_set():
     """The levels are those of the configuration, and another one is a 400."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         answer = await ask("POST", "/-/log-level?level=warning")
         refused = await ask("POST", "/-/log-level?level=loud")
     assert (answer.code, json.loads(answer.body), administration.levels) == (200, {"level": "warning"}, ["warning"])
@@ -168,7 +90,7 @@ async def test_the_log_level_can_be_set():
 
 async def test_a_purge_without_a_cache_is_an_error():
     """A target without a cache is a 404 that names it."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("POST", "/-/purge?target=bare")
     assert (answer.code, answer.body) == (404, b"target `bare` has no cache\n")
 
@@ -177,7 +99,7 @@ async def test_a_purge_without_a_cache_is_an_error():
 async def test_a_get_of_a_command_is_refused(path):
     """GET of a command is a 405 and changes nothing."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         answer = await ask("GET", path)
     assert (answer.code, answer.headers["Allow"], administration.reloads, administration.purges) == (405, "POST", 0, [])
 
@@ -187,7 +109,7 @@ async def test_a_get_of_a_command_is_refused(path):
 async def test_a_web_page_cannot_send_a_command(path, header):
     """A command with a header that only browsers send is a 403."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         answer = await ask("POST", path, **{header: "http://example.com"})
     assert (answer.code, administration.reloads, administration.purges) == (403, 0, [])
 
@@ -196,7 +118,7 @@ async def test_a_web_page_cannot_send_a_command(path, header):
 async def test_a_read_only_listener_takes_no_command(path):
     """A command over the network is a 403; everything else can be read."""
     administration = FakeAdministration(is_read_only=True)
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         answer = await ask("POST", path)
         assert (await ask("GET", "/metrics")).code == 200
     assert (answer.code, administration.reloads, administration.purges) == (403, 0, [])
@@ -220,7 +142,7 @@ async def test_a_read_only_listener_takes_commands_on_a_unix_socket(tmp_path):
 async def test_an_unknown_host_is_refused(path):
     """A web page cannot use DNS rebinding to read a page or to send a command."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         method = "POST" if path in COMMANDS else "GET"
         answer = await ask(method, path, Host="evil.example.com")
     assert (answer.code, administration.reloads, administration.purges) == (421, 0, [])
@@ -230,14 +152,14 @@ async def test_an_unknown_host_is_refused(path):
 @pytest.mark.parametrize("host", ["localhost:9090", "127.0.0.1", "[::1]:9090", "LOCALHOST"])
 async def test_addresses_and_localhost_are_accepted(host):
     """IP addresses and `localhost` are accepted as Host, with or without a port."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         assert (await ask("GET", "/-/healthy", Host=host)).code == 200
 
 
 async def test_other_machines_can_use_any_host():
     """A client on another machine can use any Host."""
     # With `xheaders`, Tornado takes the address of the client from this header.
-    async with _listener(FakeAdministration(), xheaders=True) as ask:
+    async with listener(FakeAdministration(), xheaders=True) as ask:
         answer = await ask("GET", "/metrics", Host="proxy.example.com", **{"X-Real-Ip": "192.0.2.1"})
         assert answer.code == 200
 
@@ -247,14 +169,14 @@ async def test_other_machines_can_use_any_host():
 )
 async def test_head_has_the_status_of_get(path, status):
     """HEAD has the status of GET, and no body."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("HEAD", path)
     assert (answer.code, answer.body) == (status, b"")
 
 
 async def test_a_405_names_the_allowed_methods():
     """A 405 has the header `Allow` (RFC 9110 15.5.6)."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("DELETE", "/-/status")
     assert (answer.code, answer.headers["Allow"]) == (405, "GET, HEAD")
 
@@ -263,14 +185,14 @@ async def test_a_405_names_the_allowed_methods():
 @pytest.mark.parametrize("method", ["HEAD", "DELETE", "OPTIONS"])
 async def test_a_405_of_a_command_names_post(path, method):
     """A client that follows `Allow` sends POST, and not GET, which is a 405 too."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask(method, path)
     assert (answer.code, answer.headers["Allow"]) == (405, "POST")
 
 
 async def test_status_is_json_and_metrics_are_prometheus_text():
     """Both have a content type for programs and are not cached."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         status, metrics = await ask("GET", "/-/status"), await ask("GET", "/metrics")
     assert json.loads(status.body) == {"generation": 3}
     assert metrics.headers["Content-Type"].startswith("text/plain; version=")
@@ -279,7 +201,7 @@ async def test_status_is_json_and_metrics_are_prometheus_text():
 
 async def test_an_unknown_path_names_the_known_ones():
     """An unknown path is a 404 that names every page."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/nowhere")
     assert answer.code == 404
     assert all(path in answer.body.decode() for path in PATHS)
@@ -288,7 +210,7 @@ async def test_an_unknown_path_names_the_known_ones():
 async def test_s3_proxys_paths_exist():
     """`/health` and `/config` answer as in s3-proxy."""
     administration = FakeAdministration()
-    async with _listener(administration) as ask:
+    async with listener(administration) as ask:
         up, configuration = await ask("GET", "/health"), await ask("GET", "/config")
         administration.ready = False
         down = await ask("GET", "/health")
@@ -299,7 +221,7 @@ async def test_s3_proxys_paths_exist():
 
 async def test_the_status_page_has_a_strict_policy():
     """The page is not cached, and its policy allows no inline script or style."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/-/")
     policy = answer.headers["Content-Security-Policy"]
     assert (answer.code, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -311,7 +233,7 @@ async def test_the_status_page_has_a_strict_policy():
 
 async def test_the_status_page_has_assets():
     """Style sheet and script have a digest in their names and can be cached for ever."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         names = re.findall(r'"(/-/assets/[^"]+)"', (await ask("GET", "/-/")).body.decode())
         answers = [await ask("GET", name) for name in names]
         missing = await ask("GET", "/-/assets/status.000000000000.css")
@@ -325,7 +247,7 @@ async def test_the_status_page_has_assets():
 
 async def test_a_path_is_explained_without_a_script():
     """The form is a plain GET, and its fields repeat the input, escaped."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/-/?method=PUT&path=/%22%3E%3Cscript%3E&host=")
     page = answer.body.decode()
     assert 'value="/&#34;&gt;&lt;script&gt;"' in page
@@ -338,19 +260,19 @@ async def test_a_path_is_explained_without_a_script():
 async def test_another_site_can_link_to_an_explanation(site, mode, status):
     """Another site can link to an explanation but not fetch it, since it takes processor time."""
     headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": "document"}
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         assert (await ask("GET", "/-/?path=/a", **headers)).code == status
 
 
 async def test_the_root_redirects_to_the_status_page():
     """`/` is a 302 to the status page."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/", follow=False)
     assert (answer.code, answer.headers["Location"]) == (302, "/-/")
 
 
 async def test_the_hits_of_all_rewrites_are_json():
     """`/-/rewrites` has the hits of all rewrites."""
-    async with _listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/-/rewrites")
     assert json.loads(answer.body) == {"rewrites": [{"target": "site", "number": 1, "hits": 3}]}

@@ -1,5 +1,4 @@
 import argparse
-import gzip
 import json
 import subprocess
 import sys
@@ -7,7 +6,6 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from command_lines import imported_by
 from rule_sites import rule_sets
 
 from tornado_proxy.cli.main import main
@@ -342,106 +340,6 @@ def test_explaining_plain_rules_imports_no_heavy_module(files):
 def test_explaining_with_a_configuration_imports_no_server(files):
     """An explanation imports no part of the server."""
     assert _modules_imported_by_explain("/press/a.html", *CONFIGURED) <= {"yaml", "asyncio"}
-
-
-OLD = 'target site {\n    rewrite `^/a/(.*)$` -> "/one/$1"\n}\n'
-NEW = 'target site {\n    rewrite `^/a/(.*)$` -> "/two/$1"\n}\n'
-QUERY = 'target site {\n    rewrite `^/a/` -> jinja "/{{ request.query.v }}"\n}\n'
-
-
-@pytest.fixture
-def diff_command(command):
-    """Writes old rules, new rules and a log; returns the words of a command line that compares them."""
-    Path("old.rules").write_text(OLD)
-    Path("new.rules").write_text(NEW)
-    Path("paths").write_text("/a/x?v=1\n/a/x?v=2\n/b\n")
-    return ("diff", "old.rules", "new.rules", "--requests", "paths")
-
-
-def test_requests_that_differ_only_by_query_are_one(command, diff_command):
-    """The query is dropped if no template reads it."""
-    assert command(*diff_command).out.startswith("key changed: 2 of 3 requests, 1 of 2 distinct\n")
-
-
-def test_requests_differ_by_query_if_a_template_reads_it(command, diff_command):
-    """Each query may give another key."""
-    Path("new.rules").write_text(QUERY)
-    result = command(*diff_command)
-    assert result.out.startswith("key changed: 2 of 3 requests, 2 of 3 distinct\n")
-    assert "  /a/x?v=1\n  - /one/x\n  + /1\n" in result.out
-
-
-def test_requests_always_differ_by_query_for_a_go_template(command, diff_command):
-    """A Go template can read all its data, so the query is kept."""
-    Path("new.rules").write_text(OLD.replace('"/one/$1"', 'go "/{{ .Key }}"'))
-    assert "2 of 3 distinct" in command(*diff_command).out
-
-
-def test_the_json_comparison_has_the_same_counts(command, diff_command):
-    """The status is that of the text format."""
-    result = command(*diff_command, "--format", "json")
-    assert result.status == 1
-    assert json.loads(result.out)["changed"] == {"total": 2, "different": 1}
-
-
-@pytest.mark.parametrize("format", ["text", "json", "markdown"])
-def test_equal_rules_have_status_0(command, diff_command, format):
-    """Each format gives status 0 for equal rules."""
-    assert command("diff", "old.rules", "old.rules", "--requests", "paths", "--format", format).status == 0
-
-
-def test_a_compressed_log_is_read(command, diff_command):
-    """Rotated logs are often compressed."""
-    Path("paths").write_bytes(gzip.compress(b"/a/x\n"))
-    assert command(*diff_command).status == 1
-
-
-def test_a_target_that_is_missing_on_one_side_has_no_rules_there(command, diff_command):
-    """A new target changes the keys that its rewrites match."""
-    Path("old.rules").write_text("target other {}\n")
-    result = command(*diff_command, "--target", "site")
-    assert "site: no rewrite → #1 (new.rules:2:5)" in result.out
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--target", "sit"], "unknown target `sit`; did you mean `site`?"),
-        (["--target", "site", "--config", "x"], "not allowed with argument"),
-        (["--examples", "some"], "`some` is not a whole number of at least 0"),
-        (["--user", "a/b"], "invalid user name `a/b`"),
-        (["--config", "nothing.yaml"], "nothing.yaml"),
-        (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),
-    ],
-)
-def test_an_unusable_command_line_of_diff_is_a_failure(command, diff_command, words, message):
-    """Usage errors and missing files have status 2."""
-    result = command(*diff_command, *words)
-    assert (result.status, result.out) == (2, "")
-    assert message in result.err
-
-
-def test_rules_without_targets_cannot_be_compared(command, diff_command):
-    """Without targets no request can be answered."""
-    Path("old.rules").write_text("")
-    Path("new.rules").write_text("")
-    assert "the files have no target" in command(*diff_command).err
-
-
-def test_comparing_imports_no_server(diff_command):
-    """A comparison of plain rules imports no heavy module."""
-    assert imported_by(*diff_command) == set()
-
-
-def test_many_requests_are_compared_by_several_processes(command, diff_command):
-    """The counts are those of a single process."""
-    Path("paths").write_text("".join(f"/a/{number}\n" for number in range(21_000)))
-    assert command(*diff_command, "--examples", "0").out.splitlines() == [
-        "key changed: 21,000 of 21,000 requests, 21,000 of 21,000 distinct",
-        "",
-        "site: #1 (old.rules:2:5) → #1 (new.rules:2:5): 21,000 requests",
-        "  and 21,000 more",
-    ]
 
 
 def test_a_bare_site_is_open_unless_a_user_is_given():

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, all_options
-from tornado_proxy.config.show import DIALECT, canonical, json_schema, published, show
-from tornado_proxy.lang.diagnostic import errors
+from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.config.show import DIALECT, canonical, changed_options, json_schema, published, show
+from tornado_proxy.lang.diagnostic import SourceFile, errors
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "configuration.schema.json"
 VALIDATOR = Draft202012Validator(json_schema())
@@ -228,3 +230,60 @@ targets:
         },
     }
     assert canonical(settings(text)) == json.dumps(expected)
+
+
+def _changes(old, new):
+    before, after = settings(old), settings(new)
+    return [tuple(each) for each in changed_options(before, after)]
+
+
+def test_an_edit_changes_options():
+    """Each is named with its sections; a section that is new has what differs from the defaults."""
+    kept, docs = "kept: {mount: {path: /kept/}, bucket: {name: kept}}", "docs: {bucket: {name: docs}}"
+    old = f"targets: {{{kept}, site: {{bucket: {{name: files}}}}}}"
+    new = f"targets: {{{kept}, site: {{mount: {{path: /a/}}, bucket: {{name: files, prefix: v2}}}}, {docs}}}"
+    assert _changes(old, new) == [
+        ("targets.site.mount.path", ["/"], ["/a/"]),
+        ("targets.site.bucket.prefix", "", "v2/"),
+        ("targets.docs", None, {"bucket": {"name": "docs"}}),
+    ]
+
+
+def test_a_list_of_sections_is_compared_item_by_item():
+    """One that is longer or shorter is shown without what both have at its ends."""
+    public, press, team = (
+        f"{{path: /{name}/**, methods: [GET], whiteList: true}}" for name in ("public", "press", "team")
+    )
+    shown = {"path": "/press/**", "whiteList": True}
+    target = "targets: {{site: {{bucket: {{name: files}}, resources: [{}]}}}}".format
+    assert _changes(target(f"{public}, {team}"), target(f"{public}, {press}, {team}")) == [
+        ("targets.site.resources", [], [shown])
+    ]
+    assert _changes(target(f"{public}, {press}"), target(f"{public}, {team}")) == [
+        ("targets.site.resources[1].path", "/press/**", "/team/**")
+    ]
+
+
+def test_no_secret_is_shown_as_changed():
+    """A secret is its place; what differs within it alone is left out."""
+    hook = "targets: {{site: {{bucket: {{name: files}}, actions: {{GET: {{config: {{webhooks: [{}]}}}}}}}}}}".format
+    old = hook("{method: POST, url: 'http://a.example/?one', secretHeaders: {X-Key: {value: one}}}")
+    new = hook("{method: POST, url: 'http://a.example/?two', secretHeaders: {X-Key: {env: KEY}}}")
+    changes = changed_options(settings(old), compiled(new, {"KEY": "two"}).settings)
+    assert "two" not in repr(changes)
+    assert [(each.path, each.new) for each in changes] == [
+        (
+            "targets.site.actions.GET.config.webhooks[0].secretHeaders",
+            {"X-Key": {"secret": "the environment variable `KEY`"}},
+        )
+    ]
+
+
+def test_rules_are_named_relative_to_their_configuration():
+    """The same configuration elsewhere has the same rules."""
+    target = "targets: {site: {bucket: {name: files}}}"
+    old, new = (
+        compile_configuration(SourceFile("proxy.yaml", f"rules: [rules, {last}]\n{target}"), Path(place), unresolved)
+        for place, last in (("main:deploy", "/a"), ("deploy", "/b"))
+    )
+    assert [tuple(each) for each in changed_options(old.settings, new.settings)] == [("rules[1]", "/a", "/b")]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
-from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.model import Bucket, Mount, TargetList
 from tornado_proxy.config.providers import BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.routing.compare import Kind, Pair, beside_edit
+from tornado_proxy.routing.compare import Kind, Pair, Reason, beside_edit, reason
 from tornado_proxy.routing.decide import NOT_AUTHORIZED, Authenticate, Authorize, Deciding, decide, simulate
-from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.semantics.request import User
 
@@ -50,6 +50,20 @@ def test_another_key_is_a_difference(make_site):
 def test_another_bucket_is_another_answer(make_site):
     """The key alone does not tell."""
     assert _compared(make_site(), make_site(bucket=Bucket("other"))).kind is Kind.ANSWER
+
+
+def test_how_a_bucket_is_called_changes_no_answer(make_site):
+    """Its address and its prefix do: another prefix is another key."""
+    site = make_site(bucket=Bucket("files"))
+    assert _compared(site, make_site(bucket=Bucket("files", read_timeout=1.0))).kind is Kind.SAME
+    assert _compared(site, make_site(bucket=Bucket("files", "v2/"))).kind is Kind.KEY
+
+
+def test_an_answer_without_the_bucket_is_the_same_of_another(make_site):
+    """A redirect to the slash of a mount, and a refusal."""
+    old, new = (make_site(mount="/m/", bucket=Bucket(name)) for name in ("files", "other"))
+    assert _compared(old, new, "GET /m").kind is Kind.SAME
+    assert _compared(old, new, "DELETE /m/").kind is Kind.SAME
 
 
 def test_a_target_that_is_gone_is_another_answer(make_site):
@@ -178,6 +192,18 @@ def test_a_site_that_the_edit_kept_is_not_asked_again(make_site, scripted_templa
     assert beside_edit(Mounts([make_site(mount="/m/")]), decision).kind is Kind.ANSWER
 
 
+def test_a_target_that_the_edit_left_alone_is_not_asked_again(make_site, scripted_template):
+    """A generation has sites of its own, whose parts it takes over from the one in force."""
+    runs = []
+    site = make_site(("^/a$", scripted_template(lambda data: runs.append(data) or "/b")))
+    decision = simulate(Mounts([site]), read_request("/a"), None)
+    same = sites([site.target], {"site": site.rules}, [site])
+    assert beside_edit(Mounts(same), decision).kind is Kind.SAME
+    assert len(runs) == 1
+    edited = sites([site.target], {"site": make_site(("^/a$", "/c")).rules}, [site])
+    assert beside_edit(Mounts(edited), decision).kind is Kind.KEY
+
+
 def test_a_page_that_comes_before_all_sites_is_decided_about(make_site):
     """A new provider's page lies at a path that was an object's."""
     site = make_site()
@@ -185,3 +211,46 @@ def test_a_page_that_comes_before_all_sites_is_decided_about(make_site):
     path = next(iter(mounts.provider_pages))
     decision = simulate(Mounts([site]), read_request(path), None)
     assert beside_edit(mounts, decision).kind is Kind.ANSWER
+
+
+SIGNED = Actions(get=GetAction(redirect_to_signed_url=True))
+ISOLATED = Actions(get=GetAction(user_isolation=True))
+READ_ONLY = Actions()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "expected"),
+    [
+        ({}, {"mount": "/m/"}, "GET /a", Reason.MOUNT),
+        ({"mount": "/m/"}, {"mount": "/m/a/"}, "GET /m/a/b", Reason.MOUNT),
+        ({}, {"actions": READ_ONLY}, "DELETE /a", Reason.ACTIONS),
+        ({}, {"actions": SIGNED}, "GET /a", Reason.ACTIONS),
+        ({"resources": [_staff(ANN)]}, {"resources": [_staff(ANN)], "actions": ISOLATED}, "GET /a", Reason.ACTIONS),
+        ({}, {"resources": [_staff(BEN)]}, "GET /a", Reason.ACCESS),
+        ({}, {"resources": [Resource("/x/**", METHODS, white_list=True)]}, "GET /a", Reason.ACCESS),
+        ({}, {"rewrites": (("^/a$", "/b"),)}, "GET /a", Reason.RULES),
+        ({}, {"rewrites": (("^/a$", "/../b"),)}, "GET /a", Reason.RULES),
+        ({}, {"bucket": Bucket("other")}, "GET /a", Reason.BUCKET),
+        ({}, {"bucket": Bucket("files", "v2/")}, "GET /a", Reason.BUCKET),
+    ],
+)
+def test_the_reason_is_the_first_part_that_differs(make_site, old, new, line, expected):
+    """The order is that of a decision: mount, method, access, rules, bucket, actions."""
+    method, path = line.split()
+    sides = []
+    for options in (old, new):
+        rewrites = options.pop("rewrites", ())
+        mounts = Mounts([make_site(*rewrites, **options)])
+        sides.append(simulate(mounts, read_request(path, method), User("ann")))
+    assert reason(*sides) is expected
+
+
+def test_a_page_without_a_target_is_mounted_too(make_site):
+    """The page of a provider, and the list of targets."""
+    provider = OidcProvider("id", GuardedUrl("https://id.example"), "me")
+    page = TargetList(enabled=True, mount=Mount(paths=("/list/",)))
+    with_page = Mounts([make_site(mount="/m/")], [provider], page)
+    without = Mounts([make_site(mount="/m/")])
+    for path in (next(iter(with_page.provider_pages)), "/list/"):
+        old, new = (simulate(mounts, read_request(path), None) for mounts in (without, with_page))
+        assert reason(old, new) is Reason.MOUNT

@@ -181,6 +181,15 @@ def test_known_rule_sets_do_not_change_the_result():
     assert compile_documents([document(text)], before) == _compiled(text)
 
 
+def test_rules_that_did_not_change_are_the_same_rule_set():
+    """What holds them tells so without comparing them."""
+    text = 'target a { rewrite `^/1$` -> "/1" test "/1" -> "/1" } target b { rewrite `^/1$` -> "/1" }'
+    before = _compiled(text).rule_sets
+    after = compile_documents([document(text.replace('"/1" }', '"/2" }', 2))], before).rule_sets
+    assert compile_documents([document(text)], before).rule_sets["a"] is before["a"]
+    assert after["b"] is not before["b"]
+
+
 def _unknown_targets(text, *names):
     return list(unknown_targets([parse(SourceFile("site.rules", text)).document], names))
 

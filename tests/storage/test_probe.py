@@ -23,7 +23,7 @@ from tornado_proxy.storage.errors import (
     Unreachable,
     UpstreamError,
 )
-from tornado_proxy.storage.probe import probe, probe_all
+from tornado_proxy.storage.probe import find_object, probe, probe_all
 
 SITE = Target("site", bucket=Bucket("my-bucket", prefix="www/"))
 WRITABLE = Target("site", bucket=Bucket("my-bucket"), actions=Actions(put=PutAction(enabled=True)))
@@ -200,3 +200,42 @@ async def test_missing_credentials_are_named(reads, monkeypatch, tmp_path):
     async with hostile_s3(EMPTY) as s3, store_at(s3.url, reads, credentials=None) as store:
         problem = (await probe(SITE, store)).problem
     assert (problem.code, problem.message) == ("no-credentials", "no credentials were found")
+
+
+class _HeadStore(MemoryStore):
+    """A store whose HEAD fails, or never answers."""
+
+    def __init__(self, error=None):
+        super().__init__()
+        self._error = error
+
+    async def head(self, *_arguments):
+        """Fails, or waits."""
+        if self._error is None:
+            await asyncio.Event().wait()
+        raise self._error
+
+
+async def test_an_object_exists_or_not():
+    """A HEAD tells."""
+    store = MemoryStore()
+    store.add("a", b"")
+    assert [await find_object(Bucket("b"), store, key, 5) for key in ("a", "c")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(AccessDenied("x"), "access-denied"), (Unreachable("x"), "unreachable"), (Busy("x"), "busy"), (None, "timed-out")],
+)
+async def test_a_bucket_that_does_not_say_is_a_problem(error, code):
+    """Nothing is known about the object."""
+    problem = await find_object(Bucket("b"), _HeadStore(error), "a", 0.01)
+    assert problem.code == code
+
+
+async def test_a_refusal_may_be_that_of_a_missing_object():
+    """S3 needs the permission to list for a 404."""
+    problem = await find_object(Bucket("b"), _HeadStore(AccessDenied("x")), "a", 5)
+    assert (
+        problem.message == "`s3:GetObject` is not permitted, which S3 also says of missing keys without `s3:ListBucket`"
+    )

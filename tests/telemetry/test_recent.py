@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.metrics import RequestMetrics
-from tornado_proxy.telemetry.recent import MINUTES, MOST_RECENT, HitHistory, RecentRow
+from tornado_proxy.telemetry.recent import MINUTES, MOST_RECENT, HitHistory, KeptRequests, RecentRow
 
 RULE = ("site", "^/a", "/b")
 
@@ -66,3 +67,40 @@ def test_a_rewrite_that_was_replaced_has_no_negative_hits():
     history = HitHistory()
     history.add(100.0, Counter({RULE: 9}))
     assert history.minutes(RULE, 2) == (0,)
+
+
+def _asked(at, key="/a", host="files.test", user=None):
+    return Served(
+        RequestRecord("id", at, "::1", "GET", host, f"/m{key}", 1, "site", user=user, asked_key=key), 200, 0, 0, 0.0
+    )
+
+
+def test_requests_are_kept_to_be_decided_again():
+    """A bounded number is kept: what the rules saw, and whether a user was signed in, but not who."""
+    kept = KeptRequests(2)
+    for event in (_asked(1), _asked(2, "/b"), _asked(3, "/c", user="ann")):
+        kept.add(event)
+    assert kept.rows() == (
+        KeptRequest(2, "site", "GET", "files.test", "/m/b", "/b", signed_in=False),
+        KeptRequest(3, "site", "GET", "files.test", "/m/c", "/c", signed_in=True),
+    )
+
+
+def test_a_request_that_no_rule_saw_is_not_kept():
+    """Rules have no part in it; neither is one with an endless host kept."""
+    kept = KeptRequests(2)
+    kept.add(_served(1))
+    kept.add(_asked(2, host="h" * 256))
+    assert kept.rows() == ()
+
+
+def test_an_edit_changes_how_many_requests_are_kept():
+    """The last ones stay, and with 0 none."""
+    kept = KeptRequests(5)
+    for at in range(5):
+        kept.add(_asked(at))
+    kept.resize(2)
+    assert [row.at for row in kept.rows()] == [3, 4]
+    kept.resize(0)
+    kept.add(_asked(9))
+    assert kept.rows() == ()

@@ -1,4 +1,6 @@
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from urllib.parse import quote
@@ -9,10 +11,16 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from rule_sites import read_request_log, requests, site
 
+from tornado_proxy.config.actions import Actions, GetAction, PutAction
+from tornado_proxy.config.model import Bucket, Mount
+from tornado_proxy.config.providers import BasicUser, Resource
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.show import ChangedOption
+from tornado_proxy.routing.compare import Reason
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.request import User
-from tornado_proxy.tools.diff import Cause, Comparer, outcome, to_json, to_markdown, to_text
-from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, SimulatedAnswer, Simulator
+from tornado_proxy.tools.diff import Cause, Comparer, KeyAnswers, Need, NewKey, to_json, to_markdown, to_text
+from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
 
 OLD = r"""
     rewrite `^/a/(.*)$` -> "/one/$1"
@@ -38,8 +46,8 @@ def test_changes_are_grouped_by_the_responsible_rewrites():
     """A cause is the numbers of the rewrites on both sides, and the group with the most requests is first."""
     report = _compare(OLD, NEW, "/b/x", "/b/x", "/b/y", "/new/z", "/a/x", "/else")
     assert [(cause, group.times, group.distinct) for cause, group in report.groups] == [
-        (Cause("site", 2, 3), 3, 2),
-        (Cause("site", None, 1), 1, 1),
+        (Cause(Reason.RULES, "site", "site", 2, 3), 3, 2),
+        (Cause(Reason.RULES, "site", "site", None, 1), 1, 1),
     ]
     assert (report.times, report.distinct) == (4, 3)
 
@@ -109,7 +117,7 @@ def test_the_comparison_agrees_with_two_simulations(old, new, key):
         Simulator(Mounts([site(rules)]), RequestDefaults(User("ann"))).ask(request) for rules in (old, new)
     )
     differs = old_answer.key != new_answer.key or (old_answer.key is None and old_answer.status != new_answer.status)
-    assert (comparer.change(request, 1) is not None) == differs
+    assert bool(comparer.changes(request, 1).groups) == differs
 
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "diff.json"
@@ -167,20 +175,6 @@ def test_no_change_is_reported():
     assert list(to_text(_report("/else"))) == ["no key changed: 1 request, 1 distinct"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (SimulatedAnswer("/a", key="/b"), "/b"),
-        (SimulatedAnswer("/a", status=403, reason="no"), "(403: no)"),
-        (SimulatedAnswer("/a", reason="unnamed"), "(unnamed)"),
-        (SimulatedAnswer("/a"), "(redirected)"),
-    ],
-)
-def test_an_outcome_is_a_key_or_a_reason(answer, expected):
-    """Reasons are in parentheses, since a key begins with a slash."""
-    assert outcome(answer) == expected
-
-
 def test_markdown_has_a_diff_block():
     """A comment on a pull request colours the lines of a diff block that begin with `-` or `+`."""
     assert "\n".join(to_markdown(_report("/press/a", "/press/b", examples=1))) == dedent("""\
@@ -213,7 +207,119 @@ def test_the_json_report_obeys_its_schema():
         (None, 2),
     ]
     assert report["groups"][1]["examples"][0]["new"] == {
+        "text": "(400: the result contains a `.` or `..` segment)",
         "key": None,
         "status": 400,
         "reason": "the result contains a `.` or `..` segment",
     }
+
+
+STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(BasicUser("ann", Secret("value", "x")),))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason", "texts"),
+    [
+        ({"bucket": Bucket("a")}, {"bucket": Bucket("b", "v2/")}, Reason.BUCKET, ("s3://a/x", "s3://b/v2/x")),
+        (
+            {"bucket": Bucket("a")},
+            {"bucket": Bucket("a", s3_endpoint="http://s3.example")},
+            Reason.BUCKET,
+            ("s3://a/x at AWS", "s3://a/x at http://s3.example"),
+        ),
+        (
+            {},
+            {"mount": Mount(paths=("/m/",))},
+            Reason.MOUNT,
+            ("site: /x", "(404: no target is mounted at this host and path)"),
+        ),
+        ({}, {"resources": (STAFF,)}, Reason.ACCESS, ("/x", "(401: nobody is signed in with `staff`)")),
+        (
+            {},
+            {"actions": Actions(get=GetAction(redirect_to_signed_url=True))},
+            Reason.ACTIONS,
+            ("(serve x)", "(sign x, for 900 seconds)"),
+        ),
+    ],
+)
+def test_a_change_is_told_by_its_reason(old, new, reason, texts):
+    """Each part of a configuration has what it changes."""
+    report = _compared(site("", **old), site("", **new), "/x")
+    (((group, _), changes),) = [((cause.reason, cause), group.examples) for cause, group in report.groups]
+    assert (group, [(each.old.text, each.new.text) for each in changes]) == (reason, [texts])
+
+
+def _compared(old, new, *addresses, method="GET"):
+    log = requests()
+    log.requests.update(LoggedRequest(address, method) for address in addresses)
+    sides = [Simulator(Mounts([each]), RequestDefaults()) for each in (old, new)]
+    return Comparer(*sides, 5).compare(log, lambda part: None)
+
+
+def _texts(report):
+    return [(each.old.text, each.new.text) for _, group in report.groups for each in group.examples]
+
+
+def test_directories_and_uploads_are_told_by_their_place():
+    """A directory has a prefix; the file of a form has no name in a log."""
+    old, new = site("", bucket=Bucket("a", "v1/")), site("", bucket=Bucket("b", "v1/"))
+    assert _texts(_compared(old, new, "/d/")) == [("s3://a/v1/d/", "s3://b/v1/d/")]
+    assert _texts(_compared(old, new, "/d/", method="PUT")) == [("s3://a/", "s3://b/")]
+
+
+def test_what_texts_leave_out_is_told():
+    """Two uploads to one key differ by their limits."""
+    old, new = (Actions(put=PutAction(enabled=True, raw_uploads=True, max_size=size)) for size in (None, 5))
+    told = "(receive x, available at /x)"
+    assert _texts(_compared(site("", actions=old), site("", actions=new), "/x", method="PUT")) == [
+        (f"{told} max_size None", f"{told} max_size 5")
+    ]
+
+
+def test_a_redirect_has_no_key():
+    """The bare path of a mount leads to the path with its slash."""
+    old, new = site("", mount=Mount(paths=("/m/",))), site("", mount=Mount(paths=("/m/a/",)))
+    assert _texts(_compared(old, new, "/m")) == [
+        ("site: (redirect /m/)", "(404: no target is mounted at this host and path)")
+    ]
+
+
+def test_rules_of_isolated_users_are_compared():
+    """They see keys below the directory of the user."""
+    isolated = {"actions": Actions(get=GetAction(user_isolation=True)), "resources": (STAFF,)}
+    old, new = site("", **isolated), site('rewrite `^/ann/x$` -> "/ann/y"', **isolated)
+    sides = [Simulator(Mounts([each]), RequestDefaults(User("ann"))) for each in (old, new)]
+    assert _texts(Comparer(*sides, 5).compare(requests("/x"), lambda part: None)) == [("/ann/x", "/ann/y")]
+
+
+def test_new_keys_are_counted():
+    """Several requests may need one; what is only closed or signed is not new."""
+    report = _compared(site(""), site('rewrite `^/[ab]$` -> "/c"'), "/a", "/b", "/d")
+    assert report.keys == {NewKey("site", "c"): Need(2, "/a")}
+    signed = site("", actions=Actions(get=GetAction(redirect_to_signed_url=True)))
+    assert _compared(site(""), signed, "/a").keys == {}
+
+
+def test_the_answers_of_s3_are_reported():
+    """Missing keys are shown as far as examples are, and each problem with its number of keys."""
+    missing = tuple((NewKey("site", key), Need(times, f"/{key}")) for key, times in (("a", 3), ("b", 1), ("c", 1)))
+    answers = KeyAnswers(212, 100, missing, Counter({("site", "it is closed"): 2}), 2)
+    assert list(to_text(replace(_report("/else"), answers=answers)))[2:] == [
+        "of 212 new keys, the 100 most requested were asked for: 3 do not exist, 2 are unknown",
+        "  site: a (/a, 3 times)",
+        "  site: b (/b)",
+        "  and 1 more",
+        "site: 2 unknown keys: it is closed",
+    ]
+
+
+def test_options_are_reported():
+    """A value that is no text is written as JSON."""
+    options = (ChangedOption("a", "", "x"), ChangedOption("b", None, ["y"]))
+    assert list(to_text(replace(_report("/else"), options=options))) == [
+        "no answer changed: 1 request, 1 distinct",
+        "",
+        "configuration: 2 options",
+        *("  a", "  - (none)", "  + x"),
+        *("  b", "  - (none)", '  + ["y"]'),
+    ]

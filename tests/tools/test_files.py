@@ -1,7 +1,6 @@
 import codecs
 import os
 import stat
-import subprocess
 
 import pytest
 from documents import scattered_texts
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from rule_texts import parsed
 
 from tornado_proxy.rules.loading import RuleFile
-from tornado_proxy.tools.files import difference, formatted, read_rules, replace_file
+from tornado_proxy.tools.files import difference, formatted, replace_file
 
 TIDY = b'target site {\n    rewrite `^/a$` -> "/b"\n}\n'
 
@@ -147,120 +146,3 @@ def test_a_failed_replacement_leaves_only_the_old_file(tmp_path):
         replace_file(path, "no bytes")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["site.rules"]  # noqa: PTH208 - names are compared
-
-
-AUTHOR = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
-
-
-@pytest.fixture
-def repository(tmp_path, monkeypatch):
-    """Creates a Git repository with committed rules and a changed working tree, and enters it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    for name, text in {
-        "rules/site.rules": "# committed\n",
-        "rules/a/team.rules": "# team\n",
-        "rules/.hidden.rules": "",
-        "rules/.x/site.rules": "",
-        "rules/readme.txt": "",
-        "docs/readme.txt": "",
-    }.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_text(text)
-    (tmp_path / "rules" / "link.rules").symlink_to("site.rules")
-    (tmp_path / "rules" / "astray.rules").symlink_to("/nowhere")
-    for words in (["init", "-q", "-b", "main"], ["add", "-A"], [*AUTHOR, "commit", "-qm", "Rules"]):
-        subprocess.run(["git", *words], check=True, capture_output=True)
-    (tmp_path / "rules" / "astray.rules").unlink()
-    (tmp_path / "rules" / "site.rules").write_text("# edited\n")
-    return tmp_path
-
-
-def _contents_by_name(place):
-    loaded = read_rules(place)
-    assert loaded.diagnostics == ()
-    return {file.name: file.data for file in loaded.files}
-
-
-def _message(place):
-    loaded = read_rules(place)
-    assert loaded.files == ()
-    (diagnostic,) = loaded.diagnostics
-    return diagnostic.message
-
-
-def test_a_path_is_read_from_the_working_tree(repository):
-    """Uncommitted changes of a directory and of a file are read."""
-    assert _contents_by_name("rules")["rules/site.rules"] == b"# edited\n"
-    assert _contents_by_name("rules/site.rules") == {"rules/site.rules": b"# edited\n"}
-
-
-def test_a_file_of_a_revision_is_read(repository):
-    """The content is the committed one, and the name is the given one."""
-    assert _contents_by_name("main:rules/site.rules") == {"main:rules/site.rules": b"# committed\n"}
-
-
-@pytest.fixture
-def without_stray_link(repository):
-    """Commits the removal of the link that leads out of the repository."""
-    subprocess.run(["git", *AUTHOR, "commit", "-qam", "Without the stray link"], check=True, capture_output=True)
-
-
-@pytest.mark.parametrize("place", ["HEAD:rules", "HEAD:rules/", "main:rules"])
-def test_a_directory_of_a_revision_is_read_as_one_on_disk(without_stray_link, place):
-    """All `*.rules` below it are read in order, links are followed, and hidden files are skipped."""
-    name = place.rstrip("/")
-    assert list(_contents_by_name(place)) == [f"{name}/{path}" for path in ("a/team.rules", "link.rules", "site.rules")]
-    assert _contents_by_name(place)[f"{name}/link.rules"] == b"# edited\n"
-
-
-def test_a_path_in_a_revision_may_be_relative(without_stray_link, repository, monkeypatch):
-    """`./` starts from the current directory, as in Git."""
-    monkeypatch.chdir(repository / "rules")
-    assert list(_contents_by_name("main:./a")) == ["main:./a/team.rules"]
-    assert list(_contents_by_name("main:.")) == ["main:./a/team.rules", "main:./link.rules", "main:./site.rules"]
-
-
-def test_an_empty_path_in_a_revision_is_its_root(without_stray_link):
-    """All rule files of the revision are read."""
-    assert next(iter(_contents_by_name("main:"))) == "main:rules/a/team.rules"
-
-
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("nowhere", "`nowhere` does not exist"),
-        ("nowhere:rules", "is neither a path nor a place in a Git revision: invalid object name 'nowhere'"),
-        ("main:nowhere", "is neither a path nor a place in a Git revision: path 'nowhere' does not exist in 'main'"),
-        ("--output=x:rules", "a revision does not begin with `-`"),
-        ("main:docs", "`main:docs` has no rule file"),
-        ("main:rules", "`main:rules/astray.rules` is not a file"),
-    ],
-)
-def test_an_unreadable_place_has_a_diagnostic(repository, place, message):
-    """The single diagnostic has Git's message."""
-    assert message in _message(place)
-
-
-def test_an_existing_path_is_not_a_revision(repository):
-    """A file may have a colon in its name."""
-    (repository / "main:rules").write_text("# odd\n")
-    assert _contents_by_name("main:rules") == {"main:rules": b"# odd\n"}
-
-
-def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
-    """The message names the missing program."""
-    monkeypatch.setenv("PATH", str(repository))
-    assert "the command `git` is not installed" in _message("main:rules")
-
-
-@pytest.mark.parametrize(
-    ("place", "help"),
-    [("main", "name a place in the revision, such as `main:rules/`"), ("other", None), ("-x", None)],
-)
-def test_a_revision_without_a_path_is_a_mistake(repository, place, help):
-    """The help shows how a place in a revision is written."""
-    (diagnostic,) = read_rules(place).diagnostics
-    assert (diagnostic.message, diagnostic.help) == (f"`{place}` does not exist", help)

@@ -63,6 +63,7 @@ async def test_a_served_request_is_reported_once():
         "moved",
         rewrite=request.rewrite,
         protocol=request.protocol,
+        asked_key="/old/a b",
     )
     assert event == Served(request, 200, 5, 0, event.seconds, first_byte=event.first_byte)
     assert 0 < event.first_byte <= event.seconds
@@ -81,6 +82,16 @@ async def test_a_refused_request_is_reported_with_its_reason():
         "/missing",
         "no object at this key",
     )
+
+
+async def test_the_key_that_the_rules_saw_is_reported():
+    """It has the name of an uploaded file, and is there even if a rule fails; without access there is none."""
+    rules = 'rewrite `^/up/a.txt$` -> "/../x"'
+    async with serve({}, rules=rules, **STAFF) as site:
+        await site.upload("/up/", part("file", b"x", filename="a.txt"), Authorization="ann")
+        await site.get("/up/a.txt")
+        keys = [event.request.asked_key for event in site.events if isinstance(event, ErrorServed | Served)]
+    assert keys == ["/up/a.txt", None]
 
 
 @pytest.mark.parametrize("target", ["/", "/a", "/missing"])

@@ -83,6 +83,19 @@ async def test_a_refusal_comes_before_the_body():
     assert (answer.status, answer.ended) == (413, True)
 
 
+async def test_a_body_is_not_asked_for_after_its_refusal(caplog):
+    """A client that waits gets the answer alone, and its connection goes on."""
+    async with serve({"a": b"x"}) as site, connect(site) as client:
+        number = await client.ask(head("PUT", "/a", {"Expect": "100-continue"}, 3), ends=False)
+        refused = await client.receive(number)
+        while client.answers[number].reset is None:  # once it had the time to read the answer
+            assert await client.read()
+        answer = await client.request("GET", "/a")
+    assert (refused.status, refused.interim, refused.reset) == (400, [], ErrorCodes.NO_ERROR)
+    assert answer.body == b"x"
+    assert caplog.text == ""
+
+
 async def test_trailers_are_dropped():
     """Trailers end a body, and are no headers."""
     async with serve({}, actions=UPLOADS) as site, connect(site) as client:

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tornado_proxy.admin.status import (
     Chart,
@@ -37,6 +37,7 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import Stage
@@ -58,6 +59,9 @@ from tornado_proxy.telemetry.metrics import (
     rewrite_id,
 )
 from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
+
+if TYPE_CHECKING:
+    from tornado_proxy.admin.draft import DraftPage
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -222,6 +226,20 @@ class Administration:
         outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
         return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook)), outcome)
 
+    async def draft(self, path: str, text: str | None = None) -> DraftPage:
+        """Returns the page of a rule file in force; with a text, what that would change. Nothing has an effect."""
+        # Imports the whole linter, which most processes never need.
+        from tornado_proxy.admin.draft import draft_page, drafted  # noqa: PLC0415
+
+        configuration, sites = self._serving.configuration, self._serving.generation.parts.mounts.sites
+        page = draft_page(configuration, path)
+        kept = await self._serving.requests()
+        if text is None:
+            return replace(page, kept=len(kept))
+        # One at a time: it takes processor time from requests.
+        async with self._explaining:
+            return await in_background(drafted, configuration, sites, page, text, kept)
+
     async def rewrites(self) -> dict[str, object]:
         """Returns the rewrites in force with their hits as JSON."""
         report, configuration = await self._serving.report(), self._serving.configuration
@@ -247,13 +265,13 @@ class Administration:
         counts = (await self._serving.report()).staged if stage.state == "staged" else None
         return stage_view(stage, counts or stage.counts)
 
-    async def promote(self) -> tuple[bool, dict[str, object]]:
-        """Puts the staged edit in force; returns whether there was one, and how its stage ended."""
-        return await self._reloader.promote(), await self.staged()
+    async def promote(self, digest: str = "") -> tuple[bool, dict[str, object]]:
+        """Puts the staged edit in force; returns whether there was one, with the digest if any, and its stage."""
+        return await self._reloader.promote(digest), await self.staged()
 
-    async def discard(self) -> tuple[bool, dict[str, object]]:
-        """Discards the staged edit; returns whether there was one, and how its stage ended."""
-        return await self._reloader.discard("an operator discarded it"), await self.staged()
+    async def discard(self, digest: str = "") -> tuple[bool, dict[str, object]]:
+        """Discards the staged edit; returns whether there was one, with the digest if any, and its stage."""
+        return await self._reloader.discard("an operator discarded it", digest=digest), await self.staged()
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""

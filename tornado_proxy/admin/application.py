@@ -24,6 +24,7 @@ _LONGEST = 2048  # characters of a field of the form
 _LOCAL_NAMES = {"localhost", gethostname().lower()}
 _ELSEWHERE = ("cross-site", "same-site")  # another port of this machine is the same site
 _OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
+_READ_ONLY = "this listener is read-only: use the Unix socket of `--admin-socket`"
 
 
 def admin_application(administration: Administration) -> Application:
@@ -61,8 +62,19 @@ class _Handler(RequestHandler):
 
         A web page can make its own host name resolve to this address (DNS rebinding).
         """
+        return not _is_loopback(self.request.remote_ip) or self.is_named
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the request's Host is an address or a name of this machine, which no other site can have."""
         name = host_name(self.request.host)
-        return not _is_loopback(self.request.remote_ip) or name in _LOCAL_NAMES or _is_address(name)
+        return name in _LOCAL_NAMES or _is_address(name)
+
+    @property
+    def may_command(self) -> bool:
+        """Whether the listener takes commands: always on a Unix socket, whose permissions say who may use it."""
+        context: Any = getattr(self.request.connection, "context", None)
+        return not self.administration.is_read_only or getattr(context, "address_family", None) == AF_UNIX
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
@@ -102,8 +114,42 @@ def _is_loopback(name: str | None) -> bool:
     return name is not None and _is_address(name) and ip_address(peer_address(name)).is_loopback
 
 
-class _Overview(_Handler):
-    """The status page, for people."""
+class _Page(_Handler):
+    """A page for people, whose forms only the page itself can post."""
+
+    allow = "GET, HEAD, POST"
+
+    @property
+    def may_act(self) -> bool:
+        """Whether the page has its forms."""
+        return self.may_command and self.is_named
+
+    def prepare(self) -> None:
+        super().prepare()
+        if self._finished or self.request.method != "POST":
+            return
+        if not self.may_command:
+            self.say(403, _READ_ONLY)
+        elif not self.is_named:
+            self.say(421, "forms are taken at an address of this listener, or at `localhost`")
+        elif not self._is_from_itself():
+            self.say(403, "only from the page itself")
+
+    def _is_from_itself(self) -> bool:
+        """Whether a page of this listener made the request: browsers name the origin of every POST (Fetch, 3.2)."""
+        asked = self.request
+        origin, site = asked.headers.get("Origin", ""), asked.headers.get("Sec-Fetch-Site", "same-origin")
+        return origin.lower() == f"{asked.protocol}://{asked.host}".lower() and site == "same-origin"
+
+    def show(self, body: bytes) -> None:
+        """Answers with a page."""
+        for name, value in self.pages.headers:
+            self.set_header(name, value)
+        self.finish(body)
+
+
+class _Overview(_Page):
+    """The status page; its form ends the stage of the edit that it showed."""
 
     async def get(self) -> None:
         fields = {name: self.get_query_argument(name, "")[:_LONGEST] for name in _ASKED}
@@ -112,14 +158,43 @@ class _Overview(_Handler):
         if asked and self.request.headers.get("Sec-Fetch-Site") in _ELSEWHERE and not self._is_visited():
             self.say(403, "not for the page of another site")
             return
-        body = self.pages.render(await self.administration.overview(asked))
-        for name, value in self.pages.headers:
-            self.set_header(name, value)
-        self.finish(body)
+        await self._show(asked, ended=self.get_query_argument("ended", ""))
+
+    async def post(self) -> None:
+        end, digest = self.get_body_argument("end", ""), self.get_body_argument("digest", "")
+        if end not in ("promote", "discard") or not digest:
+            self.say(400, "the form has `end`, which is `promote` or `discard`, and the `digest` of the staged edit")
+            return
+        was_staged, stage = await methodcaller(end, digest)(self.administration)
+        if was_staged:
+            self.redirect(f"/-/?ended={stage['generation']}#ended", status=HTTPStatus.SEE_OTHER)
+        else:
+            self.set_status(HTTPStatus.CONFLICT)
+            await self._show({}, is_late=True)
+
+    async def _show(self, asked: Mapping[str, str], *, ended: str = "", is_late: bool = False) -> None:
+        overview = await self.administration.overview(asked)
+        self.show(self.pages.render(overview, may_act=self.may_act, ended=ended, is_late=is_late))
 
     def _is_visited(self) -> bool:
         headers = self.request.headers
         return headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
+
+
+class _Draft(_Page):
+    """A box with a rule file, whose draft is tried on the last requests; nothing is written."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not self._finished and not self.may_act:
+            self.say(403, _READ_ONLY)
+
+    async def get(self) -> None:
+        self.show(self.pages.render_draft(await self.administration.draft(self.get_query_argument("file", ""))))
+
+    async def post(self) -> None:
+        file, text = self.get_body_argument("file"), self.get_body_argument("text", strip=False)
+        self.show(self.pages.render_draft(await self.administration.draft(file, text)))
 
 
 class _Asset(_Handler):
@@ -159,8 +234,8 @@ class _Command(_Handler):
 
     def prepare(self) -> None:
         super().prepare()
-        if not self._finished and self.administration.is_read_only and not self._is_local():
-            self.say(403, "this listener is read-only: use the Unix socket of `--admin-socket`")
+        if not self._finished and not self.may_command:
+            self.say(403, _READ_ONLY)
         # Any web page can post to loopback, but it cannot hide these headers (Fetch, 3.2).
         if (
             not self._finished
@@ -168,11 +243,6 @@ class _Command(_Handler):
             and any(name in self.request.headers for name in _OF_BROWSERS)
         ):
             self.say(403, "not from a browser")
-
-    def _is_local(self) -> bool:
-        """Whether the request came over a Unix socket, whose permissions say who may use it."""
-        context: Any = getattr(self.request.connection, "context", None)
-        return getattr(context, "address_family", None) == AF_UNIX
 
     def get(self) -> None:
         self.set_header("Allow", self.allow)
@@ -270,6 +340,7 @@ class _Health(_Handler):
 
 _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/": (_Overview, {}),
+    "/-/draft": (_Draft, {}),
     "/-/healthy": (_Healthy, {}),
     "/-/ready": (_Ready, {}),
     "/-/reload": (_Reload, {}),

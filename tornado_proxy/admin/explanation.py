@@ -50,15 +50,16 @@ def _steps(found: Decision) -> Iterator[PathStep]:
     yield _step("access", permitted, who, outcome="bad" if is_refused else "good")
     if rewriting is None:
         return
-    yield _rewrite_step(rewriting, len(match.site.rules.rewrites))
+    yield rewrite_step("rewrite", rewriting, len(match.site.rules.rewrites))
     if rewriting.object_key is not None:
         yield _step("key", rewriting.object_key or "(the whole bucket)")
 
 
-def _rewrite_step(rewriting: RewriteTrace, count: int) -> PathStep:
+def rewrite_step(title: str, rewriting: RewriteTrace, count: int) -> PathStep:
+    """Returns the application of the rules to a key, of `count` rewrites, as a step with the groups in colour."""
     matched, captures = rewriting.matched, rewriting.captures
     if matched is None or captures is None:
-        return _step("rewrite", "none matches" if count else "none", rewriting.key)
+        return _step(title, "none matches" if count else "none", rewriting.key)
     names = {number: name for name, number in captures.names.items()}
     groups = [
         piece
@@ -68,7 +69,7 @@ def _rewrite_step(rewriting: RewriteTrace, count: int) -> PathStep:
     outcome = "bad" if rewriting.failure else "good"
     template = (("\N{RIGHTWARDS ARROW} ", None), *_template(matched))
     lines: tuple[tuple[Piece, ...], ...] = (((matched.label, None),), _source(matched), template, tuple(groups))
-    return PathStep("rewrite", tuple(line for line in lines if line), outcome)
+    return PathStep(title, tuple(line for line in lines if line), outcome)
 
 
 def _source(rewrite: Rewrite) -> tuple[Piece, ...]:

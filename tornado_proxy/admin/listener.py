@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tornado_proxy.admin.administration import Administration
     from tornado_proxy.admin.server import AdminServer
 
-_LARGEST_BODY = 64 * 1024  # bytes; no page takes a body
+_LARGEST_BODY = 1024 * 1024  # bytes: a draft of rules in a form
 
 
 @asynccontextmanager

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from itertools import groupby
 from math import ceil, floor, log10
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
@@ -17,6 +19,11 @@ from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.telemetry.metrics import ErrorRow
 from tornado_proxy.telemetry.recent import RecentRow
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from tornado_proxy.admin.draft import DraftPage
 
 WIDTH, HEIGHT = 300, 72
 _TOP = 1  # pixels left free above the upper end of the axis
@@ -231,43 +238,60 @@ class Overview:
         return max((ceil((chart.end - chart.start) / 60) for chart in self.charts), default=0)
 
 
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only after the service is ready
+
+    environment = Environment(
+        loader=PackageLoader("tornado_proxy.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "age": _age,
+        "explained": _explained,
+        "milliseconds": lambda seconds: f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s",
+        "clock": lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        "moment": lambda at: timestamp(datetime.fromtimestamp(at, UTC)),
+        "size": human_size,
+        "shown": visible,
+        "text": _text,
+    }
+    return environment
+
+
 class StatusPages:
-    """The status page, compiled once: later there may be no descriptor left to read its files."""
+    """The status page and the page of drafts, compiled once: later there may be no descriptor to read their files."""
 
     def __init__(self) -> None:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only after the service is ready
-
-        environment = Environment(
-            loader=PackageLoader("tornado_proxy.pages"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        environment.filters |= {
-            "age": _age,
-            "explained": _explained,
-            "milliseconds": lambda seconds: f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s",
-            "clock": lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
-            "moment": lambda at: timestamp(datetime.fromtimestamp(at, UTC)),
-            "size": human_size,
-            "shown": visible,
-            "text": _text,
-        }
-        self._template = environment.get_template("status.jinja")
+        self._template, self._draft = map(_environment().get_template, ("status.jinja", "draft.jinja"))
         self._style, self._script = asset("tokens.css", "status.css"), asset("status.js")
-        self.assets: Mapping[str, Asset] = {each.name: each for each in (self._style, self._script)}
+        self._draft_script = asset("draft.js")
+        self.assets: Mapping[str, Asset] = {each.name: each for each in (self._style, self._script, self._draft_script)}
         self.headers = (
             ("Content-Type", "text/html; charset=utf-8"),
             ("Content-Security-Policy", _POLICY),
-            ("Referrer-Policy", "no-referrer"),
+            # With `no-referrer`, browsers would hide the origin of the page's own forms too (Fetch, 3.2).
+            ("Referrer-Policy", "same-origin"),
             ("Cross-Origin-Resource-Policy", "same-origin"),
         )
 
-    def render(self, overview: Overview) -> bytes:
-        """Returns the page."""
-        text = self._template.render(page=overview, style=self._style.name, script=self._script.name)
+    def render(self, overview: Overview, *, may_act: bool = False, ended: str = "", is_late: bool = False) -> bytes:
+        """Returns the page, with the form that ends a stage if one may be posted.
+
+        `ended` is the number of a generation whose stage was ended by the form; `is_late` says that the edit of the
+        form was staged no more.
+        """
+        values = {"may_act": may_act, "ended": ended, "is_late": is_late}
+        text = self._template.render(page=overview, style=self._style.name, script=self._script.name, **values)
+        return text.encode("utf-8", "replace")
+
+    def render_draft(self, page: DraftPage) -> bytes:
+        """Returns the page of a draft."""
+        text = self._draft.render(page=page, style=self._style.name, script=self._draft_script.name)
         return text.encode("utf-8", "replace")
 
 

@@ -32,7 +32,7 @@ COMMANDS = {
     "lint": "find mistakes in rule files, and code that is probably not meant",
     "fmt": "format rule files",
     "test": "run the tests in rule files",
-    "diff": "show which requests change their key between two sets of rules",
+    "diff": "show what an edit of rules or of a configuration changes for the requests of a log",
     "push": "put rules into a bucket, from which services fetch them",
     "convert": "convert a configuration of s3-proxy, with a report",
     "lsp": "serve editors: diagnostics, help and completion for rule files",
@@ -45,7 +45,7 @@ _MODULES = {
     **dict.fromkeys(("reload", "fleet"), "admin"),
     **dict.fromkeys(("staged", "promote", "discard"), "staging"),
     **dict.fromkeys(("fmt", "test", "lsp"), "rules"),
-    **dict.fromkeys(("explain", "diff"), "requests"),
+    "explain": "requests",
     **dict.fromkeys(("config", "convert"), "configuration"),
     "completion": "main",
 }

@@ -11,10 +11,11 @@ from contextlib import closing, redirect_stdout, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import compiled, load_settings
+from tornado_proxy.cli.diff import compare_rules
+from tornado_proxy.cli.inputs import load_settings
 from tornado_proxy.cli.lint import lint_arguments, run_lint
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_diff
-from tornado_proxy.cli.requests import add_log_arguments, add_request_arguments, compare
+from tornado_proxy.cli.requests import add_log_arguments, add_request_arguments
 from tornado_proxy.cli.rules import run_test, test_arguments
 from tornado_proxy.config import values
 from tornado_proxy.config.model import RulesBucket
@@ -165,8 +166,8 @@ def _show_difference(before: Release | None, after: Release, arguments: argparse
         file = old.get(name, RuleFile(name, b""))
         print_diff(difference(file, new[name].data if name in new else b""))
     if arguments.requests is not None:
-        sides = [compiled(Read(each.files if each else ())) for each in (before, after)]
-        print_diff(to_text(compare(sides, arguments)))
+        reads = [Read(each.files if each else ()) for each in (before, after)]
+        print_diff(to_text(compare_rules(reads, arguments)))
 
 
 def _signed(arguments: argparse.Namespace) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Commands that simulate requests: `explain` one or a log of them, and `diff` two sets of rules over a log."""
+"""The command `explain`, and what it shares with `diff`: requests, logs, and targets without a configuration."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
+from tornado_proxy.cli.output import CommandError, ExitStatus, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
-from tornado_proxy.config.model import Bucket, Mount, RulesBucket, Target
+from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites
-from tornado_proxy.rules.loading import Read
-from tornado_proxy.rules.model import LoadedRules, Rewrite, RuleSet, host_objection, segment_objection
+from tornado_proxy.rules.model import Rewrite, RuleSet, host_objection, segment_objection
 from tornado_proxy.semantics.request import METHODS, User, groups_of
 from tornado_proxy.tools import explain, usage
-from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
-from tornado_proxy.tools.files import read_rules
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
@@ -102,74 +100,6 @@ def _configured_mounts(arguments: argparse.Namespace) -> Mounts:
     return Mounts(sites) if arguments.target else Mounts(sites, settings.oidc_providers, settings.list_targets)
 
 
-def diff_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    place = "a rule file, a directory, a place in a Git revision, such as `main:rules/`, or in a bucket, `s3://…`"
-    parser.add_argument("old", metavar="OLD", help=f"the rules before: {place}")
-    parser.add_argument("new", metavar="NEW", help="the rules after, in the same form")
-    where = parser.add_argument_group("input")
-    add_log_arguments(where, required=True)
-    whose = where.add_mutually_exclusive_group()
-    whose.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
-    whose.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
-    add_request_arguments(parser)
-    parser.add_argument(
-        "--examples",
-        type=inputs.number(int, 0),
-        default=5,
-        metavar="N",
-        help="how many requests to show for each group (default: 5)",
-    )
-    inputs.add_format(parser, "text", "json", "markdown")
-
-
-def run_diff(arguments: argparse.Namespace) -> int:
-    """Compares; returns 1 if a key changes."""
-    report = _diff_report(arguments)
-    if arguments.format == "text":
-        print_diff(to_text(report))
-    elif arguments.format == "json":
-        print(json.dumps(to_json(report), indent=2))
-    else:
-        print(*to_markdown(report), sep="\n")
-    return ExitStatus.FINDINGS if report.groups else ExitStatus.CLEAN
-
-
-def _diff_report(arguments: argparse.Namespace) -> DiffReport:
-    return compare([inputs.compiled(_read(place)) for place in (arguments.old, arguments.new)], arguments)
-
-
-def _read(place: str) -> Read:
-    """Reads the rule files of a place, which may be in a bucket."""
-    if not place.startswith(values.S3):
-        return read_rules(place)
-    from tornado_proxy.s3.releases import release_in_force  # noqa: PLC0415 - boto3, for a bucket only
-    from tornado_proxy.storage.errors import StorageError  # noqa: PLC0415 - the same
-
-    try:
-        return Read(release_in_force(RulesBucket(values.rules_url(place))))
-    except values.InvalidValue as error:
-        raise CommandError(f"`{place}` {error}") from error
-    except StorageError as error:
-        raise CommandError(str(error)) from error
-
-
-def compare(loaded: Sequence[LoadedRules], arguments: argparse.Namespace) -> DiffReport:
-    """Returns what changes for the requests of a log between two sets of rules; raises `CommandError`."""
-    if arguments.config:
-        settings = inputs.load_settings(arguments.config)
-        sides: list[Sequence[Site]] = [inputs.configured_sites(settings, each) for each in loaded]
-    else:
-        name = chosen_target(arguments.target, list(dict.fromkeys(name for each in loaded for name in each.rule_sets)))
-        # The target has no rules on a side that lacks it.
-        rule_sets = [each.rule_sets.get(name, RuleSet(name)) for each in loaded]
-        sides = [[bare_site(name, rules, arguments.user)] for rules in rule_sets]
-    old, new = (Simulator(Mounts(each), request_defaults(arguments)) for each in sides)
-    log = requests_of(arguments.requests, [rules for each in loaded for rules in each.rule_sets.values()])
-    with progress("comparing") as show:
-        return Comparer(old, new, arguments.examples).compare(log, show)
-
-
 def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = "") -> Site:
     """Returns a target without a configuration: mounted at `/`, with all methods, and `user` signed in."""
     users = (BasicUser(user, Secret("the command line", "")),) if user else ()
@@ -240,9 +170,13 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
         with progress("reading") as show:
-            return read_log(path, show, queries=queries)
+            log = read_log(path, show, queries=queries)
     except UnreadableLog as error:
         raise CommandError(f"`{path}` cannot be read: {error}") from error
+    if log.strange and not log.requests:
+        advice = "it is neither an access log nor a list of paths"
+        raise CommandError(f"`{path}` has no request in {counted(log.strange, 'line')}: {advice}")
+    return log
 
 
 def _may_read_query(rewrite: Rewrite) -> bool:

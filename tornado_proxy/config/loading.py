@@ -71,10 +71,15 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
         content = read_file(Path(path), LARGEST, regular=again)
     except OSError as error:
         return Loaded(None, (Diagnostic("unreadable-file", f"`{path}` cannot be read: {error.strerror}"),))
+    return decoded(str(path), content)
+
+
+def decoded(name: str, content: bytes) -> SourceFile | Loaded:
+    """Returns the text of a configuration file with its secrets, or a diagnostic if it is not UTF-8."""
     try:
-        return SourceFile(str(path), content.decode())
+        return SourceFile(name, content.decode())
     except UnicodeDecodeError as error:
-        shown = redacted(SourceFile(str(path), content.decode(errors="replace")), document.Composed(whole=False))
+        shown = redacted(SourceFile(name, content.decode(errors="replace")), document.Composed(whole=False))
         offset = len(content[: error.start].decode())
         message = f"invalid UTF-8: byte 0x{content[error.start]:02X}"
         span = Span(shown, offset, offset + 1)

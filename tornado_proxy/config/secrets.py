@@ -128,8 +128,12 @@ def unresolved(reference: Reference) -> Secret:
     return Secret(reference.origin, "")
 
 
-def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
-    """The resolver that looks into an environment and into files relative to a directory."""
+def _content(path: Path) -> bytes:
+    return read_file(path, LARGEST, regular=True)
+
+
+def resolver(env: Mapping[str, str], directory: Path, read: Callable[[Path], bytes] = _content) -> Resolver:
+    """The resolver that looks into an environment and into files relative to a directory, which `read` reads."""
 
     def resolve(reference: Reference) -> Secret:
         kind, text, origin = reference.kind, reference.text, reference.origin
@@ -139,7 +143,7 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
         if kind == "credential" and path is None:
             cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
             raise SecretMissing(f"{origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
-        content = _read(path, origin) if path else env[text] if kind == "env" else text
+        content = _decoded(path, origin, read) if path else env[text] if kind == "env" else text
         value = _LINE_END.sub("", content, count=1)
         if not value:
             raise SecretMissing(f"{'`value`' if kind == 'value' else origin} is empty")
@@ -159,9 +163,9 @@ def file_of(reference: Reference, env: Mapping[str, str], directory: Path) -> Pa
     return Path(credentials) / reference.text if reference.kind == "credential" and credentials else None
 
 
-def _read(path: Path, origin: str) -> str:
+def _decoded(path: Path, origin: str, read: Callable[[Path], bytes]) -> str:
     try:
-        content = read_file(path, LARGEST, regular=True)
+        content = read(path)
     except OSError as error:
         raise SecretMissing(f"{origin} cannot be read: {error.strerror}") from None
     try:

@@ -276,6 +276,11 @@ class InternalServer(Listener):
     read_only: bool = option(
         "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only.", default=False
     )
+    kept_requests: Annotated[int, Bounds(0, 10_000)] = option(
+        "How many of the last requests a draft of rules is tried on. Each process keeps so many in memory: method, "
+        "host, path and key, but no query, headers or user. 0 keeps none.",
+        default=500,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.options import Constraint, Mark, Option, OptionType, all_options, options_of
 from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.config.values import GuardedUrl
@@ -103,6 +103,67 @@ def _differing(section: Any) -> dict[str, Any]:
     options = sorted(options_of(type(section)), key=lambda each: each.name)
     pairs = ((each, getattr(section, each.attribute)) for each in options)
     return {each.name: _value(value, each.type, _differing) for each, value in pairs if value != each.default}
+
+
+class ChangedOption(NamedTuple):
+    """An option whose value an edit changes; `path` names it with its sections, such as `targets.site.bucket.prefix`.
+
+    Values are data for JSON, with secrets replaced by their places; None if there is no value.
+    """
+
+    path: str
+    old: Any
+    new: Any
+
+
+def changed_options(old: Settings, new: Settings) -> tuple[ChangedOption, ...]:
+    """Returns the options that differ. Rules are named relative to their configuration's directory."""
+    return tuple(_changed("", *(replace(each, rules=_relative(each)) for each in (old, new))))
+
+
+def _relative(settings: Settings) -> tuple[Path | RulesBucket, ...]:
+    here = settings.directory
+    return tuple(
+        each.relative_to(here) if isinstance(each, Path) and each.is_relative_to(here) else each
+        for each in settings.rules
+    )
+
+
+def _changed(above: str, old: Any, new: Any) -> Iterator[ChangedOption]:
+    for option in options_of(type(new)):
+        before, after = getattr(old, option.attribute), getattr(new, option.attribute)
+        path = f"{above}{option.group.name}.{option.name}" if option.group else f"{above}{option.name}"
+        if before != after:
+            yield from _changed_value(path, before, after, option.type)
+
+
+def _changed_value(path: str, old: Any, new: Any, kind: OptionType) -> Iterator[ChangedOption]:
+    is_list_of_sections = kind.is_list and kind.item.section and Mark.PAIRS not in kind.marks
+    if kind.section and isinstance(old, kind.section) and isinstance(new, kind.section):
+        yield from _changed(f"{path}.", old, new)
+    elif Mark.BY_NAME in kind.marks:
+        before, after = ({each.name: each for each in side} for side in (old, new))
+        for name in dict.fromkeys((*before, *after)):
+            if before.get(name) != after.get(name):
+                yield from _changed_value(f"{path}.{name}", before.get(name), after.get(name), kind.item)
+    elif is_list_of_sections and len(old) == len(new):
+        for number, (before, after) in enumerate(zip(old, new, strict=True)):
+            if before != after:
+                yield from _changed_value(f"{path}[{number}]", before, after, kind.item)
+    else:
+        if is_list_of_sections:
+            old, new = _without_common_ends(old, new)
+        shown = [None if each is None else _value(each, kind, _differing) for each in (old, new)]
+        if shown[0] != shown[1]:  # else a part that is secret differs
+            yield ChangedOption(path, *shown)
+
+
+def _without_common_ends(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    while old and new and old[0] == new[0]:
+        old, new = old[1:], new[1:]
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    return old, new
 
 
 def show(section: Any) -> dict[str, Any]:

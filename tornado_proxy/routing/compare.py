@@ -1,15 +1,17 @@
 """Two decisions about one request: the one in force, and the one of an edit that is tried beside it.
 
-The edit has no effect, so its questions are answered from the finished decision: no password is checked, nobody is
-asked.
+`diff` compares decisions of a log's requests. A staged edit has no effect, so its questions are answered from the
+finished decision: no password is checked, nobody is asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.routing.access import Anyone, SignedIn
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import (
     NOT_AUTHORIZED,
     Authenticate,
@@ -21,8 +23,8 @@ from tornado_proxy.routing.decide import (
     QuestionAnswer,
     decide,
 )
-from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import RedirectToSignedUrl, Refuse, Serve
+from tornado_proxy.routing.mounts import Mounts, Site
+from tornado_proxy.routing.plan import Redirect, RedirectToSignedUrl, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.request import READING
 
@@ -37,6 +39,16 @@ class Kind(StrEnum):
     ANSWER = "answer"  # another target, status, redirect or kind of answer
     ERROR = "error"  # a rewrite that fails, or a 5xx, where there was none
     UNKNOWN = "unknown"  # the edit asks what the decision in force does not tell
+
+
+class Reason(StrEnum):
+    """The part of a configuration that makes two decisions differ."""
+
+    MOUNT = "mount"  # another target, or another place in it
+    ACCESS = "access"
+    RULES = "rules"
+    BUCKET = "bucket"  # its address or its prefix
+    ACTIONS = "actions"
 
 
 class Pair(NamedTuple):
@@ -79,6 +91,50 @@ def compare(old: Decision, new: Decision | None) -> Difference:
     return Difference(kind, pair, request.method, request.path, _outcome(old), _outcome(new) if new else "", key)
 
 
+def reason(old: Decision, new: Decision) -> Reason:
+    """Returns the first part, in the order of a decision, by which two different decisions differ."""
+    return next((each for each, of in _IN_ORDER if of(old) != of(new)), Reason.ACTIONS)
+
+
+def _mounted(decision: Decision) -> object:
+    if decision.match is not None:
+        return decision.match.site.target.name, decision.match.key
+    first = decision.plan[0]
+    # Only the list of targets checks access without a target.
+    return first if isinstance(first, VisitProvider) else bool(decision.checks)
+
+
+def _admitted(decision: Decision) -> object:
+    last = decision.checks[-1].guard if decision.checks else None
+    is_anonymous = isinstance(last, SignedIn) and decision.user is None
+    return isinstance(last, Nobody) or is_anonymous or decision.plan == NOT_AUTHORIZED, decision.user
+
+
+def _bucket(decision: Decision) -> object:
+    bucket = decision.match and decision.match.site.target.bucket
+    return bucket and (_address(bucket), bucket.prefix, bucket.leading_slash)
+
+
+def _failure(decision: Decision) -> int | None:
+    return decision.failure.status if decision.failure else None
+
+
+_IN_ORDER: tuple[tuple[Reason, Callable[[Decision], object]], ...] = (
+    (Reason.MOUNT, _mounted),
+    (Reason.ACTIONS, lambda decision: bool(decision.checks)),  # a method is refused before access is checked
+    (Reason.ACCESS, _admitted),
+    # The directory of an isolated user, or what is refused or redirected before the rules.
+    (Reason.ACTIONS, lambda decision: decision.data and decision.data.key),
+    (Reason.RULES, lambda decision: decision.rewritten.key if decision.rewritten else _failure(decision)),
+    (Reason.BUCKET, _bucket),
+)
+
+
+def _address(bucket: Bucket) -> object:
+    """Returns what tells one bucket from another; how it is called changes no answer."""
+    return bucket.name, bucket.s3_endpoint, bucket.disable_ssl
+
+
 def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
     """Whether the edit kept the site of a request: most edits change one target of many."""
     request, match = decision.request, decision.match
@@ -86,14 +142,19 @@ def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
     if match is None or mounts.provider_pages or mounts.target_list or request.method not in READING:
         return False
     now = mounts.find(request.host, request.path)
-    return now is not None and now.site is match.site and now.key == match.key
+    return now is not None and now.key == match.key and _is_taken_over(now.site, match.site)
+
+
+def _is_taken_over(site: Site, before: Site) -> bool:
+    # The access of an equal target is the same, and so are rules that did not change.
+    return site.access is before.access and site.rules is before.rules
 
 
 def _kind(old: Decision, new: Decision) -> Kind:
     if _fails(new) and not _fails(old):
         return Kind.ERROR
-    is_same_target = _bucket(old) == _bucket(new)
-    if is_same_target and (old.plan == new.plan or _shape(old) == _shape(new)):
+    is_same_target = _target(old) == _target(new)
+    if (is_same_target or _is_without_bucket(old)) and (old.plan == new.plan or _shape(old) == _shape(new)):
         return Kind.SAME
     keeps_form = [*map(type, old.plan)] == [*map(type, new.plan)] and not old.is_refused
     return Kind.KEY if is_same_target and keeps_form else Kind.ANSWER
@@ -104,11 +165,17 @@ def _fails(decision: Decision) -> bool:
     return isinstance(first, Refuse) and (first.status >= 500 or decision.failure is not None)
 
 
-def _bucket(decision: Decision) -> object:
+def _is_without_bucket(decision: Decision) -> bool:
+    """Whether an answer is the same, whatever the bucket has."""
+    first = decision.plan[0]
+    return isinstance(first, Refuse) or (isinstance(first, Redirect) and first.below is None)
+
+
+def _target(decision: Decision) -> object:
     if decision.match is None:
         return None
     target = decision.match.site.target
-    return target.name, target.bucket
+    return target.name, _address(target.bucket)
 
 
 def _shape(decision: Decision) -> list[object]:

@@ -114,7 +114,9 @@ class _Target:
         }
 
     def rule_set(self) -> RuleSet:
-        """Returns what has been added so far."""
+        """Returns what has been added so far; the rule set before if nothing has changed."""
+        if (self.before.rewrites, self.before.tests) == (tuple(self.rewrites), tuple(self.tests)):
+            return self.before
         return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.before.first_match)
 
     def add(self, block: TargetBlock) -> Iterator[Diagnostic]:

@@ -6,10 +6,10 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tornado_proxy.config.model import Bucket, Target
-from tornado_proxy.routing.request import object_key
+from tornado_proxy.routing.request import ObjectKey, object_key
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage import errors
@@ -78,11 +78,32 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
                 if await _is_granted(call, is_needed=_is_needed(action, target, granted)):
                     granted.append(action)
     except TimeoutError:
-        problem = BucketProblem("timed-out", f"S3 did not answer within {within:g} s", _NETWORK)
+        problem = _late(within)
     except errors.StorageError as error:
         problem = _problem(error, action, target.bucket)
     seconds = time.perf_counter() - began
     return ProbeResult(target.name, target.bucket.name, time.time(), seconds, tuple(granted), problem)
+
+
+async def find_object(bucket: Bucket, store: Store, key: ObjectKey, within: float) -> bool | BucketProblem:
+    """Whether a key has an object, asked by HEAD; a problem if the bucket does not say, or fails."""
+    try:
+        async with asyncio.timeout(within):
+            await store.head(key, Conditions())
+    except errors.ObjectMissing:
+        return False
+    except TimeoutError:
+        return _late(within)
+    except errors.StorageError as error:
+        problem = _problem(error, _GET, bucket)
+        if problem.code == "access-denied":
+            return replace(problem, message=f"{problem.message}, which S3 also says of missing keys without `{_LIST}`")
+        return problem
+    return True
+
+
+def _late(within: float) -> BucketProblem:
+    return BucketProblem("timed-out", f"S3 did not answer within {within:g} s", _NETWORK)
 
 
 def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:

@@ -23,7 +23,8 @@ class RequestRecord(NamedTuple):
     """The data of a request at its end; None for steps that were not reached.
 
     `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
-    never holds the query, where signatures and tokens travel. `key` is the rewritten one, without the prefix.
+    never holds the query, where signatures and tokens travel. `key` is the rewritten one, without the prefix,
+    `asked_key` the one that the rules saw.
     """
 
     request_id: str
@@ -41,6 +42,7 @@ class RequestRecord(NamedTuple):
     rewrite: Rewrite | None = None  # the one that `rule` names
     facts: Mapping[str, str | float] = MappingProxyType({})  # what JSON lines show besides, by name
     protocol: str = ""  # such as `HTTP/2.0`
+    asked_key: str | None = None
 
 
 class Served(NamedTuple):

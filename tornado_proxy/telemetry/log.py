@@ -103,7 +103,9 @@ def access_log(
 
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol = event.request
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol, _ = (
+        event.request
+    )
     # Nearly no request has anything to quote: one look at all its texts says so.
     if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
         client, method, host, path = map(_safe, (client, method, host, path))
@@ -123,7 +125,7 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 def _json_line(event: Served | ErrorServed) -> str:
     """The same as JSON."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol = (
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol, _ = (
         event.request
     )
     broken = ', "complete": false' if _is_broken(event) else ""

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.telemetry.events import ErrorServed, Served
 
 MOST_RECENT = 30
@@ -19,6 +21,7 @@ MINUTES = 15
 
 _MOST_COUNTED = 200  # rewrites whose hits in a minute are kept: the page shows fewer
 _LONGEST = 300  # characters of a path
+_LONGEST_HOST = 255  # characters; a key is short enough by itself
 
 RewriteId = tuple[str, str, str]
 """A rewrite by its target and its texts: an edit of other rewrites does not change it."""
@@ -49,6 +52,29 @@ def recent_row(event: Served | ErrorServed) -> RecentRow:
 def latest(rows: Iterable[RecentRow]) -> tuple[RecentRow, ...]:
     """Returns the last requests of several processes, the oldest first."""
     return tuple(sorted(rows, key=lambda each: each.at)[-MOST_RECENT:])
+
+
+class KeptRequests:
+    """The last requests whose key the rules saw, to be decided again by a draft of them; neither query nor headers."""
+
+    def __init__(self, most: int) -> None:
+        self._rows: deque[tuple[Any, ...]] = deque(maxlen=most)
+
+    def add(self, event: Served | ErrorServed) -> None:
+        """Keeps a request."""
+        asked = event.request
+        key, host = asked.asked_key, asked.host
+        if key is not None and len(host) <= _LONGEST_HOST:
+            self._rows.append((asked.at, asked.target, asked.method, host, asked.path, key, asked.user is not None))
+
+    def resize(self, most: int) -> None:
+        """Keeps another number of requests from now on."""
+        if most != self._rows.maxlen:
+            self._rows = deque(self._rows, most)
+
+    def rows(self) -> tuple[KeptRequest, ...]:
+        """Returns the requests, the oldest first."""
+        return tuple(map(KeptRequest._make, self._rows))
 
 
 class HitHistory:

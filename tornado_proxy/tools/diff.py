@@ -1,38 +1,92 @@
-"""Compares two sets of rules by the requests whose key changes, grouped by rewrites."""
+"""Compares two sets of rules, or two configurations, by the requests of a log that are decided otherwise.
+
+Changes are grouped by the part of the configuration that causes them; those of rules by the rewrites.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from tornado_proxy.config.show import ChangedOption
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.routing import compare
+from tornado_proxy.routing.compare import Kind, Reason
+from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Site
-from tornado_proxy.routing.request import RequestError
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
+from tornado_proxy.routing.request import ObjectKey, RequestError
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.tools.explain import plan_rows
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
-from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
+from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator, in_portions
 
 
 class Cause(NamedTuple):
-    """The numbers of the rewrites that took a key before and after the edit; None if no rewrite did."""
+    """What makes requests change: a part of the configuration, and the targets before and after the edit.
 
+    `old` and `new` are the numbers of the rewrites where the rules are the cause; None if no rewrite took the key.
+    """
+
+    reason: Reason
+    old_target: str
     target: str
-    old: int | None
-    new: int | None
+    old: int | None = None
+    new: int | None = None
+
+
+class Outcome(NamedTuple):
+    """One of the two results of a request: a key, or a status with its reason; `text` has what its group compares."""
+
+    text: str
+    key: str | None = None
+    status: int | None = None
+    reason: str | None = None
 
 
 class Change(NamedTuple):
-    """A request that changes its key, and how often it was made."""
+    """A request that is decided otherwise, how often it was made, and both results; `path` is decoded."""
 
     request: LoggedRequest
-    old: SimulatedAnswer
-    new: SimulatedAnswer
+    path: str
     times: int
+    kind: Kind
+    old: Outcome
+    new: Outcome
+
+
+class NewKey(NamedTuple):
+    """An object that requests need after the edit, and did not need before."""
+
+    target: str
+    key: ObjectKey
+
+
+class Need(NamedTuple):
+    """How often a new key was requested, and one path of such a request."""
+
+    times: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAnswers:
+    """What S3 says of new keys: of `total`, as many as `asked` were asked for; up to `examples` are shown.
+
+    `unknown` counts keys by target and problem: they may exist, or not.
+    """
+
+    total: int
+    asked: int
+    missing: tuple[tuple[NewKey, Need], ...]
+    unknown: Counter[tuple[str, str]]
+    examples: int
 
 
 @dataclass(slots=True)
@@ -50,116 +104,195 @@ class ChangeGroup:
         self.examples = sorted(self.examples + other.examples, key=lambda each: -each.times)[:most]
 
 
+@dataclass(slots=True)
+class Changes:
+    """Changes by their causes, and the objects that they need."""
+
+    groups: dict[Cause, ChangeGroup] = field(default_factory=dict)
+    keys: dict[NewKey, Need] = field(default_factory=dict)
+
+    def add(self, other: Changes, most: int) -> None:
+        """Adds changes; keeps `most` examples of each cause."""
+        for cause, group in other.groups.items():
+            self.groups.setdefault(cause, ChangeGroup()).add(group, most)
+        for key, need in other.keys.items():
+            before = self.keys.get(key)
+            self.keys[key] = before._replace(times=before.times + need.times) if before else need
+
+
 @dataclass(frozen=True, slots=True)
 class DiffReport:
     """The changes of a log's requests by their causes, the cause with the most requests first.
 
-    `old` and `new` are the sites before and after the edit.
+    `old` and `new` are the sites before and after the edit. `options` are those that an edit of a configuration
+    changes, None if only rules were compared. `answers` are those of S3, None if it was not asked.
     """
 
     old: Mapping[str, Site]
     new: Mapping[str, Site]
     log: RequestLog
     groups: tuple[tuple[Cause, ChangeGroup], ...] = ()
+    keys: Mapping[NewKey, Need] = field(default_factory=dict)
+    options: tuple[ChangedOption, ...] | None = None
+    answers: KeyAnswers | None = None
 
     @property
     def times(self) -> int:
-        """The number of requests whose key changes."""
+        """The number of requests that change."""
         return sum(group.times for _, group in self.groups)
 
     @property
     def distinct(self) -> int:
-        """The number of distinct requests whose key changes."""
+        """The number of distinct requests that change."""
         return sum(group.distinct for _, group in self.groups)
 
     def rewrites(self, cause: Cause) -> tuple[Rewrite | None, Rewrite | None]:
         """Returns the rewrites that are responsible for a group, before and after the edit."""
-        old, new = self.old[cause.target].rules.rewrites, self.new[cause.target].rules.rewrites
-        return _numbered(old, cause.old), _numbered(new, cause.new)
+        return _numbered(self.old.get(cause.old_target), cause.old), _numbered(self.new.get(cause.target), cause.new)
 
 
-def _numbered(rewrites: Iterable[Rewrite], number: int | None) -> Rewrite | None:
-    return next((each for each in rewrites if each.number == number), None)
+def _numbered(site: Site | None, number: int | None) -> Rewrite | None:
+    return next((each for each in site.rules.rewrites if each.number == number), None) if site else None
 
 
 class Comparer:
-    """Compares two sets of rules behind the same mounts; keeps up to `examples` requests of each group of changes."""
+    """Compares two servers; keeps up to `examples` requests of each group of changes."""
 
-    def __init__(self, old: Simulator, new: Simulator, examples: int) -> None:
+    def __init__(
+        self, old: Simulator, new: Simulator, examples: int, options: tuple[ChangedOption, ...] | None = None
+    ) -> None:
         self.examples = examples
-        self._old, self._new = old, new
+        self._old, self._new, self._options = old, new, options
 
     def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
-        """Returns the requests whose key changes; `progress` is called with the part that is done, from 0 to 1."""
-        whole: dict[Cause, ChangeGroup] = {}
-        for portion in in_portions(partial(_groups, self), list(log.requests.items()), progress):
-            for cause, group in portion.items():
-                whole.setdefault(cause, ChangeGroup()).add(group, self.examples)
-        groups = tuple(sorted(whole.items(), key=lambda item: -item[1].times))
-        return DiffReport(self._old.sites, self._new.sites, log, groups)
+        """Returns the requests that change; `progress` is called with the part that is done, from 0 to 1."""
+        whole = Changes()
+        for portion in in_portions(partial(_changes, self), list(log.requests.items()), progress):
+            whole.add(portion, self.examples)
+        groups = tuple(sorted(whole.groups.items(), key=lambda item: -item[1].times))
+        return DiffReport(self._old.sites, self._new.sites, log, groups, whole.keys, self._options)
 
-    def change(self, request: LoggedRequest, times: int) -> Change | None:
-        """Returns the change of a request; None if its key, or the status that refuses it, stays the same."""
+    def changes(self, request: LoggedRequest, times: int) -> Changes:
+        """Returns the change of a request; none if it is answered alike."""
         try:
-            asked = self._old.read(request)
+            old, new = self._old.decide(request), self._new.decide(request)
         except RequestError:
-            return None
-        match = self._old.mounts.find(asked.host, asked.path)
-        if match is None:
-            return None
-        # Most requests are taken by a rewrite of both sets, or by no rewrite: then no template has to run.
-        before, now = (each.sites[match.site.target.name].rules for each in (self._old, self._new))
-        if _taker(before, match.key) == _taker(now, match.key):
-            return None
-        old, new = self._old.ask(request), self._new.ask(request)
-        if (old.key, old.key or old.status) == (new.key, new.key or new.status):
-            return None
-        return Change(request, old, new, times)
+            return Changes()
+        difference = compare.compare(old, new)
+        if difference.kind is Kind.SAME:
+            return Changes()
+        reason = compare.reason(old, new)
+        cause = Cause(reason, _target(old), _target(new))
+        if reason is Reason.RULES:
+            cause = cause._replace(old=_number(old), new=_number(new))
+        change = Change(request, difference.path, times, difference.kind, *_outcomes(reason, old, new))
+        changes = Changes({cause: ChangeGroup(times, 1, [change])})
+        if difference.key is not None and reason not in (Reason.ACCESS, Reason.ACTIONS):
+            changes.keys[NewKey(cause.target, difference.key)] = Need(times, difference.path)
+        return changes
 
 
-def _taker(rules: RuleSet, key: str) -> tuple[str, Dialect, str] | None:
-    """Returns the rewrite that takes a key; it is known by its text, not by its number."""
-    if (number := rules.first_match.find(key)) is None:
-        return None
-    rewrite = rules.rewrites[number[0]]
-    return rewrite.pattern.text, rewrite.dialect, rewrite.template.text
-
-
-def _groups(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> dict[Cause, ChangeGroup]:
-    groups: dict[Cause, ChangeGroup] = {}
+def _changes(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> Changes:
+    portion = Changes()
     for request, times in requests:
-        change = comparer.change(request, times)
-        if change is not None:
-            cause = Cause(change.old.target or "", change.old.number, change.new.number)
-            groups.setdefault(cause, ChangeGroup()).add(ChangeGroup(times, 1, [change]), comparer.examples)
-    return groups
+        portion.add(comparer.changes(request, times), comparer.examples)
+    return portion
+
+
+def _target(decision: Decision) -> str:
+    return decision.match.site.target.name if decision.match else ""
+
+
+def _number(decision: Decision) -> int | None:
+    return decision.rewrite.number if decision.rewrite else None
+
+
+def _outcomes(reason: Reason, old: Decision, new: Decision) -> tuple[Outcome, Outcome]:
+    before, after = _outcome(reason, old), _outcome(reason, new)
+    if before.text == after.text:
+        before = before._replace(text=f"{before.text} {_detail(old, new)}")
+        after = after._replace(text=f"{after.text} {_detail(new, old)}")
+    return before, after
+
+
+def _outcome(reason: Reason, decision: Decision) -> Outcome:
+    first, key = decision.plan[0], str(decision.rewritten.key) if decision.rewritten else None
+    if isinstance(first, Refuse):
+        why = str(decision.failure) if decision.failure else first.reason
+        return Outcome(f"({first.status}: {why})", None, first.status, why)
+    told = UPLOAD if isinstance(first, ReadForm) else None
+    text = key or f"({told or _steps(decision)})"
+    if reason is Reason.ACTIONS:
+        text = f"({_steps(decision)})"
+    if reason is Reason.MOUNT and decision.match:
+        text = f"{_target(decision)}: {text}"
+    if reason is Reason.BUCKET and decision.match:
+        place = first.prefix if isinstance(first, Browse) else getattr(first, "key", "")
+        text = f"s3://{decision.match.site.target.bucket.name}/{place}"
+    return Outcome(text, key, reason=told)
+
+
+def _steps(decision: Decision) -> str:
+    steps = tuple(each for each in decision.plan if not isinstance(each, Refuse))
+    return "; ".join(" ".join(row) for row in plan_rows(steps))
+
+
+def _detail(decision: Decision, other: Decision) -> str:
+    """Returns what the texts of two results leave out: fields of an attempt that differ, or the bucket's address."""
+    for mine, theirs in zip(decision.plan, other.plan, strict=False):
+        pairs = ((name, value, getattr(theirs, name)) for name, value in asdict(mine).items())
+        if mine != theirs:
+            return ", ".join(f"{name} {value}" for name, value, another in pairs if value != another)
+    assert decision.match is not None, "only a bucket is left"
+    return f"at {decision.match.site.target.bucket.s3_endpoint or 'AWS'}"
 
 
 def to_text(report: DiffReport) -> Iterator[str]:
-    """Yields lines for people: the counts, then each group with its examples."""
+    """Yields lines for people: the counts, the options, each group with its examples, then what S3 says of new keys."""
     yield _summary(report)
     if report.log.strange:
         yield strange_lines(report.log)
+    if report.options:
+        yield from ("", f"configuration: {counted(len(report.options), 'option')}")
+        for option in report.options:
+            yield from _listed(option.path, _value(option.old), _value(option.new))
     for cause, group in report.groups:
-        old, new = report.rewrites(cause)
-        yield ""
         distinct = "" if group.distinct == group.times else f", {group.distinct:,} distinct"
-        requests = counted(group.times, "request") + distinct
-        yield visible(f"{cause.target}: {_placed(old)} → {_placed(new)}: {requests}")
+        yield from ("", visible(f"{_heading(report, cause)}: {counted(group.times, 'request')}{distinct}"))
         for change in group.examples:
-            yield visible(f"  {_asked(change)}")
-            yield visible(f"  - {outcome(change.old)}")
-            yield visible(f"  + {outcome(change.new)}")
+            yield from _listed(_asked(change), change.old.text, change.new.text)
         if group.distinct > len(group.examples):
             yield f"  and {group.distinct - len(group.examples):,} more"
+    if report.answers is not None:
+        yield from ("", *_answers_text(report.answers))
+
+
+def _listed(what: str, old: str, new: str) -> Iterator[str]:
+    yield visible(f"  {what}")
+    yield visible(f"  - {old}")
+    yield visible(f"  + {new}")
+
+
+def _value(value: object) -> str:
+    if value in (None, "", []):
+        return "(none)"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _summary(report: DiffReport) -> str:
-    log = report.log
+    log, what = report.log, "key" if report.options is None else "answer"
     if not report.groups:
-        return f"no key changed: {counted(log.total, 'request')}, {len(log.requests):,} distinct"
+        return f"no {what} changed: {counted(log.total, 'request')}, {len(log.requests):,} distinct"
     requests = f"{report.times:,} of {counted(log.total, 'request')}"
-    return f"key changed: {requests}, {report.distinct:,} of {len(log.requests):,} distinct"
+    return f"{what} changed: {requests}, {report.distinct:,} of {len(log.requests):,} distinct"
+
+
+def _heading(report: DiffReport, cause: Cause) -> str:
+    if cause.reason is Reason.RULES:
+        old, new = report.rewrites(cause)
+        return f"{cause.target}: {_placed(old)} → {_placed(new)}"
+    names = [name or "no target" for name in dict.fromkeys((cause.old_target, cause.target))]
+    return f"{' → '.join(names)}: {cause.reason}"
 
 
 def _placed(rewrite: Rewrite | None) -> str:
@@ -173,14 +306,22 @@ def _asked(change: Change) -> str:
     method = "" if request.method == "GET" else f"{request.method} "
     user = f" as {request.user}" if request.user else ""
     times = f" ({change.times:,} times)" if change.times > 1 else ""
-    return f"{method}{change.new.path}{query}{user}{times}"
+    return f"{method}{change.path}{query}{user}{times}"
 
 
-def outcome(answer: SimulatedAnswer) -> str:
-    """Returns the key of a request, or the reason why it has no key."""
-    if answer.key is not None:
-        return answer.key
-    return f"({answer.status}: {answer.reason})" if answer.status else f"({answer.reason or 'redirected'})"
+def _answers_text(answers: KeyAnswers) -> Iterator[str]:
+    asked = f"of {counted(answers.total, 'new key')}"
+    if answers.asked < answers.total:
+        asked += f", the {answers.asked:,} most requested were asked for:"
+    doubt = f", {answers.unknown.total():,} are unknown" if answers.unknown else ""
+    yield f"{asked} {len(answers.missing):,} do not exist{doubt}"
+    for key, need in answers.missing[: answers.examples]:
+        times = f", {need.times:,} times" if need.times > 1 else ""
+        yield visible(f"  {key.target}: {key.key} ({need.path}{times})")
+    if len(answers.missing) > answers.examples:
+        yield f"  and {len(answers.missing) - answers.examples:,} more"
+    for (target, problem), count in answers.unknown.items():
+        yield visible(f"{target}: {counted(count, 'unknown key')}: {problem}")
 
 
 def to_json(report: DiffReport) -> dict[str, Any]:
@@ -189,7 +330,9 @@ def to_json(report: DiffReport) -> dict[str, Any]:
         "version": JSON_VERSION,
         "requests": log_json(report.log),
         "changed": {"total": report.times, "different": report.distinct},
+        "options": None if report.options is None else [each._asdict() for each in report.options],
         "groups": [_group_json(report, cause, group) for cause, group in report.groups],
+        "new_keys": None if report.answers is None else _answers_json(report.answers),
     }
 
 
@@ -197,27 +340,33 @@ def _group_json(report: DiffReport, cause: Cause, group: ChangeGroup) -> dict[st
     old, new = report.rewrites(cause)
     return {
         "target": cause.target,
+        "old_target": cause.old_target,
+        "reason": cause.reason.value,
         "old": old and rewrite_json(old),
         "new": new and rewrite_json(new),
         "requests": {"total": group.times, "different": group.distinct},
         "examples": [
             {
                 "method": each.request.method,
-                "path": each.new.path,
+                "path": each.path,
                 "query": each.request.address.partition("?")[2],
                 "user": each.request.user or None,
                 "requests": each.times,
-                "old": _answer_json(each.old),
-                "new": _answer_json(each.new),
+                "kind": each.kind.value,
+                "old": each.old._asdict(),
+                "new": each.new._asdict(),
             }
             for each in group.examples
         ],
     }
 
 
-def _answer_json(answer: SimulatedAnswer) -> dict[str, Any]:
-    key = answer.key
-    return {"key": key, "status": None if key else answer.status, "reason": None if key else answer.reason or None}
+def _answers_json(answers: KeyAnswers) -> dict[str, Any]:
+    missing = [{**key._asdict(), "requests": need.times, "path": need.path} for key, need in answers.missing]
+    unknown = [
+        {"target": target, "problem": problem, "keys": count} for (target, problem), count in answers.unknown.items()
+    ]
+    return {"total": answers.total, "asked": answers.asked, "missing": missing, "unknown": unknown}
 
 
 def to_markdown(report: DiffReport) -> Iterator[str]:

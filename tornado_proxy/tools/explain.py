@@ -93,7 +93,12 @@ def sections(
     if match is not None and rewriting is not None:
         yield "key", [(rewriting.key,)]
         yield from _rewriting(rewriting, match.site.rules.rewrites, most)
-    yield "plan", [(_name(attempt), _words(attempt)) for attempt in decision.plan]
+    yield "plan", plan_rows(decision.plan)
+
+
+def plan_rows(attempts: plan.Plan) -> Rows:
+    """Returns the attempts of a plan as rows."""
+    return [(_name(attempt), _words(attempt)) for attempt in attempts]
 
 
 def _asset(decision: Decision) -> str | None:

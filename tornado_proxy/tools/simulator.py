@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
-from tornado_proxy.routing.decide import simulate
+from tornado_proxy.routing.decide import Decision, simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import ReadForm, Refuse
-from tornado_proxy.routing.request import Request, RequestError, read_request
+from tornado_proxy.routing.request import RequestError, read_request
 from tornado_proxy.semantics.request import User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
@@ -175,19 +175,19 @@ class Simulator:
         self.mounts = mounts
         self._defaults = defaults
 
-    def read(self, logged: LoggedRequest) -> Request:
-        """Reads a logged request; raises `RequestError`."""
+    def decide(self, logged: LoggedRequest) -> Decision:
+        """Decides about a request; raises `RequestError` if it cannot be read."""
         host = logged.host or self._defaults.host
-        return read_request(logged.address, logged.method, host, self._defaults.headers)
+        request = read_request(logged.address, logged.method, host, self._defaults.headers)
+        user = self._defaults.user or (User(logged.user) if logged.user else None)
+        return simulate(self.mounts, request, user)
 
     def ask(self, logged: LoggedRequest) -> SimulatedAnswer:
         """Returns the result of a request."""
         try:
-            request = self.read(logged)
+            decision = self.decide(logged)
         except RequestError as error:
             return SimulatedAnswer(logged.address, status=error.status, reason=str(error))
-        user = self._defaults.user or (User(logged.user) if logged.user else None)
-        decision = simulate(self.mounts, request, user)
         path, match, first, rewrite = decision.request.path, decision.match, decision.plan[0], decision.rewrite
         target = match.site.target.name if match else None
         number, reached = rewrite.number if rewrite else None, decision.data is not None

@@ -22,7 +22,7 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, client_at, is_proxy, origin_behind, peer_address
+from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, client_at, is_proxy, origin_behind, peer_address
 from tornado_proxy.semantics.request import READING
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
@@ -72,13 +72,13 @@ class ProxyApplication(Application):
     def handler(self, request: HTTPServerRequest) -> Handler:
         """Returns the handler of a request, with the generation that is in force now."""
         generation = self._current()
-        parts, trusted = generation.parts, generation.parts.trusted_proxies
-        peer = _peer_of(request)
-        is_proxied = trusted is not None and is_proxy(peer, trusted)
-        origin = origin_behind(peer, tuple(request.headers.get_all()), trusted) if trusted and is_proxied else peer
+        parts = generation.parts
+        origin, is_proxied = _origin_of(request, parts.trusted_proxies)
         if generation.canary is not None:
             generation = generation.canary(client_at(origin.address))
-            parts = generation.parts
+            if generation.parts is not parts:
+                parts = generation.parts
+                origin, is_proxied = _origin_of(request, parts.trusted_proxies)
         arguments: dict[str, Any]
         try:
             handler, arguments = _handler_for(request, parts, origin, is_proxied=is_proxied)
@@ -94,6 +94,14 @@ class ProxyApplication(Application):
 
     def log_request(self, handler: RequestHandler) -> None:
         """Logs nothing: a listener of the events writes the access log."""
+
+
+def _origin_of(request: HTTPServerRequest, trusted: TrustedProxies | None) -> tuple[Origin, bool]:
+    """Returns where a request comes from, behind the proxies that are trusted, and whether one of them sent it."""
+    peer = _peer_of(request)
+    if trusted is None or not is_proxy(peer, trusted):
+        return peer, False
+    return origin_behind(peer, tuple(request.headers.get_all()), trusted), True
 
 
 def _peer_of(request: HTTPServerRequest) -> Origin:

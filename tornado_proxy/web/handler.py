@@ -370,6 +370,7 @@ class Handler(RequestHandler):
             return RequestRecord(*known, protocol=version)
         rewrite, traceparent = decision.rewrite, asked.headers.get("Traceparent")
         request, match, rewritten, user = decision.request, decision.match, decision.rewritten, decision.user
+        data = decision.data
         return RequestRecord(
             self.id,
             self._at,
@@ -386,6 +387,7 @@ class Handler(RequestHandler):
             rewrite,
             logged_facts(asked, self.use) if self.use is not None else {},
             asked.version,
+            data.key if data else None,
         )
 
 

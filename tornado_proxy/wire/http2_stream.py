@@ -367,7 +367,8 @@ class Http2Stream(Stream):
         if self._held:
             self._held -= size
             self._connection.consume(self.number, size)
-        if self._awaits_continue and not self._arrived:
+        # What nobody takes after a refusal counts as taken.
+        if self._awaits_continue and not self._arrived and self.writing is AnswerState.HEAD:
             self._connection.send_continue(self)
         self._awaits_continue = False
         if taking is not None:

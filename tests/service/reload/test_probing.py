@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from files import CONFIGURATION, Files
@@ -10,7 +11,10 @@ from hostile_s3 import hostile_s3
 from in_force import RecordingServing
 from scripted_s3 import error_reply
 
+from tornado_proxy.config.model import Bucket, Target
+from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.service.reload.probing import find_objects
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.telemetry.events import ReloadOutcome
 
@@ -79,3 +83,24 @@ def test_a_bucket_is_asked_again(files, monkeypatch):
 
     monkeypatch.setattr("tornado_proxy.service.reload.reloading.probed", nothing_wrong)
     assert asyncio.run(reloader.reload()).outcome is ReloadOutcome.LOADED
+
+
+async def test_a_bucket_that_cannot_be_used_is_not_asked_again():
+    """One that refuses is: it may refuse a key alone."""
+    async with hostile_s3(error_reply(403, "AccessDenied")) as s3:
+        pair = Credentials(Secret("value", "x"), Secret("value", "y"))
+        bucket = Bucket("files", s3_endpoint=s3.url, force_path_style=True, credentials=pair)
+        targets = [Target("closed", bucket=bucket), Target("away", bucket=replace(bucket, s3_endpoint=_NOWHERE))]
+        keys = [(target.name, f"{number}") for target in targets for number in range(20)]
+        parts = []
+        answers = await find_objects(targets, keys, 5, parts.append)
+    assert [each.code for each in answers] == ["access-denied"] * 20 + ["unreachable"] * 20
+    assert len(s3.requests) == 20
+    assert parts[-1] == 1
+
+
+async def test_a_bucket_without_credentials_is_not_asked():
+    """Only the service has systemd credentials."""
+    bucket = Bucket("files", credentials=Credentials(Secret("value", ""), Secret("value", "")))
+    (answer,) = await find_objects([Target("site", bucket=bucket)], [("site", "a")], 5, [].append)
+    assert answer.code == "no-credentials"

@@ -476,6 +476,16 @@ def test_a_discarded_edit_is_not_staged_again(stage):
     assert stage.reloader.stage.number == 3
 
 
+def test_only_the_edit_that_was_looked_at_ends(stage):
+    """Who names a digest means that edit, and no other that came meanwhile."""
+    seen = stage.reloader.stage.digest
+    stage.edit(BETTER + "\n")
+    assert not asyncio.run(stage.reloader.promote(seen))
+    assert not asyncio.run(stage.reloader.discard("no", digest=seen))
+    assert stage.reloader.stage.state == "staged"
+    assert asyncio.run(stage.reloader.discard("no", digest=stage.reloader.stage.digest))
+
+
 def test_a_newer_edit_ends_the_stage(stage):
     """Even a bad one does: nobody wants the earlier edit any more."""
     stage.edit(BAD)

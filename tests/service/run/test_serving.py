@@ -145,6 +145,30 @@ async def test_what_has_gone_is_not_counted_any_more(tmp_path):
     await serving.wind_down(0.0)
 
 
+async def test_requests_are_kept_as_the_configuration_says(tmp_path):
+    """Those that the rules saw; an edit changes how many."""
+    (tmp_path / "a.rules").write_text('target site { rewrite `^/a` -> "/../b" }\n')
+    text = "rules: [a.rules]\ntargets: {site: {mount: {path: [/m]}, bucket: {name: my-bucket, region: eu-west-1}}}\n"
+    serving = _single_process(tmp_path, text)
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    await serving.start([listening], inherited=False)
+    for target in ("/m/a?token=1", "/m/a2", "/elsewhere"):
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(b"GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n" % target.encode())
+        await reader.read()
+        writer.close()
+    kept = await serving.requests()
+    assert [(each.target, each.host, each.path, each.key) for each in kept] == [
+        ("site", "h", "/m/a", "/a"),
+        ("site", "h", "/m/a2", "/a2"),
+    ]
+    (tmp_path / "config.yaml").write_text(f"internalServer: {{keptRequests: 1}}\n{text}")
+    await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+    assert await serving.requests() == kept[1:]
+    await serving.wind_down(0.0)
+
+
 async def test_new_limits_apply_to_new_connections(tmp_path):
     """A head above the new limit is refused."""
     serving = _single_process(tmp_path, "targets: {}\n")

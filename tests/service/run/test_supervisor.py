@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from files import Files
+
+from tornado_proxy.config.server import InternalServer
+from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.service.run.supervisor import Supervisor
 
 PROGRAM = """
 import asyncio, os, signal, sys, time
@@ -157,6 +162,23 @@ await supervisor.activate(2, compile_snapshot(read_snapshot(Path(sys.argv[1]), {
 print(targets(await supervisor.report()), targets(supervisor._ended))
 """)
     assert printed == "(['site'], ['site'])\n([], []) ([], [])\n"
+
+
+async def test_the_last_requests_of_all_workers_are_put_together():
+    """As many as one process keeps, in order of time; a worker that does not answer has none."""
+
+    class Worker:
+        def __init__(self, *times):
+            self.rows = tuple(KeptRequest(at, "site", "GET", "", "/a", "/a", signed_in=False) for at in times) or None
+
+        async def call(self, method, *, within):
+            return self.rows
+
+    settings = SimpleNamespace(internal_server=InternalServer(kept_requests=3))
+    supervisor = SimpleNamespace(
+        _workers={1: Worker(1, 4), 2: Worker(2, 3), 3: Worker()}, configuration=SimpleNamespace(settings=settings)
+    )
+    assert [each.at for each in await Supervisor.requests(supervisor)] == [2, 3, 4]
 
 
 def test_a_hanging_worker_does_not_block_a_reload(run):

@@ -136,14 +136,16 @@ def test_a_missing_option_has_its_default():
         root.flag("a"),
         root.whole("a", 7),
         root.texts("a"),
-        root.section("a"),
+        bool(root.section("a")),
+        root.section("a").text("b", "x"),
         root.sections("a"),
     ) == (
         "",
         False,
         7,
         [],
-        None,
+        False,
+        "x",
         [],
     )
 

@@ -17,7 +17,6 @@ from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
     MOST_FILES,
-    CheckOptions,
     RuleFileSet,
     Workspace,
     actions,
@@ -205,23 +204,23 @@ def test_tests_have_no_outcome_while_there_are_mistakes():
 def test_an_analysis_of_unchanged_files_is_reused():
     """The last analysis is returned if neither files nor settings have changed."""
     sources = RuleFileSet((SourceFile(NAME, _TEXT),))
-    first = analyse(sources, CheckOptions())
-    assert analyse(RuleFileSet((SourceFile(NAME, _TEXT),)), CheckOptions(), first) is first
+    first = analyse(sources, Selection())
+    assert analyse(RuleFileSet((SourceFile(NAME, _TEXT),)), Selection(), before=first) is first
 
 
 def test_changed_settings_need_another_analysis():
     """The findings follow the settings."""
     sources = RuleFileSet((SourceFile(NAME, site('rewrite `^/a$` -> "/b"')),))
-    first = analyse(sources, CheckOptions())
-    second = analyse(sources, CheckOptions(Selection(ignore=frozenset({"untested-rewrite"}))), first)
+    first = analyse(sources, Selection())
+    second = analyse(sources, Selection(ignore=frozenset({"untested-rewrite"})), before=first)
     assert (len(first.diagnostics), len(second.diagnostics)) == (1, 0)
 
 
 def test_only_changed_files_are_parsed_again():
     """The trees of the other files are kept."""
     other = SourceFile("other.rules", "target other {}\n")
-    first = analyse(RuleFileSet((SourceFile(NAME, _TEXT), other)), CheckOptions())
-    second = analyse(RuleFileSet((SourceFile(NAME, "# new\n"), other)), CheckOptions(), first)
+    first = analyse(RuleFileSet((SourceFile(NAME, _TEXT), other)), Selection())
+    second = analyse(RuleFileSet((SourceFile(NAME, "# new\n"), other)), Selection(), before=first)
     assert second.document("other.rules") is first.document("other.rules")
     assert second.document(NAME).blocks == ()
 

@@ -225,6 +225,7 @@ class KeySymbol(NamedTuple):
     side: int
 
 
+@lru_cache(maxsize=4096)
 def most_readable(ranges: Ranges) -> str | None:
     """Returns the character of a set that reads best in an example; None if the set is empty."""
     return _character_at(min(_rank(first, last) for first, last in ranges)) if ranges else None

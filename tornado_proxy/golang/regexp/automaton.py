@@ -90,7 +90,7 @@ class Automaton:
         self.atoms = atoms
         self._atom_assertions = [each.assertions for each in atoms]
         self.assertions = reduce(or_, self._atom_assertions, 0)
-        self._cached: dict[int, _Cached] = {}  # by index: the atoms without assertions
+        self._cached: dict[int, tuple[_Fragment, list[int]]] = {}  # by index: atoms without assertions
         self._readers: dict[str, int] = {}
         builder = _TableBuilder(0)
         self._tables = {0: self._build(builder)}
@@ -187,13 +187,14 @@ class Automaton:
         for index, (node, _) in enumerate(self.atoms):
             cached = self._cached.get(index)
             if cached is not None:
-                builder.follow += cached.follow
-                fragments.append(cached.fragment)
+                fragment, follow = cached
+                builder.follow += follow
+                fragments.append(fragment)
                 continue
             start = len(builder.follow)
             fragments.append(builder.fragment(node))
             if not self._atom_assertions[index]:
-                self._cached[index] = _Cached(fragments[-1], builder.follow[start:])
+                self._cached[index] = fragments[-1], builder.follow[start:]
         return builder.table(fragments)
 
     def positions_reading(self, character: str) -> int:
@@ -238,13 +239,6 @@ class _Fragment(NamedTuple):
     nullable: bool
     first: int
     last: int
-
-
-class _Cached(NamedTuple):
-    """The fragment of an atom without assertions, and the transitions between its positions."""
-
-    fragment: _Fragment
-    follow: list[int]
 
 
 _EMPTY = _Fragment(True, 0, 0)

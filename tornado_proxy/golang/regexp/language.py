@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import assert_never
 
 from tornado_proxy.golang.regexp import syntax
@@ -111,9 +111,9 @@ def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each
     """Returns a short text that a node matches, without regard to assertions; None if no key can contain one."""
     match node:
         case syntax.Text():
-            return _joined([_likely_case(each, folded=node.folded) for each in node.characters])
+            return _joined([most_readable(allowed_cases(each, folded=node.folded)) for each in node.characters])
         case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
-            return _likely(node)
+            return most_readable(allowed_characters(node))
         case syntax.Sequence():
             return _joined([_text(part) for part in node.pieces])
         case syntax.Group():
@@ -132,18 +132,6 @@ def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each
 
 def _joined(texts: list[str | None]) -> str | None:
     return None if None in texts else "".join(each or "" for each in texts)
-
-
-@lru_cache(maxsize=4096)
-def _likely(node: syntax.AnyOf) -> str | None:
-    """Returns the most readable character that a node matches and a key may contain."""
-    return most_readable(allowed_characters(node))
-
-
-@lru_cache(maxsize=4096)
-def _likely_case(character: str, *, folded: bool) -> str | None:
-    """Returns the most readable case of a literal character."""
-    return most_readable(allowed_cases(character, folded=folded))
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,9 @@ from tornado_proxy.golang.regexp.program import (
 )
 from tornado_proxy.golang.regexp.syntax import PatternError, fold, measure
 
+ByteSpan = tuple[int, int]
+"""The beginning and the end of a group, in bytes; (-1, -1) if it took no part."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _SMALLER = "lower its counts, or split it into several rewrites"
@@ -73,7 +76,7 @@ class Pattern:
     group_count: int = field(compare=False, repr=False)
     program: bytes = field(compare=False, repr=False)
     _compiled: Any = field(compare=False, repr=False)
-    _leftmost: Callable[[bytes], Any] = field(compare=False, repr=False)
+    _leftmost: Callable[..., Any] = field(compare=False, repr=False)
     _shared_names: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
     _numbers: range = field(compare=False, repr=False)
 
@@ -97,21 +100,25 @@ class Pattern:
         if match is None:
             return None
         groups = tuple([text if text is None else text.decode() for text in map(match.__getitem__, self._numbers)])
-        return Captures(groups, self._names_of(groups) if self._shared_names else self.names)
+        return Captures(groups, self.names_of(groups) if self._shared_names else self.names)
 
     def _search_ill_formed(self, key: str) -> Captures | None:
         """Searches as Go does in invalid UTF-8: it reads U+FFFD, but the captures have the original text."""
         read = encoded(key)
-        match = self._leftmost(read)
-        if match is None:
+        spans = self.spans(read)
+        if spans is None:
             return None
-        spans = map(match.span, self._numbers)
         groups = tuple(
             None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
         )
-        return Captures(groups, self._names_of(groups))
+        return Captures(groups, self.names_of(groups))
 
-    def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
+    def spans(self, text: bytes, start: int = 0) -> Sequence[ByteSpan] | None:
+        """Returns the groups of the leftmost match from an offset on, the whole match first; None without a match."""
+        match = self._leftmost(text, start)
+        return None if match is None else [match.span(number) for number in self._numbers]
+
+    def names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
         """Returns the number of each name; for shared names, the first group that matched (Go's Regexp.Expand)."""
         taking_part = {
             name: next((number for number in numbers if groups[number] is not None), numbers[0])
@@ -132,13 +139,13 @@ def compile_pattern(text: str) -> Pattern:
     """Returns the pattern of an expression; raises `PatternError` if Go's regexp.Compile or RE2 refuses it."""
     expression = parse(text)
     try:
-        return _compiled(expression, MEMORY)
+        return compile_expression(expression)
     except ProgramRefused as error:
         raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), _SMALLER) from error
 
 
-def _compiled(expression: Expression, memory: Sequence[int]) -> Pattern:
-    """Returns the pattern of a parsed expression; raises `ProgramRefused`."""
+def compile_expression(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern:
+    """Returns the pattern of a parsed expression within limits of memory; raises `ProgramRefused`."""
     text = expression.text
     program = print_program(expression.tree).encode()
     compiled = compile_program(program, memory)
@@ -169,7 +176,7 @@ def compile_source(text: str) -> Pattern:
     expression = parse(text)
     _limit(text, "parts with its counts written out", _parts(expression), MOST_PARTS)
     try:
-        pattern = _compiled(expression, MEMORY[:1])
+        pattern = compile_expression(expression, MEMORY[:1])
     except ProgramTooLarge:
         raise _too_slow(text, f"more than {MOST_INSTRUCTIONS:,} RE2 instructions") from None
     _limit(text, "RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS)

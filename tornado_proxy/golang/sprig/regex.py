@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TypeAlias
 
-from tornado_proxy.golang.regexp import program
 from tornado_proxy.golang.regexp.expansion import Expansion
-from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.golang.regexp.matching import ByteSpan, Captures, Pattern, compile_expression
 from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.program import ProgramRefused, ProgramTooLarge, is_within
 from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.golang.sprig.basics import forgiving
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -20,55 +19,36 @@ from tornado_proxy.golang.template.nodes import Constant
 from tornado_proxy.golang.template.text import go_string, runes
 from tornado_proxy.golang.template.values import STRING_SLICE, ExecutionError, Slice
 
-Span: TypeAlias = tuple[int, int]
-"""The beginning and the end of a group, in bytes; (-1, -1) if it took no part."""
-
 _MEMORY = 2 << 20  # bytes; compiling a larger expression would take too long
 
 LONGEST = 2048
 """The maximum length of an expression, in bytes."""
 
 
-class CompiledRegex:
-    """A compiled expression; `size` is the number of its instructions.
+@lru_cache(maxsize=64)
+def compile_regex(text: bytes) -> Pattern:
+    """Compiles an expression, with a cache of at most 128 MiB: most expressions in templates are constants.
 
     Raises `ExecutionError` for an expression that Go refuses, and `LimitError` for one that is too large.
     """
-
-    def __init__(self, pattern: bytes) -> None:
-        if len(pattern) > LONGEST:
-            raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
-        try:
-            parsed = parse(pattern.decode())
-            printed = program.print_program(parsed.tree).encode()
-            self._compiled = program.compile_program(printed, [_MEMORY])
-        except program.ProgramTooLarge:
-            raise LimitError(f"an expression of the template takes more than {_MEMORY >> 20} MiB") from None
-        except (UnicodeDecodeError, PatternError, program.ProgramRefused) as error:
-            raise ExecutionError(f"`{runes(pattern)}` is not a regular expression: {error}") from None
-        self.size: int = self._compiled.programsize
-        self._sees_within = rb"\B" in printed
-        self._groups = range(len(parsed.names) + 1)
-        self.names: Sequence[tuple[str, int]] = [(name, i) for i, name in enumerate(parsed.names, start=1) if name]
-
-    def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
-        """Returns the groups of the leftmost match from an offset on, the whole match first; None without a match."""
-        match = program.leftmost(self._compiled, text, start, sees_within=self._sees_within)
-        return None if match is None else [match.span(number) for number in self._groups]
+    if len(text) > LONGEST:
+        raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
+    try:
+        return compile_expression(parse(text.decode()), [_MEMORY])
+    except ProgramTooLarge:
+        raise LimitError(f"an expression of the template takes more than {_MEMORY >> 20} MiB") from None
+    except (UnicodeDecodeError, PatternError, ProgramRefused) as error:
+        raise ExecutionError(f"`{runes(text)}` is not a regular expression: {error}") from None
 
 
-compile_regex = lru_cache(maxsize=64)(CompiledRegex)
-"""Compiles an expression, with a cache of at most 128 MiB: most expressions in templates are constants."""
-
-
-def matches(expression: CompiledRegex, text: bytes, budget: RenderBudget, most: int = -1) -> Iterator[Sequence[Span]]:
+def matches(expression: Pattern, text: bytes, budget: RenderBudget, most: int = -1) -> Iterator[Sequence[ByteSpan]]:
     """Yields successive matches (regexp's allMatches), without empty ones right after another; -1 means all."""
     text, offsets = _readable(text)
     if offsets is not None:
         budget.spend(len(offsets) >> 1)
     position, last_end = 0, -1
     # A search may follow all instructions at once, which shows in expressions of more than 64 instructions.
-    cost = 1 + (expression.size >> 6)
+    cost = 1 + (expression.program_size >> 6)
     while most and position <= len(text):
         # Each match needs a search, which may read the whole rest.
         budget.spend(cost * (1 + (len(text) - position >> 5)))
@@ -103,19 +83,15 @@ def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
 def _rune_length(text: bytes, position: int) -> int:
     """Returns the number of bytes of the rune at an offset; 1 at the end."""
     end = position + 1
-    while program.is_within(text, end):
+    while is_within(text, end):
         end += 1
     return end - position
 
 
-def captures(expression: CompiledRegex, text: bytes, spans: Sequence[Span]) -> Captures:
+def captures(expression: Pattern, text: bytes, spans: Sequence[ByteSpan]) -> Captures:
     """Returns the groups of a match for an expansion; of several with one name, the first that matched."""
     groups = tuple(None if start < 0 else text[start:end].decode("utf-8", "surrogateescape") for start, end in spans)
-    names: dict[str, int] = {}
-    for name, number in expression.names:
-        if names.get(name) is None or groups[names[name]] is None:
-            names[name] = number
-    return Captures(groups, names)
+    return Captures(groups, expression.names_of(groups))
 
 
 # Steps of compiling an expression that is not a constant: for itself, and for each Unicode class of hundreds of ranges.
@@ -132,7 +108,7 @@ def _expansion(replacement: bytes) -> Expansion:
 class _Constant(bytes):
     """An expression that is a literal in the template, and is compiled together with it."""
 
-    expression: CompiledRegex
+    expression: Pattern
 
 
 def _constant(literal: Constant, *, or_text: bool = False) -> bytes:
@@ -148,13 +124,13 @@ def _constant(literal: Constant, *, or_text: bool = False) -> bytes:
     return pattern
 
 
-def _compiled(budget: RenderBudget, pattern: bytes) -> CompiledRegex:
+def _compiled(budget: RenderBudget, pattern: bytes) -> Pattern:
     if isinstance(pattern, _Constant):
         expression = pattern.expression
     else:
         budget.spend(_COMPILATION + 4 * len(pattern) + _CLASS * len(_CLASSES.findall(pattern)))
         expression = compile_regex(pattern)
-    budget.spend(expression.size >> 4)
+    budget.spend(expression.program_size >> 4)
     return expression
 
 
@@ -176,7 +152,7 @@ def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: byt
     """Replaces each match by an expansion with its groups."""
     expression, expansion = _compiled(budget, pattern), _expansion(replacement)
 
-    def expand(spans: Sequence[Span]) -> bytes:
+    def expand(spans: Sequence[ByteSpan]) -> bytes:
         start, end = spans[0]
         budget.text(len(replacement) + len(expansion.group_references) * (end - start))
         return expansion.expand(captures(expression, text, spans)).encode("utf-8", "surrogateescape")
@@ -206,7 +182,7 @@ def _split(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slic
 
 
 def _replaced(
-    budget: RenderBudget, expression: CompiledRegex, text: bytes, replacement: Callable[[Sequence[Span]], bytes]
+    budget: RenderBudget, expression: Pattern, text: bytes, replacement: Callable[[Sequence[ByteSpan]], bytes]
 ) -> bytes:
     pieces, last, size = [], 0, len(text)
     for spans in matches(expression, text, budget):

@@ -11,11 +11,16 @@ MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
 MAX_UINT = 2**64 - 1
 
-# strconv.underscoreOK: an underscore is allowed between digits, or between a base's prefix and a digit.
-_INTEGER = re.compile(
-    r"(?P<sign>[+-]?)(?:0[xX](?P<hex>(?:_?[0-9a-fA-F])+)|0[bB](?P<bin>(?:_?[01])+)"
-    r"|0(?:[oO]_?|_?)(?P<oct>[0-7](?:_?[0-7])*)|(?P<dec>0|[1-9](?:_?[0-9])*))"
-)
+# By base; in base 0, the prefix decides, and an underscore is allowed between digits, or between a prefix and a digit
+# (strconv.underscoreOK).
+_INTEGERS = {
+    0: re.compile(
+        r"(?P<sign>[+-]?)(?:0[xX](?P<hex>(?:_?[0-9a-fA-F])+)|0[bB](?P<bin>(?:_?[01])+)"
+        r"|0(?:[oO]_?|_?)(?P<oct>[0-7](?:_?[0-7])*)|(?P<dec>0|[1-9](?:_?[0-9])*))"
+    ),
+    8: re.compile(r"(?P<sign>[+-]?)(?P<oct>[0-7]+)"),
+    10: re.compile(r"(?P<sign>[+-]?)(?P<dec>[0-9]+)"),
+}
 _MOST_DIGITS = 64
 _BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
 _DIGITS = r"[0-9](?:_?[0-9])*"
@@ -51,14 +56,14 @@ def float_to_int(number: float) -> int:
 
 def parse_int(text: str, base: int = 0) -> int:
     """Parses an integer like strconv.ParseInt in base 0, 8 or 10 with 64 bits; raises `NumberError`."""
-    number = _parse_based(text) if base == 0 else _parse_plain(text, base)
+    number = _parse_unbounded(text, base)
     if not MIN_INT <= number <= MAX_INT:
         raise NumberError(f"`{text}` is out of range", MAX_INT if number > 0 else MIN_INT)
     return number
 
 
-def _parse_based(text: str) -> int:
-    match = _INTEGER.fullmatch(text)
+def _parse_unbounded(text: str, base: int = 0) -> int:
+    match = _INTEGERS[base].fullmatch(text)
     if match is None:
         raise NumberError(f"invalid integer `{text}`")
     group = str(match.lastgroup)
@@ -66,16 +71,6 @@ def _parse_based(text: str) -> int:
     # Python refuses to parse very long decimals; a text longer than this is out of range in any base.
     number = int(digits, _BASES[group]) if len(digits) <= _MOST_DIGITS else MAX_UINT + 1
     return -number if match["sign"] == "-" else number
-
-
-def _parse_plain(text: str, base: int) -> int:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    allowed = "0123456789"[:base]
-    if not digits or digits.strip(allowed):
-        raise NumberError(f"invalid integer `{text}`")
-    digits = digits.lstrip("0") or "0"
-    number = int(digits, base) if len(digits) <= _MOST_DIGITS else MAX_UINT + 1
-    return -number if text[0] == "-" else number
 
 
 def parse_float(text: str) -> float:
@@ -124,7 +119,7 @@ def number(text: str) -> Number:
     if text[-1] == "i":
         return _imaginary(text)
     try:
-        value = _parse_based(text)
+        value = _parse_unbounded(text)
     except NumberError:
         return _floating(text)
     # A uint64 is a valid constant too, although no parameter accepts it; strconv.ParseUint refuses a sign.

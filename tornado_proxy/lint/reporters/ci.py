@@ -82,18 +82,19 @@ def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[s
 def render_junit(report: LintReport) -> str:
     """Returns JUnit's XML: a suite for each file, a case for each diagnostic, a failure if it fails the run."""
     failing = set(map(id, report.failing))
-    root = _element(None, "testsuites", name="tornado-proxy lint")
+    root = Element("testsuites", name="tornado-proxy lint")
     files: dict[str, list[Diagnostic]] = {name: [] for name in report.files}
     for each in report.diagnostics:
         files.setdefault(each.span.source.name if each.span else _ELSEWHERE, []).append(each)
     for name, diagnostics in files.items():
-        suite = _element(root, "testsuite", name=name)
+        suite = SubElement(root, "testsuite", name=visible(name))
         for each in diagnostics:
             _add_case(suite, each, fails=id(each) in failing)
         if not diagnostics:
-            _element(suite, "testcase", classname=name, name="clean")
-        _count(suite)
-    _count(root)
+            SubElement(suite, "testcase", classname=visible(name), name="clean")
+    for element in (root, *root):
+        for attribute, tag in (("tests", "testcase"), ("failures", "failure")):
+            element.set(attribute, str(len([*element.iter(tag)])))
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
@@ -101,21 +102,10 @@ def render_junit(report: LintReport) -> str:
 def _add_case(suite: Element, diagnostic: Diagnostic, *, fails: bool) -> None:
     line, column = diagnostic.span.first if diagnostic.span else (1, 1)
     name = f"{diagnostic.code} at {line}:{column}"
-    case = _element(suite, "testcase", classname=suite.get("name", ""), name=name, line=str(line))
-    shown = "\n".join(map(visible, in_full(diagnostic).split("\n")))
+    case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, line=str(line))
     if fails:
-        failure = _element(case, "failure", type=diagnostic.severity.value, message=diagnostic.message)
-        failure.text = shown
+        message = visible(diagnostic.message)
+        part = SubElement(case, "failure", type=diagnostic.severity.value, message=message)
     else:
-        _element(case, "system-out").text = shown
-
-
-def _count(element: Element) -> None:
-    """Sets the numbers of cases and failures within an element."""
-    element.set("tests", str(sum(1 for _ in element.iter("testcase"))))
-    element.set("failures", str(sum(1 for _ in element.iter("failure"))))
-
-
-def _element(parent: Element | None, tag: str, /, **attributes: str) -> Element:
-    fitting = {name: visible(value) for name, value in attributes.items()}
-    return Element(tag, fitting) if parent is None else SubElement(parent, tag, fitting)
+        part = SubElement(case, "system-out")
+    part.text = "\n".join(map(visible, in_full(diagnostic).split("\n")))

@@ -8,7 +8,9 @@ let paused = false;
 function isBusy(part) {
   const selection = document.getSelection();
   const selecting = selection && !selection.isCollapsed && part.contains(selection.anchorNode);
-  return selecting || part.contains(document.activeElement);
+  // A button keeps its meaning while the pointer is on its way to it.
+  const aiming = part.querySelector("form") && part.matches(":hover");
+  return selecting || aiming || part.contains(document.activeElement);
 }
 
 function update(part, fresh) {

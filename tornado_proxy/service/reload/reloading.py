@@ -17,6 +17,7 @@ from typing import Protocol
 
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
@@ -99,6 +100,9 @@ class Serving(Protocol):
 
     async def report(self) -> ProcessReport:
         """Returns all counts since the start, including those of processes that have ended."""
+
+    async def requests(self) -> Sequence[KeptRequest]:
+        """Returns the last requests that are kept in memory, over all processes, the oldest first."""
 
     async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
         """Returns what S3 answers to the attempts of a plan for a target now; changes nothing."""
@@ -207,11 +211,11 @@ class Reloader:
             self.last = report
         return report
 
-    async def promote(self) -> bool:
-        """Puts the staged edit in force; returns false if nothing is staged."""
+    async def promote(self, digest: str = "") -> bool:
+        """Puts the staged edit in force; returns false if nothing, or nothing with the digest, is staged."""
         async with self._lock:
             configuration, stage = self._serving.staged, self.stage
-            if configuration is None or stage is None:
+            if configuration is None or stage is None or (digest and digest != stage.digest):
                 return False
             counts = await self._counts()
             await self._serving.promote()
@@ -219,11 +223,11 @@ class Reloader:
             self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
             return True
 
-    async def discard(self, *reasons: str) -> bool:
-        """Discards the staged edit for these reasons; returns false if nothing is staged."""
+    async def discard(self, *reasons: str, digest: str = "") -> bool:
+        """Discards the staged edit; returns false if nothing, or nothing with the digest, is staged."""
         async with self._lock:
             configuration = self._serving.staged
-            if configuration is None:
+            if configuration is None or (digest and digest != configuration.snapshot.digest):
                 return False
             await self._end_stage(*reasons)
             self._refused = configuration.snapshot

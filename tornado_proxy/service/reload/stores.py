@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -93,15 +93,23 @@ def cache_counts(parts: Parts) -> dict[str, CacheCounts]:
     return {name: cache.counts for name, cache in _caches(parts)}
 
 
-def purge(parts: Parts, target: str | None, prefix: str) -> int:
-    """Purges the caches of a target, or all; returns the number of objects."""
-    return sum(cache.purge(prefix) for name, cache in _caches(parts) if target in (None, name))
+def purge(generations: Iterable[Parts], target: str | None, prefix: str) -> int:
+    """Purges the caches of a target, or all, of several generations; returns the number of objects."""
+    named = (each for parts in generations for each in _caches(parts))
+    caches = dict.fromkeys(cache for name, cache in named if target in (None, name))
+    return sum(cache.purge(prefix) for cache in caches)
 
 
-def forget_written(parts: Parts, written: ObjectWritten) -> bool:
-    """Drops an object from all caches of its bucket; returns whether there is such a cache."""
-    buckets = {each.name: (each.bucket.name, each.bucket.s3_endpoint) for each in parts.settings.targets}
-    caches = [cache for name, cache in _caches(parts) if buckets[name] == buckets.get(written.target)]
+def forget_written(generations: Sequence[Parts], written: ObjectWritten) -> bool:
+    """Drops an object from all caches of its bucket, in each generation; returns whether there is such a cache."""
+    buckets = [
+        {each.name: (each.bucket.name, each.bucket.s3_endpoint) for each in parts.settings.targets}
+        for parts in generations
+    ]
+    # Of the bucket of a target that an edit moves, each generation knows its own.
+    places = {each[written.target] for each in buckets if written.target in each}
+    listed = zip(generations, buckets, strict=True)
+    caches = [cache for parts, of in listed for name, cache in _caches(parts) if of[name] in places]
     for cache in caches:
         cache.forget(written.key)
     return bool(caches)

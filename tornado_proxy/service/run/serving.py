@@ -14,6 +14,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
@@ -28,6 +29,7 @@ from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
+from tornado_proxy.telemetry.recent import KeptRequests
 from tornado_proxy.telemetry.staging import StagingCounter
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
@@ -104,6 +106,8 @@ class SingleProcess:
         self._builder = GenerationBuilder(settings, bus.emit)
         self._metrics = RequestMetrics(lambda: self.application.in_flight, lambda: cache_counts(self.generation.parts))
         self._metrics.listen(bus)
+        self._kept = KeptRequests(settings.internal_server.kept_requests)
+        bus.add(self._kept.add, Served, ErrorServed)
         # Its last requests were counted under names that may have gone.
         bus.add(lambda _: self._metrics.keep_only(self._names), Retired)
         self._spread = spread
@@ -182,6 +186,12 @@ class SingleProcess:
         """The configuration of the staged generation."""
         return self._staged.configuration if self._staged else None
 
+    @property
+    def _answering(self) -> Sequence[Parts]:
+        """The parts that may answer clients: those in force, and those staged."""
+        staged = self._generations.staged
+        return [each.parts for each in (self.generation, staged) if each is not None]
+
     def stages(self, number: int) -> bool:
         """Whether the generation with a number is staged."""
         return self._generations.staged is not None and self._generations.staged.number == number
@@ -204,6 +214,7 @@ class SingleProcess:
         self.configuration = prepared.configuration
         self._names = prepared.names
         self._metrics.keep_only(prepared.names)
+        self._kept.resize(prepared.configuration.settings.internal_server.kept_requests)
         self._freeze(prepared.parts, before)
         self._server.limits = prepared.configuration.settings.limits
         self._server.setup = prepared.setup
@@ -236,9 +247,13 @@ class SingleProcess:
         metrics = (*self._process.collect(), *self._metrics.collect())
         return ProcessReport(metrics, self._metrics.activity(), self._staging.counts())
 
+    async def requests(self) -> Sequence[KeptRequest]:
+        """Returns the requests that this process keeps."""
+        return self._kept.rows()
+
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches."""
-        return purge(self.generation.parts, target, prefix)
+        return purge(self._answering, target, prefix)
 
     def set_log_level(self, level: str) -> None:
         """Logs what is at least as severe as a level."""
@@ -246,7 +261,7 @@ class SingleProcess:
 
     def forget(self, written: ObjectWritten) -> bool:
         """Drops an object that was written from the caches; returns whether its bucket has any."""
-        return forget_written(self.generation.parts, written)
+        return forget_written(self._answering, written)
 
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import Context
 
 from tornado_proxy.routing.compare import Difference, Kind, Pair, beside_edit
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.routing.share import place_of
-from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.service.reload.stores import bare_stores
-from tornado_proxy.storage.errors import ObjectMissing, StorageError
-from tornado_proxy.storage.store import Store
+from tornado_proxy.storage.probe import find_object
 from tornado_proxy.telemetry.events import Event, KeySampled, Shadowed
 from tornado_proxy.web.generation import Generation
 
@@ -91,7 +89,7 @@ class HeadSampler:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._staged = staged
-        self._stores: Mapping[str, Store] = {target.name: store for target, store in bare_stores(staged.parts)}
+        self._stores = {target.name: (target.bucket, store) for target, store in bare_stores(staged.parts)}
         self._emit = emit
         self._pause = 1 / rate
         self._clock = clock
@@ -115,14 +113,8 @@ class HeadSampler:
         task.add_done_callback(self._tasks.discard)
 
     async def _ask(self, difference: Difference, key: ObjectKey) -> None:
-        exists: bool | None = None
+        bucket, store = self._stores[difference.pair.target]
         with self._staged:
-            try:
-                async with asyncio.timeout(_SAMPLED_WITHIN):
-                    await self._stores[difference.pair.target].head(key, Conditions())
-                exists = True
-            except ObjectMissing:
-                exists = False
-            except (StorageError, TimeoutError):
-                pass
+            answer = await find_object(bucket, store, key, _SAMPLED_WITHIN)
+            exists = answer if isinstance(answer, bool) else None
             self._emit(KeySampled(self._staged.number, difference, exists))

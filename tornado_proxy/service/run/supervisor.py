@@ -20,6 +20,7 @@ from typing import Any
 from setproctitle import setproctitle
 
 from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
@@ -278,6 +279,12 @@ class Supervisor:
         own = ProcessReport(tuple(ProcessMetrics().collect()))
         report = _added((self._ended, own, *(worker.report for worker in workers)), self._names)
         return report if self.staged else report._replace(staged=None)
+
+    async def requests(self) -> Sequence[KeptRequest]:
+        """Returns the last of the requests that the workers keep."""
+        calls = (worker.call("requests", within=COUNTS_WITHIN) for worker in self._workers.values())
+        kept = itertools.chain.from_iterable(rows or () for rows in await asyncio.gather(*calls))
+        return sorted(kept)[-self.configuration.settings.internal_server.kept_requests :]
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches of all workers."""

@@ -36,7 +36,7 @@ _LENGTH = struct.Struct("!Q")
 
 
 Method = Literal[
-    "start", "activate", "stage", "canary", "discard", "report", "purge", "forget", "set_log_level", "stop"
+    "start", "activate", "stage", "canary", "discard", "report", "requests", "purge", "forget", "set_log_level", "stop"
 ]
 
 
@@ -182,6 +182,7 @@ class _Worker:
             "canary": self._serving.canary,
             "discard": self._serving.discard,
             "report": self._serving.report,
+            "requests": self._serving.requests,
             "purge": self._serving.purge,
             "forget": self._serving.forget,
             "set_log_level": set_log_level,

@@ -50,10 +50,9 @@ class PageConversion:
     helpers: tuple[str, ...] = ()  # the texts for all targets
     pages: frozenset[str] = frozenset()  # the kinds of pages for all targets
 
-    def general(self, section: Section | None) -> dict[str, Setting]:
+    def general(self, section: Section) -> dict[str, Setting]:
         """Converts the option `templates`."""
-        names = section.texts("helpers") if section and "helpers" in section else [_HELPERS]
-        places = [place for name in names if (place := self._helper(name, section))]
+        places = [place for name in section.texts("helpers", [_HELPERS]) if (place := self._helper(name, section))]
         self.helpers = self._texts(places)
         settings: dict[str, Setting] = {"helpers": places} if places else {}
         settings.update(self._pages(section))
@@ -62,10 +61,8 @@ class PageConversion:
             section.remark(OptionOutcome.CARRIED, "", "as `templates`")
         return settings
 
-    def of_target(self, section: Section | None) -> tuple[dict[str, Setting], tuple[str, ...]]:
+    def of_target(self, section: Section) -> tuple[dict[str, Setting], tuple[str, ...]]:
         """Converts the option `templates` of a target; returns also the texts of the helpers for its rewrites."""
-        if section is None:
-            return {}, self.helpers
         helpers: list[dict[str, Setting]] = []
         places: list[str] = []
         for each in section.sections("helpers"):
@@ -82,9 +79,8 @@ class PageConversion:
 
     def headers(self, section: Section, name: str) -> dict[str, Setting]:
         """Converts an option of header names and their templates; headers that cannot be set are left out."""
-        headers = section.section(name)
         templates: dict[str, Setting] = {}
-        for header, text in headers.pairs().items() if headers else ():
+        for header, text in section.section(name).pairs().items():
             try:
                 values.header_templates(((header, text),))
                 self._compiled(text)
@@ -105,10 +101,9 @@ class PageConversion:
     def _texts(self, places: list[str]) -> tuple[str, ...]:
         return tuple(self.files[place] for place in places if place in self.files)
 
-    def _pages(self, section: Section | None) -> Iterator[tuple[str, Setting]]:
+    def _pages(self, section: Section) -> Iterator[tuple[str, Setting]]:
         for kind in PAGES:
-            page = section.section(kind) if section else None
-            if page and (settings := self._page(kind, page)):
+            if (page := section.section(kind)) and (settings := self._page(kind, page)):
                 yield kind, settings
 
     def _page(self, kind: str, section: Section) -> dict[str, Setting]:
@@ -121,11 +116,11 @@ class PageConversion:
         default: dict[str, Setting] = {"status": "204"} if is_first else {}
         return settings | (section.kept("status", self._status) or default)
 
-    def _helper(self, path: str, section: Section | None) -> str | None:
+    def _helper(self, path: str, section: Section) -> str | None:
         """Returns the place of a file of helpers; None for s3-proxy's own, which are built in."""
         return None if path == _HELPERS and self.read(path) is None else self._file(path, section, ())
 
-    def _file(self, path: str, section: Section | None, helpers: Sequence[str] | None = None) -> str:
+    def _file(self, path: str, section: Section, helpers: Sequence[str] | None = None) -> str:
         """Returns the new place of a template; its text is written there if it was found.
 
         `helpers` are the texts that come before it, by default the general ones.
@@ -161,22 +156,20 @@ class PageConversion:
 def actions(target: Section, pages: PageConversion) -> Actions:
     """Converts the actions of a target; without any, s3-proxy answers GET and nothing else."""
     section = target.section("actions")
-    if section is None:
+    if not section:
         return {name: {"enabled": name == "GET"} for name in METHODS}
     return {name: _action(name, section.section(name), pages) for name in METHODS}
 
 
-def _action(name: str, section: Section | None, pages: PageConversion) -> dict[str, Setting]:
-    if section is None:
-        return {"enabled": False}
+def _action(name: str, section: Section, pages: PageConversion) -> dict[str, Setting]:
     enabled = section.flag("enabled")
     config = section.section("config")
     settings: dict[str, Setting] = {}
-    if name == "GET" and config:
+    if name == "GET":
         settings = _get(config) | pages.headers(config, "streamedFileHeaders")
     if name == "PUT" and enabled:
         settings = _put(section, config)
-    if config and (hooks := [hook for each in config.sections("webhooks") if (hook := _webhook(each))]):
+    if hooks := [hook for each in config.sections("webhooks") if (hook := _webhook(each))]:
         settings["webhooks"] = hooks
     if not enabled:
         section.settle()
@@ -226,18 +219,18 @@ _METHODS_OF_WEBHOOKS = ("POST", "PATCH", "PUT", "DELETE")
 _SYSTEM = ("cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "expires")
 
 
-def _put(action: Section, config: Section | None) -> dict[str, Setting]:
+def _put(action: Section, config: Section) -> dict[str, Setting]:
     for message, advice in _OF_UPLOADS:
         action.remark(OptionOutcome.CHANGED, "", message, advice)
-    if config is None:
+    if not config:
         message = "files may be replaced, as s3-proxy's code allows if PUT has no `config`; its documentation differs"
         action.remark(OptionOutcome.CHANGED, "config", message, "set `allowOverride: false` unless you want that")
         return {"allowOverride": True}
     settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
-    metadata, system = config.section("metadata"), config.section("systemMetadata")
-    if metadata and (made := _templates(metadata, tuple(metadata.pairs()))):
+    metadata = config.section("metadata")
+    if made := _templates(metadata, tuple(metadata.pairs())):
         settings["metadata"] = made
-    if system and (made := _templates(system, _SYSTEM)):
+    if made := _templates(config.section("systemMetadata"), _SYSTEM):
         settings["systemMetadata"] = made
     return settings | _templates(config, ("storageClass",)) | config.kept("cannedACL", _canned_acl)
 
@@ -261,13 +254,12 @@ def _check_call(method: str, retries: int) -> None:
 
 def _webhook(section: Section) -> Mapping[str, Setting]:
     """Converts a webhook; the result is empty if the call has no equivalent."""
-    headers, secrets = section.section("headers"), section.section("secretHeaders")
-    pairs = headers.pairs() if headers else {}
+    pairs, secrets = section.section("headers").pairs(), section.section("secretHeaders")
     try:
         _check_call(section.text("method"), section.whole("retryCount", 0))
         values.http_url(section.text("url"))
         values.header_values(tuple(pairs.items()))
-        values.header_pairs(tuple((name, "") for name, _ in (secrets.named() if secrets else ())))
+        values.header_pairs(tuple((name, "") for name, _ in secrets.named()))
     except InvalidValue as misfit:
         section.settle()
         section.remark(OptionOutcome.LEFT_OUT, "", f"the webhook is left out: it {misfit.message}", misfit.help)
@@ -275,7 +267,7 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
     settings = section.copied(texts=("method", "url"))
     if pairs:
         settings["headers"] = pairs
-    if secrets and (named := {name: secret for name, each in secrets.named() if (secret := reference(each))}):
+    if named := {name: secret for name, each in secrets.named() if (secret := reference(each))}:
         settings["secretHeaders"] = named
     if count := section.whole("retryCount", 0):
         settings["retryCount"] = min(count, 100)

@@ -20,7 +20,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, 
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
-from tornado_proxy.tools.convert.targets import Conversion, ConvertedTarget, Unservable, mount, target
+from tornado_proxy.tools.convert.targets import ConvertedTarget, Unservable, mount, target
 from tornado_proxy.tools.convert.validation import validate
 
 CONFIGURATION = "tornado-proxy.yaml"
@@ -81,14 +81,12 @@ def convert(
     root = Section(options)
     pages = PageConversion(read_file)
     templates = pages.general(root.section("templates"))
-    conversion = Conversion(providers(root, new_key), keys_as, pages)
-    section = root.section("targets")
-    targets = [
-        each for name, inner in (section.named() if section else ()) if (each := target(name, inner, conversion))
-    ]
+    sign_in = providers(root, new_key)
+    made = (target(name, each, sign_in, pages, keys_as) for name, each in root.section("targets").named())
+    targets = [each for each in made if each]
     files: dict[str, str] = {}
     listeners = {name: listener(name, root, files) for name in _LISTENERS}
-    settings = _settings(root, conversion.providers, listeners, [path for each in targets for path in each.paths])
+    settings = _settings(root, sign_in, listeners, [path for each in targets for path in each.paths])
     if templates:
         settings["templates"] = templates
     files |= _rule_files(targets)

@@ -198,10 +198,16 @@ _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
 
 
 class Section:
-    """A mapping, named by its path from the root; its options have the names of s3-proxy's documentation."""
+    """A mapping, named by its path from the root; its options have the names of s3-proxy's documentation.
 
-    def __init__(self, options: Options, path: str = "", remarks: list[Remark] | None = None) -> None:
+    One that is not given is false, and none of its options is given.
+    """
+
+    def __init__(
+        self, options: Options, path: str = "", remarks: list[Remark] | None = None, *, is_given: bool = True
+    ) -> None:
         self.path = path
+        self._is_given = is_given
         self.remarks = [] if remarks is None else remarks
         self._options = options
         self._asked: dict[str, list[Section]] = {}
@@ -216,6 +222,9 @@ class Section:
         """Returns the place of an option's name, or of the whole section without the option."""
         option = self._options.entries.get(name.lower())
         return option.place if option else self.span
+
+    def __bool__(self) -> bool:
+        return self._is_given
 
     def __contains__(self, name: str) -> bool:
         """Returns whether an option is given; this does not count as reading it."""
@@ -262,18 +271,18 @@ class Section:
             raise self._unfit(name, "a list of texts")
         return [str(each) for each in value]
 
-    def section(self, name: str) -> Section | None:
-        """Returns a mapping; None if it is not given."""
+    def section(self, name: str) -> Section:
+        """Returns a mapping."""
         sections = self._sections(name, lambda value: (value,))
-        return sections[0] if sections else None
+        return sections[0] if sections else self._absent(name)
 
-    def enabled(self, name: str) -> Section | None:
+    def enabled(self, name: str) -> Section:
         """Returns a mapping whose `enabled` is true; the options of one that is off need no remark."""
         section = self.section(name)
-        if section is None or section.flag("enabled"):
+        if section.flag("enabled"):
             return section
         section.settle()
-        return None
+        return self._absent(name)
 
     def sections(self, name: str) -> list[Section]:
         """Returns a list of mappings."""
@@ -333,6 +342,9 @@ class Section:
         option = self._options.entries.get(name.lower())
         return option.value if option else None
 
+    def _absent(self, name: str) -> Section:
+        return Section(Options({}, self.span), self._path(name), self.remarks, is_given=False)
+
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
 
@@ -374,13 +386,11 @@ def remark_on_relative(section: Section, name: str) -> None:
         section.remark(OptionOutcome.CHANGED, name, message, "write it as an absolute path")
 
 
-def reference(section: Section | None) -> dict[str, Setting] | None:
+def reference(section: Section) -> dict[str, Setting] | None:
     """Returns the reference to a secret; None if there is none that can be converted.
 
     Of several, s3-proxy takes a file first, then the environment.
     """
-    if section is None:
-        return None
     path, variable, value = section.text("path"), section.text("env"), section.text("value")
     if path:
         remark_on_relative(section, "path")

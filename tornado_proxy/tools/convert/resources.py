@@ -41,12 +41,10 @@ def providers(root: Section, new_key: Callable[[], str]) -> Providers:
 
     In s3-proxy a name must be unique within its kind only; here, the kind is appended to a name that is taken.
     """
-    section = root.section("authProviders")
     settings: dict[str, dict[str, Setting]] = {}
     names: dict[tuple[str, str], str] = {}
     for kind in ("basic", "oidc", "header"):
-        part = section.section(kind) if section else None
-        for name, each in part.named() if part else ():
+        for name, each in root.section("authProviders").section(kind).named():
             here = f"{name}-{kind}" if name in names.values() else name
             names[kind, name] = here
             settings.setdefault(kind, {})[here] = _provider(kind, name, each, new_key)
@@ -98,12 +96,11 @@ def trusted_proxies(sign_in: Providers, root: Section) -> dict[str, Setting]:
 
     s3-proxy believes the host, scheme and user of everyone.
     """
-    section = root.section("authProviders")
-    if section and "header" in sign_in.settings:
+    if "header" in sign_in.settings:
         networks = ", ".join(PRIVATE_NETWORKS)
         message = f"headers that name a user are believed from {networks} only; s3-proxy believes everyone"
         advice = "remove everything from `server.trustedProxies` but the proxy that signs users in"
-        section.remark(OptionOutcome.CHANGED, "header", message, advice)
+        root.section("authProviders").remark(OptionOutcome.CHANGED, "header", message, advice)
     return {"trustedProxies": list(PRIVATE_NETWORKS)}
 
 
@@ -272,8 +269,7 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     if rules := [rule for each in served for rule in _rules(each)]:
         settings["authorizationAccesses"] = rules
     if server := section.section("authorizationOPAServer"):
-        tags = server.section("tags")
-        pairs = tags.pairs() if tags else {}
+        pairs = server.section("tags").pairs()
         settings["authorizationOPAServer"] = server.copied(texts=("url",)) | ({"tags": pairs} if pairs else {})
     return settings
 
@@ -305,7 +301,7 @@ def _users(basic: Section) -> list[Setting]:
     return list(users.values())
 
 
-def _password(section: Section | None) -> Setting:
+def _password(section: Section) -> Setting:
     """Returns the reference to a password; raises `InvalidValue` if there is none, or if it looks like a hash.
 
     A hash would be taken for one here, so another text would be the password; s3-proxy knows no hashes.

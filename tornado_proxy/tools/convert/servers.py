@@ -25,9 +25,6 @@ _LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for 
 def listener(name: str, root: Section, files: dict[str, str]) -> dict[str, Setting]:
     """Converts `server` or `internalServer`; texts of certificates and keys are added to `files`."""
     section = root.section(name)
-    if section is None:
-        defaults = {"cache": _NO_CACHE, "compress": _SMALLEST} if name == "server" else {}
-        return {"listenAddr": "", "port": _PORTS[name], **defaults}
     settings: dict[str, Setting] = {"listenAddr": _address(section), "port": section.whole("port", _PORTS[name])}
     settings |= _ssl(section, files)
     if name == "server":
@@ -47,7 +44,7 @@ def _address(section: Section) -> str:
 
 def _ssl(server: Section, files: dict[str, str]) -> dict[str, Setting]:
     section = server.enabled("ssl")
-    if section is None:
+    if not section:
         return {}
     certificates = [
         _certificate(each, f"certificates/{server.path}-{number}", files)
@@ -76,15 +73,14 @@ def _url_config(section: Section) -> dict[str, Setting]:
     settings = section.copied(texts=("awsRegion", "awsEndpoint"), flags=("awsDisableSSL",))
     if duration := section.seconds("httpTimeout"):
         settings["httpTimeout"] = f"{duration * 1000:.0f}ms"
-    credentials = section.section("awsCredentials")
-    if credentials and (keys := key_pair(credentials)):
+    if keys := key_pair(section.section("awsCredentials")):
         settings["awsCredentials"] = keys
     return settings
 
 
 def _cors(server: Section) -> dict[str, Setting]:
     section = server.enabled("cors")
-    if section is None:
+    if not section:
         return {}
     section.flag("debug")  # concerns s3-proxy's log only
     settings = section.copied(
@@ -105,9 +101,7 @@ def _at_most(most: int, section: Section, name: str, default: int) -> int:
 
 def _cache(server: Section) -> dict[str, Setting]:
     section = server.section("cache")
-    if section is None:
-        return {"cache": _NO_CACHE}
-    if section.flag("noCacheEnabled"):
+    if not section or section.flag("noCacheEnabled"):
         section.settle()
         return {"cache": _NO_CACHE}
     headers = section.copied(texts=("expires", "cacheControl", "pragma", "xAccelExpires"))
@@ -116,8 +110,6 @@ def _cache(server: Section) -> dict[str, Setting]:
 
 def _compression(server: Section) -> Mapping[str, Setting]:
     section = server.section("compress")
-    if section is None:
-        return _SMALLEST
     if not section.flag("enabled", default=True):
         section.settle()
         return {"enabled": False}
@@ -147,10 +139,7 @@ _TIMEOUTS = {
 
 def limits(root: Section) -> dict[str, Setting]:
     """Converts the time-outs of the server; ours bound the time without progress, not a whole request or answer."""
-    server = root.section("server")
-    timeouts = server.section("timeouts") if server else None
-    if timeouts is None:
-        return {}
+    timeouts = root.section("server").section("timeouts")
     settings: dict[str, Setting] = {}
     for name, (here, difference) in _TIMEOUTS.items():
         duration = timeouts.seconds(name)
@@ -177,8 +166,6 @@ LEVELS = {
 def log(root: Section) -> dict[str, Setting]:
     """Converts the log, which is JSON by default in s3-proxy."""
     section = root.section("log")
-    if section is None:
-        return {"level": "info", "format": "json"}
     level = section.text("level", "info")
     here = LEVELS[level.lower()]
     if here != level:

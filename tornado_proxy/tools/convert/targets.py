@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
@@ -36,16 +36,9 @@ class ConvertedTarget:
     paths: tuple[str, ...] = ()  # of the mount
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """Data that is the same for all targets."""
-
-    providers: Providers
-    keys_as: KeysAs
-    pages: PageConversion = field(default_factory=PageConversion)
-
-
-def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarget | None:
+def target(
+    name: str, section: Section, providers: Providers, pages: PageConversion, keys_as: KeysAs
+) -> ConvertedTarget | None:
     """Converts a target; returns None if that is impossible, so that its requests are answered with 404."""
     try:
         where = mount(section.section("mount") or _missing("mount"))
@@ -55,20 +48,20 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         section.settle()
         section.remark(OptionOutcome.CLOSED, "", f"the target is left out: {error}")
         return None
-    templates, helpers = conversion.pages.of_target(section.section("templates"))
-    done = actions(section, conversion.pages)
+    templates, helpers = pages.of_target(section.section("templates"))
+    done = actions(section, pages)
     for part in ("mount", "bucket", "actions"):
         if part in section:
             section.remark(OptionOutcome.CARRIED, part, f"as `targets.{name}.{part}`")
     prefix = bucket_section.text("prefix")
     in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
-    entries = rewrites(section, Surroundings(prefix, in_front, helpers), conversion.keys_as)
+    entries = rewrites(section, Surroundings(prefix, in_front, helpers), keys_as)
     get = done["GET"].get("config")
     if entries and isinstance(get, Mapping) and "userIsolation" in get:
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
         section.remark(OptionOutcome.CHANGED, "keyRewriteList", message)
     enabled = [method for method in METHODS if done[method]["enabled"]]
-    had_resources, kept = resources(section, conversion.providers, enabled)
+    had_resources, kept = resources(section, providers, enabled)
     reason = _why_closed(entries, emptied=had_resources and not kept)
     if reason:
         resource, off = closed(where["path"][0], enabled)
@@ -148,7 +141,7 @@ def _bucket(section: Section) -> dict[str, Setting]:
         else:
             message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
             section.remark(OptionOutcome.CHANGED, "credentials", message)
-    if (added := section.section("requestConfig")) and (headers := _call_headers(added)):
+    if headers := _call_headers(section.section("requestConfig")):
         settings["requestConfig"] = headers
     return settings | _sizes(section)
 
@@ -175,8 +168,7 @@ def _call_headers(section: Section) -> dict[str, Setting]:
     settings: dict[str, Setting] = {}
     for option in ("listHeaders", "getHeaders", "putHeaders", "deleteHeaders"):
         headers: dict[str, Setting] = {}
-        pairs = section.section(option)
-        for name, value in pairs.pairs().items() if pairs else ():
+        for name, value in section.section(option).pairs().items():
             try:
                 headers.update(values.s3_headers(((name, values.s3_header(value)),)))
             except InvalidValue as misfit:

@@ -48,34 +48,31 @@ def validate(options: Options) -> None:
 def _mistakes(root: Section) -> Iterator[_Mistake]:
     yield from _servers(root)
     yield from _templates(root)
-    providers = root.section("authProviders")
     declared = set[tuple[str, str]]()
     for kind in KINDS:
-        for name, provider in _named(providers, kind):
+        for name, provider in root.section("authProviders").section(kind).named():
             declared.add((kind, name))
             yield from _provider(kind, name, provider)
-    for _, target in _named(root, "targets"):
+    for _, target in root.section("targets").named():
         yield from _target(target, declared)
     page = root.section("listTargets")
-    mount = page.section("mount") if page else None
+    mount = page.section("mount")
     if mount and "path" not in mount:
         yield _Mistake(mount, "", "`listTargets.mount` has no `path`")
-    if page and page.flag("enabled"):
-        if mount is None:
+    if page.flag("enabled"):
+        if not mount:
             yield _Mistake(page, "", "`listTargets` has no `mount`")
-        yield from _mounted(page, page.section("resource"), declared)
+        resource = page.section("resource")
+        yield from _mounted(page, [resource] if resource else [], declared)
     yield from _twice(root)
 
 
 def _twice(root: Section) -> Iterator[_Mistake]:
     """Finds mounts with the host and path of another: there s3-proxy's router ends the process."""
     page = root.section("listTargets")
-    mounted = [page] if page and page.flag("enabled") else []
-    mounts = [
-        mount for each in (*mounted, *(each for _, each in _named(root, "targets"))) if (mount := each.section("mount"))
-    ]
+    mounted = [*([page] if page.flag("enabled") else ()), *(target for _, target in root.section("targets").named())]
     seen = set[tuple[str, str]]()
-    for mount in mounts:
+    for mount in (each.section("mount") for each in mounted):
         for path in mount.texts("path"):
             place = mount.text("host").lower() or "*", path
             if place in seen:
@@ -83,37 +80,27 @@ def _twice(root: Section) -> Iterator[_Mistake]:
             seen.add(place)
 
 
-def _named(section: Section | None, name: str) -> Iterator[tuple[str, Section]]:
-    inner = section.section(name) if section else None
-    return inner.named() if inner else iter(())
-
-
 def _servers(root: Section) -> Iterator[_Mistake]:
     for name in ("server", "internalServer"):
         server = root.section(name)
-        if server is None:
-            continue
         if not server.whole("port", 1):
             yield _Mistake(server, "port", f"`{name}.port` is 0")
-        if compress := server.section("compress"):
-            if compress.whole("level", 1) < 1:
-                yield _Mistake(compress, "level", f"`{compress.path}.level` is less than 1")
-            if "types" in compress and not compress.texts("types"):
-                yield _Mistake(compress, "types", f"`{compress.path}.types` is empty")
-        if ssl := server.section("ssl"):
-            yield from _ssl(ssl)
+        compress = server.section("compress")
+        if compress.whole("level", 1) < 1:
+            yield _Mistake(compress, "level", f"`{compress.path}.level` is less than 1")
+        if "types" in compress and not compress.texts("types"):
+            yield _Mistake(compress, "types", f"`{compress.path}.types` is empty")
+        yield from _ssl(server.section("ssl"))
     log = root.section("log")
-    if log and (level := log.text("level", "info")).lower() not in LEVELS:
+    if (level := log.text("level", "info")).lower() not in LEVELS:
         yield _Mistake(log, "level", f"`{level}` is not a level")
 
 
 def _templates(root: Section) -> Iterator[_Mistake]:
     section = root.section("templates")
-    if section is None:
-        return
     if "helpers" in section and not section.texts("helpers"):
         yield _Mistake(section, "helpers", "`templates.helpers` is empty")
-    for page in filter(None, map(section.section, PAGES)):
+    for page in map(section.section, PAGES):
         if "path" in page and not page.text("path"):
             yield _Mistake(page, "path", f"`{page.path}.path` is empty")
 
@@ -132,7 +119,7 @@ def _ssl(section: Section) -> Iterator[_Mistake]:
                 which = "both given" if certificate.text(name) else "both missing"
                 yield _Mistake(certificate, f"{name}Url", f"`{name}` and `{name}Url` are {which}")
             config = certificate.section(f"{name}UrlConfig")
-            if config and config.seconds("httpTimeout") < 0:
+            if config.seconds("httpTimeout") < 0:
                 yield _Mistake(config, "httpTimeout", f"`{config.text('httpTimeout')}` is negative")
 
 
@@ -173,31 +160,27 @@ def _required(
 
 
 def _target(section: Section, declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
-    yield from _mounted(section, None, declared)
+    yield from _mounted(section, section.sections("resources"), declared)
     actions = section.section("actions")
     # A target with HEAD alone is converted: only the order of s3-proxy's checks refuses it.
-    enabled = [each for name in METHODS if actions and (each := actions.section(name)) and each.flag("enabled")]
-    if actions and not enabled:
+    if actions and not any(actions.section(name).flag("enabled") for name in METHODS):
         yield _Mistake(actions, "", f"`{actions.path}` enables no action")
-    templates = section.section("templates")
-    for name in PAGES:
-        page = templates.section(name) if templates else None
+    for page in map(section.section("templates").section, PAGES):
         if page and not page.text("path"):
             yield _Mistake(page, "", f"`{page.path}` has no `path`", "s3-proxy answers 500 where it needs the page")
-    get = actions.section("GET") if actions else None
-    config = get.section("config") if get else None
-    if config and config.flag("userIsolation") and not any(map(_kinds, section.sections("resources"))):
+    config = actions.section("GET").section("config")
+    if config.flag("userIsolation") and not any(map(_kinds, section.sections("resources"))):
         yield _Mistake(config, "userIsolation", f"`{section.path}` isolates users, and no resource signs them in")
 
 
-def _mounted(section: Section, single: Section | None, declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
-    """Checks the mount and the resources of a target, or of the page of all targets with its single resource."""
+def _mounted(section: Section, resources: Sequence[Section], declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
+    """Checks the mount and the resources of a target, or of the page of all targets."""
     mount = section.section("mount")
-    paths = mount.texts("path") if mount else []
+    paths = mount.texts("path")
     for path in paths:
-        if mount and not (path.startswith("/") and path.endswith("/")):
+        if not (path.startswith("/") and path.endswith("/")):
             yield _Mistake(mount, "path", f"the mount path `{path}` is not of the form `/…/`")
-    for resource in [single] if single else section.sections("resources"):
+    for resource in resources:
         yield from _resource(resource, paths, declared)
 
 

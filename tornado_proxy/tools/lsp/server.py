@@ -23,14 +23,13 @@ from pygls.uris import to_fs_path
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.settings import SettingsMistake, find_settings
+from tornado_proxy.lint.settings import Selection, SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
 from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation, uri_of
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
     Analysis,
-    CheckOptions,
     Workspace,
     actions,
     analyse,
@@ -154,17 +153,9 @@ class RulesServer(LanguageServer):
         workspace = self._files
         together = workspace.together_with(name) or name
         sources = workspace.sources(name)
-        analysis = analyse(sources, self._check_options(name), self._analyses.get(together))
+        analysis = analyse(sources, _selection(name), self._settings, self._analyses.get(together))
         self._analyses[together] = analysis
         return analysis
-
-    def _check_options(self, name: str) -> CheckOptions:
-        try:
-            options = find_settings(Path(name).parent, CHECKS) if Path(name).is_absolute() else None
-        except SettingsMistake as error:
-            _log.warning("%s", error)
-            options = None
-        return CheckOptions(options.selection, self._settings) if options else CheckOptions(settings=self._settings)
 
     def _publish(self, name: str, done: Future[Analysis]) -> None:
         error = done.exception()
@@ -194,6 +185,15 @@ class RulesServer(LanguageServer):
         """Stops without waiting for an analysis that has begun."""
         self._analyst.shutdown(wait=False, cancel_futures=True)
         super().shutdown()  # type: ignore[no-untyped-call] # pygls has no type for it
+
+
+def _selection(name: str) -> Selection:
+    """Returns the checks that run for a file."""
+    try:
+        return find_settings(Path(name).parent, CHECKS).selection if Path(name).is_absolute() else Selection()
+    except SettingsMistake as error:
+        _log.warning("%s", error)
+        return Selection()
 
 
 _TRIGGERS = ["$", "{", ".", "[", '"', "'", "|", ":"]

@@ -171,20 +171,12 @@ def _holds_rules(folder: Path) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
-    """The checks that run, and the configuration if there is one."""
-
-    selection: Selection = field(default_factory=Selection)
-    settings: Settings | None = None
-
-
 @dataclass(frozen=True)  # no slots: for the cached properties
 class Analysis:
     """The result of parser, compiler and checks for some files."""
 
     sources: RuleFileSet
-    options: CheckOptions = field(repr=False)
+    selection: Selection = field(repr=False)
     parsed: Mapping[str, Parsed] = field(repr=False)
     subject: Subject = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
@@ -227,9 +219,11 @@ def _place(statement: RewriteStatement | TestStatement) -> tuple[str, int]:
     return statement.span.source.name, statement.span.start
 
 
-def analyse(sources: RuleFileSet, options: CheckOptions, before: Analysis | None = None) -> Analysis:
-    """Analyses files; trees of unchanged files are taken from the analysis `before`."""
-    if before is not None and (before.sources, before.options) == (sources, options):
+def analyse(
+    sources: RuleFileSet, selection: Selection, settings: Settings | None = None, before: Analysis | None = None
+) -> Analysis:
+    """Analyses files with a configuration; trees of unchanged files are taken from the analysis `before`."""
+    if before is not None and (before.sources, before.selection) == (sources, selection):
         return before
     trees = before.parsed if before else {}
     parsed = {
@@ -240,8 +234,8 @@ def analyse(sources: RuleFileSet, options: CheckOptions, before: Analysis | None
     compiled = compile_documents(documents)
     syntax = (each for file in parsed.values() for each in file.diagnostics)
     loaded = LoadedRules(documents, compiled.rule_sets, (*sources.mistakes, *syntax, *compiled.diagnostics))
-    subject = subject_of(loaded, options.settings)
-    return Analysis(sources, options, parsed, subject, lint(subject, CHECKS, options.selection).diagnostics)
+    subject = subject_of(loaded, settings)
+    return Analysis(sources, selection, parsed, subject, lint(subject, CHECKS, selection).diagnostics)
 
 
 _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}

@@ -1,0 +1,213 @@
+"""A draft of a rule file is judged and tried on requests, and nothing of it has an effect."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from pathlib import Path
+
+import pytest
+from files import CONFIGURATION, Files
+from hypothesis import given
+from hypothesis import strategies as st
+from in_force import generation_of
+
+from tornado_proxy.admin import draft
+from tornado_proxy.admin.draft import draft_page, drafted, try_draft
+from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.rules.loading import RuleFile
+
+RULES = 'rewrite press `^/press/(?P<page>[a-z]+)$` -> "/old/$page"\ntest "/press/a" -> "/old/a"'
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A rule file with a rewrite and its test, and a second file."""
+    return Files.create(tmp_path, site=RULES, more='rewrite `^/more$` -> "/x"')
+
+
+@pytest.fixture
+def tried(files):
+    """A function that tries statements as a draft of the file, on requests for some keys."""
+    in_force = files.load()
+    sites = generation_of(in_force).parts.mounts.sites
+
+    def run(statements, *keys, **options):
+        text = f"target site {{\n{statements}\n}}\n"
+        kept = [KeptRequest(at, "site", "GET", "", key, key, signed_in=False) for at, key in enumerate(keys)]
+        return try_draft(in_force, sites, RuleFile(str(files.path()), text.encode()), kept, **options)
+
+    return run
+
+
+def test_requests_that_change_are_counted_and_shown(tried):
+    """Each has its keys, the number of times it was made, and how both rewrites came to them."""
+    edited = RULES.replace('-> "/old/$page"', '-> "/new/$page"')
+    result = tried(edited, "/press/a", "/press/b", "/press/a", "/other")
+    assert (result.requests, result.kinds, result.hidden) == (4, {"key": 3, "same": 1}, 0)
+    (group,) = result.groups
+    assert (group.pair, group.times) == (("site", "press", "press"), 3)
+    assert [(each.request.path, each.times, each.old, each.new) for each in group.shown] == [
+        ("/press/a", 2, "/old/a", "/new/a"),
+        ("/press/b", 1, "/old/b", "/new/b"),
+    ]
+    assert [step.title for step in group.shown[0].steps] == ["in force", "draft"]
+    assert (("page = ", None), ("a", 1), ("  ", None)) in group.shown[0].steps[1].lines
+    assert group.shown[0].explained == "/-/?method=GET&path=%2Fpress%2Fa&host=#explain"
+
+
+def test_the_edit_and_its_tests_are_shown(tried):
+    """A test of the file fails with its place and excerpt; those of other files are not run."""
+    result = tried(RULES.replace('-> "/old/$page"', '-> "/new/$page"'))
+    assert result.changes == ("target `site`: rewrites changed: `press` (rules/site.rules:2)",)
+    assert (result.tests, result.failed) == (1, 1)
+    assert "--> rules/site.rules:3:20" in result.failures[0]
+    assert result.diagnostics == ()
+
+
+def test_mistakes_are_drawn_as_on_the_command_line(tried):
+    """With place, excerpt, caret and help; no request is decided by a draft that would be refused."""
+    result = tried("rewrite `^/(?P<page` -> `/x`", "/press/a")
+    assert (result.is_broken, result.kinds) == (True, {})
+    assert result.diagnostics[0] == (
+        "error[bad-source]: unclosed group name\n"
+        " --> rules/site.rules:2:12\n"
+        "  |\n"
+        "2 | rewrite `^/(?P<page` -> `/x`\n"
+        "  |            ^^^^\n"
+        "  = help: write `>` where the name ends"
+    )
+
+
+def test_the_linter_speaks_of_the_draft_among_all_files(tried):
+    """Its errors come first; what it says of other files alone was so before. The requests are tried all the same."""
+    result = tried('rewrite `^/a.html$` -> "/x"\nrewrite `^/more$` -> "/y"', "/press/a")
+    codes = [each.partition(":")[0] for each in result.diagnostics]
+    assert codes[:2] == ["error[duplicate-rewrite]", "warning[unescaped-dot]"]
+    assert not [each for each in result.diagnostics if "site.rules" not in each]
+    assert (result.is_broken, result.kinds) == (False, {"key": 1})
+
+
+def test_the_linter_s_settings_are_those_beside_the_rules(tried, files):
+    """As on the command line."""
+    (files.folder / "tornado-proxy.toml").write_text('[lint]\nignore = ["all"]\n')
+    assert tried('rewrite `^/a.html$` -> "/x"').diagnostics == ()
+    (files.folder / "tornado-proxy.toml").write_text("[lint]\nnonsense = 1\n")
+    assert tried('rewrite `^/a.html$` -> "/x"').diagnostics != ()
+
+
+def test_an_unknown_target_is_a_mistake(files):
+    """It would be refused."""
+    in_force = files.load()
+    result = try_draft(in_force, (), RuleFile(str(files.path()), b'target sit { rewrite `a` -> "/b" }'), ())
+    assert result.is_broken
+    assert "did you mean `site`?" in result.diagnostics[0]
+
+
+def test_what_needs_more_than_was_kept_is_unknown(tried):
+    """It is neither the same nor another key."""
+    result = tried('rewrite `^/press` -> jinja "/{{ request.query.page }}"', "/press/a")
+    assert (result.kinds, result.groups) == ({"unknown": 1}, ())
+
+
+def test_a_draft_takes_a_limited_time(tried, monkeypatch):
+    """The last requests are decided first; those that were not reached are counted as such, like tests."""
+    edited = RULES.replace('-> "/old/$page"', '-> "/new/$page"') + '\ntest "/press/b" -> "/old/b"'
+    seconds = itertools.count()
+    monkeypatch.setattr(draft, "_WITHIN", 1.0)
+    result = tried(edited, "/press/a", "/press/b", "/press/c", clock=lambda: float(next(seconds)))
+    assert (result.tests, result.all_tests) == (1, 2)
+    assert (result.requests, result.kept) == (1, 3)
+    assert [each.request.path for group in result.groups for each in group.shown] == ["/press/c"]
+
+
+def test_requests_for_another_target_are_left_out(files):
+    """Their target may have gone since."""
+    in_force = files.load()
+    kept = [KeptRequest(1.0, "gone", "GET", "", "/a", "/a", signed_in=False)]
+    sites = generation_of(in_force).parts.mounts.sites
+    result = try_draft(in_force, sites, RuleFile(str(files.path()), b""), kept)
+    assert (result.requests, result.kept) == (0, 1)
+
+
+def test_the_shown_requests_are_limited(tried):
+    """Those that are not shown are counted."""
+    result = tried("", *(f"/press/{chr(97 + number)}" for number in range(25)))
+    assert (result.kinds, len(result.groups[0].shown), result.hidden) == ({"key": 25}, 10, 15)
+
+
+def test_many_diagnostics_are_limited(tried):
+    """The others are counted."""
+    result = tried("\n".join('rewrite `(` -> "/x"' for _ in range(30)))
+    assert (len(result.diagnostics), result.unshown) == (20, 10)
+
+
+def test_a_large_set_is_not_linted(tried, monkeypatch):
+    """It is compiled and tried; the page says what is missing."""
+    monkeypatch.setattr(draft, "_MOST_LINTED", 1)
+    result = tried('rewrite `^/a.html$` -> "/x"\nrewrite `(` -> "/y"')
+    assert (result.is_linted, result.is_broken, len(result.diagnostics)) == (False, True, 1)
+
+
+def test_nothing_of_a_draft_is_in_force(tried, files):
+    """Neither the file nor the rules in force change."""
+    before = files.path().read_text()
+    assert tried("", "/press/a").kinds == {"key": 1}
+    assert tried(RULES, "/press/a").kinds == {"same": 1}
+    assert tried(RULES, "/press/a").changes == ()
+    assert files.path().read_text() == before
+
+
+def test_the_page_has_the_file_in_force(files):
+    """The files have names below the configuration, and the targets in them; an unknown file is the first one."""
+    in_force = files.load()
+    files.path().write_text("target site {}")
+    page = draft_page(in_force, str(files.path()))
+    assert [(each.name, each.targets) for each in page.files] == [
+        ("rules/more.rules", ("site",)),
+        ("rules/site.rules", ("site",)),
+    ]
+    assert (page.file.path, page.text, page.most_kept) == (str(files.path()), f"target site {{\n{RULES}\n}}\n", 500)
+    assert draft_page(in_force, "/etc/passwd").file.name == "rules/more.rules"
+
+
+def test_a_configuration_without_rules_has_no_box(tmp_path):
+    """The page says so, also of a draft."""
+    files = Files.create(tmp_path)
+    files.configure(CONFIGURATION.replace("rules: [rules]", "rules: []"))
+    page = draft_page(files.load(), "")
+    assert (page.text, page.problem) == (None, "The configuration names no rule file.")
+    assert drafted(files.load(), (), page, "text", ()).result is None
+
+
+def test_a_draft_has_a_limited_size(files, monkeypatch):
+    """Its text comes back, and nothing is compiled; a file in force that is larger has no box."""
+    in_force = files.load()
+    page = draft_page(in_force, str(files.path()))
+    monkeypatch.setattr(draft, "LARGEST", 200)
+    answer = drafted(in_force, (), page, "ü" * 101, ())
+    assert (answer.text, answer.result, "larger than" in answer.problem) == ("ü" * 101, None, True)
+    assert drafted(in_force, (), page, "#" * 200, ()).result is not None
+    monkeypatch.setattr(draft, "LARGEST", 10)
+    assert draft_page(in_force, str(files.path())).text is None
+
+
+def test_line_ends_of_a_form_are_those_of_the_file(files):
+    """Browsers send CRLF."""
+    in_force = files.load()
+    page = draft_page(in_force, str(files.path()))
+    answer = drafted(in_force, (), page, page.text.replace("\n", "\r\n"), ())
+    assert answer.text == page.text
+    assert answer.result.changes == ()
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_tried(text):
+    """Whatever is typed has a result."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = Files.create(Path(folder), site=RULES)
+        in_force = files.load()
+        kept = [KeptRequest(1.0, "site", "GET", "", "/press/a", "/press/a", signed_in=False)]
+        sites = generation_of(in_force).parts.mounts.sites
+        result = try_draft(in_force, sites, RuleFile(str(files.path()), text.encode()), kept)
+    assert result.is_broken or result.requests == 1

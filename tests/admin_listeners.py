@@ -1,0 +1,131 @@
+"""An administration with fixed answers, and an admin listener in front of one."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from overviews import STAGED, STATE, overview
+from tornado.httpclient import AsyncHTTPClient
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+
+from tornado_proxy.admin.application import admin_application
+from tornado_proxy.admin.draft import DraftFile, DraftPage, DraftResult
+from tornado_proxy.admin.status import Explanation
+
+
+@dataclass
+class FakeAdministration:
+    """An administration with fixed answers that records commands."""
+
+    ready: bool = True
+    in_force: bool = True
+    reloads: int = 0
+    levels: list[str] = field(default_factory=list)
+    purges: list[tuple[str | None, str]] = field(default_factory=list)
+    is_read_only: bool = False
+    staged: str | None = None  # the digest of the edit that is staged, as generation 4
+    ended: list[tuple[str, str]] = field(default_factory=list)
+    drafts: list[tuple[str, str]] = field(default_factory=list)
+    result: DraftResult = field(default_factory=DraftResult)
+
+    async def status(self):
+        """The status."""
+        return {"generation": 3}
+
+    async def overview(self, fields):
+        """The values of the status page."""
+        explanation = Explanation(f"GET {fields['path']}", ()) if "path" in fields else None
+        return overview(asked=fields, explanation=explanation, state=STATE | {"staged": self.stage()})
+
+    def stage(self):
+        """The stage: of the edit that is staged, or of the one whose stage was ended."""
+        if self.staged is not None:
+            return STAGED | {"digest": self.staged}
+        return (
+            STAGED | {"state": {"promote": "promoted", "discard": "discarded"}[self.ended[-1][0]]}
+            if self.ended
+            else {"state": "none"}
+        )
+
+    async def promote(self, digest=""):
+        """Record the end of the stage."""
+        return self._end("promote", digest)
+
+    async def discard(self, digest=""):
+        """Record the end of the stage."""
+        return self._end("discard", digest)
+
+    def _end(self, end, digest):
+        was_staged = self.staged is not None and digest in ("", self.staged)
+        if was_staged:
+            self.ended.append((end, digest))
+            self.staged = None
+        return was_staged, self.stage()
+
+    async def draft(self, path, text=None):
+        """The page of a draft, whose text is recorded."""
+        file = DraftFile("/etc/<rules>/site.rules", "<rules>/site.rules", ("site",))
+        page = DraftPage(
+            (file, DraftFile("/etc/b.rules", "b.rules")), file, "target <site> {}\n", kept=3, most_kept=500
+        )
+        if text is None:
+            return page
+        self.drafts.append((path, text))
+        return replace(page, text=text, result=self.result)
+
+    async def rewrites(self):
+        """The rewrites."""
+        return {"rewrites": [{"target": "site", "number": 1, "hits": 3}]}
+
+    async def configuration(self):
+        """The configuration."""
+        return {"config": {"rules": []}}
+
+    def is_ready(self):
+        """Whether it is ready."""
+        return self.ready
+
+    async def reload(self):
+        """Count a reload."""
+        self.reloads += 1
+        return self.in_force, {"outcome": "loaded" if self.in_force else "refused"}
+
+    async def purge(self, target, prefix):
+        """Record a purge; the target `bare` has no cache."""
+        self.purges.append((target, prefix))
+        return None if target == "bare" else 3
+
+    def set_log_level(self, level):
+        """Record a log level."""
+        self.levels.append(level)
+
+    async def metrics(self):
+        """The metrics."""
+        return b"tornado_proxy_generation 3.0\n"
+
+
+@asynccontextmanager
+async def listener(administration, **options: bool):
+    server = HTTPServer(admin_application(administration), **options)
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    client = AsyncHTTPClient(force_instance=True)
+
+    address = f"127.0.0.1:{sockets[0].getsockname()[1]}"
+
+    async def ask(method: str, path: str, *, follow: bool = True, body: str = "", **headers: str):
+        url = f"http://{address}{path}"
+        content = body if method == "POST" else None
+        return await client.fetch(
+            url, method=method, body=content, headers=headers, raise_error=False, follow_redirects=follow
+        )
+
+    ask.address = address
+    try:
+        yield ask
+    finally:
+        client.close()
+        server.stop()
+        await server.close_all_connections()

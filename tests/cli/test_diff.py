@@ -1,0 +1,344 @@
+"""The command `diff`: rules, configurations, places in a Git revision, and what S3 says of new keys."""
+
+import gzip
+import json
+import os
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from command_lines import imported_by
+from jsonschema import validate
+from scripted_s3 import error_reply, scripted_s3
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "diff.json"
+
+OLD = 'target site {\n    rewrite `^/a/(.*)$` -> "/one/$1"\n}\n'
+NEW = 'target site {\n    rewrite `^/a/(.*)$` -> "/two/$1"\n}\n'
+QUERY = 'target site {\n    rewrite `^/a/` -> jinja "/{{ request.query.v }}"\n}\n'
+
+
+@pytest.fixture
+def diff_command(command):
+    """Writes old rules, new rules and a log; returns the words of a command line that compares them."""
+    Path("old.rules").write_text(OLD)
+    Path("new.rules").write_text(NEW)
+    Path("paths").write_text("/a/x?v=1\n/a/x?v=2\n/b\n")
+    return ("diff", "old.rules", "new.rules", "--requests", "paths")
+
+
+def test_requests_that_differ_only_by_query_are_one(command, diff_command):
+    """The query is dropped if no template reads it."""
+    assert command(*diff_command).out.startswith("key changed: 2 of 3 requests, 1 of 2 distinct\n")
+
+
+def test_requests_differ_by_query_if_a_template_reads_it(command, diff_command):
+    """Each query may give another key."""
+    Path("new.rules").write_text(QUERY)
+    result = command(*diff_command)
+    assert result.out.startswith("key changed: 2 of 3 requests, 2 of 3 distinct\n")
+    assert "  /a/x?v=1\n  - /one/x\n  + /1\n" in result.out
+
+
+def test_requests_always_differ_by_query_for_a_go_template(command, diff_command):
+    """A Go template can read all its data, so the query is kept."""
+    Path("new.rules").write_text(OLD.replace('"/one/$1"', 'go "/{{ .Key }}"'))
+    assert "2 of 3 distinct" in command(*diff_command).out
+
+
+def test_the_json_comparison_has_the_same_counts(command, diff_command):
+    """The status is that of the text format."""
+    result = command(*diff_command, "--format", "json")
+    assert result.status == 1
+    assert json.loads(result.out)["changed"] == {"total": 2, "different": 1}
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown"])
+def test_equal_rules_have_status_0(command, diff_command, format):
+    """Each format gives status 0 for equal rules."""
+    assert command("diff", "old.rules", "old.rules", "--requests", "paths", "--format", format).status == 0
+
+
+def test_a_compressed_log_is_read(command, diff_command):
+    """Rotated logs are often compressed."""
+    Path("paths").write_bytes(gzip.compress(b"/a/x\n"))
+    assert command(*diff_command).status == 1
+
+
+def test_a_target_that_is_missing_on_one_side_has_no_rules_there(command, diff_command):
+    """A new target changes the keys that its rewrites match."""
+    Path("old.rules").write_text("target other {}\n")
+    result = command(*diff_command, "--target", "site")
+    assert "site: no rewrite → #1 (new.rules:2:5)" in result.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--target", "sit"], "unknown target `sit`; did you mean `site`?"),
+        (["--target", "site", "--config", "x"], "not allowed with argument"),
+        (["--examples", "some"], "`some` is not a whole number of at least 0"),
+        (["--user", "a/b"], "invalid user name `a/b`"),
+        (["--config", "nothing.yaml"], "nothing.yaml"),
+        (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),
+    ],
+)
+def test_an_unusable_command_line_of_diff_is_a_failure(command, diff_command, words, message):
+    """Usage errors and missing files have status 2."""
+    result = command(*diff_command, *words)
+    assert (result.status, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_rules_without_targets_cannot_be_compared(command, diff_command):
+    """Without targets no request can be answered."""
+    Path("old.rules").write_text("")
+    Path("new.rules").write_text("")
+    assert "the files have no target" in command(*diff_command).err
+
+
+def test_comparing_imports_no_server(diff_command):
+    """A comparison of plain rules imports no heavy module."""
+    assert imported_by(*diff_command) == set()
+
+
+def test_many_requests_are_compared_by_several_processes(command, diff_command):
+    """The counts are those of a single process."""
+    Path("paths").write_text("".join(f"/a/{number}\n" for number in range(21_000)))
+    assert command(*diff_command, "--examples", "0").out.splitlines() == [
+        "key changed: 21,000 of 21,000 requests, 21,000 of 21,000 distinct",
+        "",
+        "site: #1 (old.rules:2:5) → #1 (new.rules:2:5): 21,000 requests",
+        "  and 21,000 more",
+    ]
+
+
+CONFIGURATION = """
+targets:
+  site:
+    bucket: {name: files, prefix: v1, credentials: {accessKey: {env: NOWHERE}, secretKey: {path: secret}}}
+"""
+EDITED = CONFIGURATION.replace("v1", "v2")
+
+
+def _commit():
+    author = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "add", "-A"], check=True)
+    subprocess.run(["git", *author, "commit", "-qm", "Begin"], check=True)
+
+
+@pytest.fixture
+def two_configurations(command, monkeypatch):
+    """Writes two configurations, whose secrets are missing, and a log; returns the words that compare them."""
+    Path("old.yaml").write_text(CONFIGURATION)
+    Path("new.yaml").write_text(EDITED)
+    Path("paths").write_text("/a\n/a\n/b\n")
+    return ("diff", "old.yaml", "new.yaml", "--requests", "paths")
+
+
+def test_two_configurations_are_compared(command, two_configurations):
+    """Options and requests; the secrets, which are missing, are not needed."""
+    assert command(*two_configurations, "--examples", "1").out.splitlines() == [
+        "answer changed: 3 of 3 requests, 2 of 2 distinct",
+        "",
+        "configuration: 1 option",
+        "  targets.site.bucket.prefix",
+        "  - v1/",
+        "  + v2/",
+        "",
+        "site: bucket: 3 requests, 2 distinct",
+        "  /a (2 times)",
+        "  - s3://files/v1/a",
+        "  + s3://files/v2/a",
+        "  and 1 more",
+    ]
+
+
+def test_an_option_that_changes_no_request_has_status_0(command, two_configurations):
+    """The option is shown."""
+    Path("new.yaml").write_text(f"log: {{level: debug}}\n{CONFIGURATION}")
+    result = command(*two_configurations)
+    assert result.status == 0
+    assert result.out.startswith("no answer changed: 3 requests, 2 distinct\n\nconfiguration: 1 option\n  log.level\n")
+
+
+def test_the_json_comparison_of_configurations_obeys_its_schema(command, two_configurations):
+    """Options, reasons and kinds are told to programs."""
+    report = json.loads(command(*two_configurations, "--format", "json").out)
+    validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert report["options"] == [{"path": "targets.site.bucket.prefix", "old": "v1/", "new": "v2/"}]
+    assert [(each["reason"], each["examples"][0]["kind"]) for each in report["groups"]] == [("bucket", "key")]
+
+
+@pytest.fixture
+def repository(command, monkeypatch):
+    """Commits a configuration with rules, a helper of templates and a secret, and edits rules and helper."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(Path.cwd().parent))
+    for folder in ("deploy/rules", "shared"):
+        Path(folder).mkdir(parents=True)
+    text = "rules: [rules, ../shared]\ntemplates: {helpers: [../shared/helper.tpl]}\ntargets: {site: {bucket: {name: b}}}\n"
+    Path("deploy/proxy.yaml").write_text(text)
+    Path("deploy/rules/site.rules").write_text('target site { rewrite `^/a$` -> "/committed" }\n')
+    Path("shared/go.rules").write_text('target site { rewrite `^/b$` -> go `/{{ template "place" }}` }\n')
+    Path("shared/helper.tpl").write_text('{{ define "place" }}committed{{ end }}')
+    _commit()
+    Path("deploy/rules/site.rules").write_text('target site { rewrite `^/a$` -> "/edited" }\n')
+    Path("shared/helper.tpl").write_text('{{ define "place" }}edited{{ end }}')
+    Path("paths").write_text("/a\n/b\n")
+
+
+@pytest.mark.parametrize("old", ["HEAD:deploy/proxy.yaml", "HEAD:./deploy/proxy.yaml", "HEAD"])
+def test_the_files_of_a_configuration_come_from_its_revision(command, repository, old):
+    """Rules and helpers, wherever they lie; a revision alone has the place of the other side."""
+    result = command("diff", old, "deploy/proxy.yaml", "--requests", "paths")
+    assert (result.status, result.err) == (1, "")
+    assert "  /a\n  - /committed\n  + /edited\n" in result.out
+    assert "  /b\n  - /committed\n  + /edited\n" in result.out
+    assert "configuration:" not in result.out
+
+
+def test_a_configuration_at_the_root_of_a_revision(command, repository, monkeypatch):
+    """Its relative paths begin there."""
+    Path("proxy.yaml").write_text("rules: deploy/rules\ntargets: {site: {bucket: {name: b}}}\n")
+    _commit()
+    Path("deploy/rules/site.rules").unlink()
+    result = command("diff", "HEAD:proxy.yaml", "HEAD", "--requests", "paths")
+    assert result.status == 2
+    assert command("diff", "HEAD", "proxy.yaml", "--requests", "paths").err.count("has no rule file") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere:deploy/proxy.yaml", "deploy/proxy.yaml"], "invalid object name 'nowhere'"),
+        (["HEAD:deploy/other.yaml", "deploy/proxy.yaml"], "path 'deploy/other.yaml' does not exist in 'HEAD'"),
+        (["HEAD:paths.yaml", "deploy/proxy.yaml"], "path 'paths.yaml' exists on disk, but not in 'HEAD'"),
+        (["other.yaml", "deploy/proxy.yaml"], "`other.yaml` cannot be read: No such file or directory"),
+        (["HEAD:deploy", "deploy/proxy.yaml"], "only one of `HEAD:deploy` and `deploy/proxy.yaml` is a configuration"),
+        (["HEAD", "deploy/proxy.yaml", "--target", "site"], "`--target` and `--config` are for rules"),
+        (["HEAD:broken.yaml", "deploy/proxy.yaml"], "HEAD:broken.yaml:1:1"),
+        (["HEAD:astray.yaml", "deploy/proxy.yaml"], "`../x` is outside of the repository"),
+    ],
+)
+def test_a_configuration_that_cannot_be_compared_is_a_failure(command, repository, words, message):
+    """No such revision, not in Git, no file, a mistake in it: the reason is told, and nothing is compared."""
+    Path("broken.yaml").write_text("tragets: {}\n")
+    Path("astray.yaml").write_text("rules: ../x\ntargets: {site: {bucket: {name: b}}}\n")
+    _commit()
+    Path("paths.yaml").write_text("")
+    result = command("diff", *words, "--requests", "paths")
+    assert result.out == ""
+    assert result.status > 0
+    assert message in result.err
+
+
+def test_a_file_without_any_request_is_no_log(command, two_configurations):
+    """A comparison of nothing would look like one that found nothing."""
+    Path("paths").write_text("one\ntwo\n")
+    result = command(*two_configurations)
+    assert (result.status, result.out) == (2, "")
+    assert "`paths` has no request in 2 lines: it is neither an access log nor a list of paths" in result.err
+
+
+def _probing(monkeypatch, url):
+    monkeypatch.setenv("NOWHERE", "an-access-key")
+    Path("secret").write_text("a-secret-key\n")
+    at = f'{{name: files, region: eu-west-1, s3Endpoint: "{url}", s3ForcePathStyle: true,'
+    Path("new.yaml").write_text(EDITED.replace("{name: files,", at))
+    Path("paths").write_text("/a\n/a\n/b\n/c\n/d/\n")
+
+
+class _Bucket(BaseHTTPRequestHandler):
+    """A bucket with one object; its server has the keys that were asked for."""
+
+    def do_HEAD(self):
+        """Answers HeadObject."""
+        self.server.asked.append(self.path)
+        self.send_response(200 if self.path == "/files/v2/c" else 404)
+        self.send_header("ETag", '"1"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self):
+        """Answers that the bucket exists."""
+        body = b"<ListBucketResult></ListBucketResult>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Logs nothing."""
+
+
+@pytest.fixture
+def bucket():
+    """Serves the bucket on a thread."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Bucket)
+    server.asked, server.url = [], f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_new_keys_are_asked_for(command, two_configurations, monkeypatch, bucket):
+    """Each once; a directory needs no object."""
+    _probing(monkeypatch, bucket.url)
+    result = command(*two_configurations, "--probe")
+    assert result.out.endswith("\nof 3 new keys 2 do not exist\n  site: v2/a (/a, 2 times)\n  site: v2/b (/b)\n")
+    assert sorted(bucket.asked) == ["/files/v2/a", "/files/v2/b", "/files/v2/c"]
+
+
+def test_only_some_new_keys_are_asked_for(command, two_configurations, monkeypatch, bucket):
+    """The most requested come first, and of those that are missing some are shown."""
+    _probing(monkeypatch, bucket.url)
+    result = command(*two_configurations, "--probe", "--most-keys", "1", "--examples", "0")
+    assert result.out.endswith("of 3 new keys, the 1 most requested were asked for: 1 do not exist\n  and 1 more\n")
+    assert bucket.asked == ["/files/v2/a"]
+
+
+def test_a_refusal_of_s3_is_not_a_missing_object(command, two_configurations, monkeypatch):
+    """The report says why it is not known, also to programs."""
+    with scripted_s3(*[error_reply(403, "AccessDenied")] * 3) as s3:
+        _probing(monkeypatch, s3.url)
+        result = command(*two_configurations, "--probe", "--format", "json")
+    report = json.loads(result.out)
+    validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    ((problem, count),) = [(each["problem"], each["keys"]) for each in report["new_keys"]["unknown"]]
+    assert (count, report["new_keys"]["missing"]) == (3, [])
+    assert problem == "`s3:GetObject` is not permitted, which S3 also says of missing keys without `s3:ListBucket`"
+
+
+def test_an_s3_that_cannot_be_reached_is_asked_once(command, two_configurations, monkeypatch, closed_port):
+    """All its keys are unknown for that reason."""
+    _probing(monkeypatch, f"http://127.0.0.1:{closed_port}")
+    result = command(*two_configurations, "--probe")
+    assert "of 3 new keys 0 do not exist, 3 are unknown\nsite: 3 unknown keys: " in result.out
+
+
+def test_a_probe_needs_the_credentials_of_the_buckets(command, two_configurations):
+    """Those that are missing are named."""
+    result = command(*two_configurations, "--probe")
+    assert (result.status, result.out) == (2, "")
+    reason = "the environment variable `NOWHERE` is not set"
+    assert result.err.endswith(f"`--probe` needs the credentials of target `site`: {reason}\n")
+
+
+def test_a_probe_needs_buckets(command, diff_command):
+    """Rules alone have none; a configuration names them."""
+    assert "`--probe` asks buckets: compare configurations, or give `--config`" in command(*diff_command, "--probe").err
+
+
+def test_rules_see_the_helpers_of_the_configuration(command, diff_command):
+    """As they do in the service."""
+    Path("helper.tpl").write_text('{{ define "place" }}two{{ end }}')
+    Path("new.rules").write_text('target site { rewrite `^/a/x$` -> go `/{{ template "place" }}` }\n')
+    Path("proxy.yaml").write_text("templates: {helpers: [helper.tpl]}\ntargets: {site: {bucket: {name: b}}}\n")
+    assert "  - /one/x\n  + /two\n" in command(*diff_command, "--config", "proxy.yaml").out

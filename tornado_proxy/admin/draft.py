@@ -1,0 +1,271 @@
+"""A draft of a rule file, tried on the last requests before anything is saved; nothing of it has an effect."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlencode
+
+from tornado_proxy.admin.explanation import rewrite_step
+from tornado_proxy.admin.status import PathStep
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.checks.tests import failure
+from tornado_proxy.lint.engine import lint
+from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
+from tornado_proxy.lint.subject import subject_of
+from tornado_proxy.routing.compare import Kind, Pair
+from tornado_proxy.routing.decide import RewriteTrace
+from tornado_proxy.routing.mounts import Site, target_data
+from tornado_proxy.routing.replay import KeptRequest, replay
+from tornado_proxy.rules.compile import unknown_targets
+from tornado_proxy.rules.loading import RuleFile
+from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
+from tornado_proxy.semantics.fields import path_reference
+from tornado_proxy.service.reload.changes import changes
+from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
+
+LARGEST = 128 * 1024
+"""The most bytes of a draft."""
+
+_MOST_LINTED = 3_000  # rewrites of all files, which take the linter a second, or several if most hide others
+_WITHIN = 5.0  # seconds for the tests, and again for the requests
+_MOST_DIAGNOSTICS = 20
+_MOST_GROUPS, _MOST_CHANGES = 20, 10  # that are shown: pairs of rewrites, and requests of each
+
+_DIFFERENT = (Kind.KEY, Kind.ANSWER, Kind.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFile:
+    """A rule file in force: its path, its name below the configuration, and the targets with rules in it."""
+
+    path: str
+    name: str
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRequest:
+    """A request that a draft changes, and how often it was made; `old` and `new` are keys, or errors in parentheses."""
+
+    request: KeptRequest
+    times: int
+    kind: str
+    old: str
+    new: str
+    steps: tuple[PathStep, ...] = ()
+
+    @property
+    def explained(self) -> str:
+        """The link to its explanation by the rules in force."""
+        fields = {"method": self.request.method, "path": path_reference(self.request.path), "host": self.request.host}
+        return f"/-/?{urlencode(fields)}#explain"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftGroup:
+    """The requests that one pair of rewrites changes; `times` counts all of them, `shown` are the first."""
+
+    pair: Pair
+    times: int
+    shown: tuple[ChangedRequest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftResult:
+    """What is said of a draft: its mistakes, its tests, and the requests that it changes.
+
+    `kinds` counts the requests by `Kind`; `kept` is the number of all, of which the last may not have been reached in
+    time. Texts of diagnostics have their excerpts.
+    """
+
+    changes: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
+    unshown: int = 0  # further diagnostics
+    is_broken: bool = False
+    is_linted: bool = True
+    tests: int = 0  # that were run
+    all_tests: int = 0
+    failures: tuple[str, ...] = ()
+    failed: int = 0
+    kept: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    groups: tuple[DraftGroup, ...] = ()
+
+    @property
+    def requests(self) -> int:
+        """The number of requests that were decided again."""
+        return sum(self.kinds.values())
+
+    @property
+    def hidden(self) -> int:
+        """The number of requests with a difference that is not shown."""
+        different = sum(self.kinds.get(kind.value, 0) for kind in _DIFFERENT)
+        return different - sum(each.times for group in self.groups for each in group.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPage:
+    """The values of the page: the files to choose from, the chosen one with its text, and what is said of that."""
+
+    files: tuple[DraftFile, ...] = ()
+    file: DraftFile | None = None
+    text: str | None = None  # None if it cannot be drafted
+    problem: str = ""
+    kept: int = 0  # requests
+    most_kept: int = 0
+    result: DraftResult | None = None
+
+
+def draft_page(configuration: Configuration, path: str) -> DraftPage:
+    """Returns the page with the file of a path as it is in force, or else with the first file."""
+    folder = f"{configuration.settings.directory}/"
+    targets = _targets(configuration)
+    sources = {each.name: each for each in configuration.snapshot.rules.files}
+    files = tuple(DraftFile(name, name.removeprefix(folder), tuple(targets.get(name, ()))) for name in sources)
+    chosen = next((each for each in files if each.path == path), next(iter(files), None))
+    page = DraftPage(files, chosen, most_kept=configuration.settings.internal_server.kept_requests)
+    if chosen is None:
+        return replace(page, problem="The configuration names no rule file.")
+    source = decode(chosen.path, sources[chosen.path].data)
+    text = source.text if isinstance(source, SourceFile) else ""
+    return replace(page, problem=_TOO_LARGE) if len(text.encode()) > LARGEST else replace(page, text=text)
+
+
+_TOO_LARGE = f"The file is larger than {LARGEST // 1024} KiB: `tornado-proxy diff` compares such files."
+
+
+def _targets(configuration: Configuration) -> dict[str, dict[str, None]]:
+    targets: dict[str, dict[str, None]] = {}
+    for document in configuration.rules.documents if configuration.rules else ():
+        for block in document.blocks:
+            targets.setdefault(document.source.name, {})[block.name.value] = None
+    return targets
+
+
+def drafted(
+    configuration: Configuration, sites: Iterable[Site], page: DraftPage, text: str, kept: Sequence[KeptRequest]
+) -> DraftPage:
+    """Returns the page with a draft of its file, and what is said of it; takes seconds at most, and writes nothing."""
+    text = text.replace("\r\n", "\n")
+    page = replace(page, kept=len(kept))
+    if page.file is None:
+        return page
+    if len(text.encode()) > LARGEST:
+        return replace(page, text=text, problem=f"The draft is larger than {LARGEST // 1024} KiB.")
+    result = try_draft(configuration, sites, RuleFile(page.file.path, text.encode()), kept)
+    return replace(page, text=text, result=result)
+
+
+def try_draft(
+    in_force: Configuration,
+    sites: Iterable[Site],
+    file: RuleFile,
+    kept: Sequence[KeptRequest],
+    clock: Callable[[], float] = time.monotonic,
+) -> DraftResult:
+    """Compiles and lints a draft of a file in force, runs its tests, and decides the kept requests again by it."""
+    read = in_force.snapshot.rules
+    files = tuple(file if each.name == file.name else each for each in read.files)
+    draft = compile_snapshot(replace(in_force.snapshot, rules=replace(read, files=files)), in_force)
+    rules = draft.rules
+    assert rules is not None, "a configuration in force has settings"
+    unknown = tuple(unknown_targets(rules.documents, [target.name for target in draft.settings.targets]))
+    is_linted = draft.rewrite_count <= _MOST_LINTED
+    mistakes = (*unknown, *rules.diagnostics)
+    diagnostics = _linted(draft, unknown, file) if is_linted else mistakes
+    ordered = sorted(diagnostics, key=lambda each: (each.severity is not Severity.ERROR, not _is_in(each.span, file)))
+    result = DraftResult(
+        diagnostics=tuple(_drawn(each, draft) for each in ordered[:_MOST_DIAGNOSTICS]),
+        unshown=max(0, len(ordered) - _MOST_DIAGNOSTICS),
+        is_linted=is_linted,
+        kept=len(kept),
+    )
+    if errors(mistakes):
+        return replace(result, is_broken=True)
+    result = _tested(result, draft, file, clock)
+    kinds, groups = _replayed({each.target.name: each for each in sites}, draft, kept, clock)
+    return replace(result, changes=tuple(changes(in_force, draft)), kinds=kinds, groups=groups)
+
+
+def _linted(draft: Configuration, unknown: Sequence[Diagnostic], file: RuleFile) -> Sequence[Diagnostic]:
+    """Returns what the linter says about a file in the midst of all others, with the settings beside it.
+
+    Tests that fail are shown by themselves.
+    """
+    assert draft.rules is not None, "a configuration in force has settings"
+    settings = LintSettings()
+    with suppress(SettingsMistake):
+        settings = find_settings(Path(file.name), CHECKS)
+    report = lint(subject_of(draft.rules, draft.settings, unknown), CHECKS, settings.selection)
+    return [each for each in report.diagnostics if each.code != FAILING_TEST and _concerns(each, file)]
+
+
+def _concerns(diagnostic: Diagnostic, file: RuleFile) -> bool:
+    spans = (diagnostic.span, *(note.span for note in diagnostic.notes))
+    return diagnostic.span is None or any(_is_in(span, file) for span in spans)
+
+
+def _is_in(span: Span | None, file: RuleFile) -> bool:
+    return span is not None and span.source.name == file.name
+
+
+def _drawn(diagnostic: Diagnostic, draft: Configuration) -> str:
+    """Draws a diagnostic as the command line does, with places relative to the configuration."""
+    return render(diagnostic).replace(f"--> {draft.settings.directory}/", "--> ")
+
+
+def _tested(result: DraftResult, draft: Configuration, file: RuleFile, clock: Callable[[], float]) -> DraftResult:
+    """Runs the tests in the file until the time is over."""
+    tests = [
+        (rules, test, target_data(target))
+        for target in draft.settings.targets
+        if (rules := draft.rule_sets.get(target.name))
+        for test in rules.tests
+        if _is_in(test.statement.span, file)
+    ]
+    end, failed, run = clock() + _WITHIN, list[TestOutcome](), 0
+    for rules, test, data in tests:
+        if clock() > end:
+            break
+        outcome, run = evaluate(rules, test, data), run + 1
+        failed += [] if outcome.passed else [outcome]
+    shown = tuple(_drawn(failure(each), draft) for each in failed[:_MOST_CHANGES])
+    return replace(result, tests=run, all_tests=len(tests), failures=shown, failed=len(failed))
+
+
+def _replayed(
+    sites: Mapping[str, Site], draft: Configuration, kept: Sequence[KeptRequest], clock: Callable[[], float]
+) -> tuple[Mapping[str, int], tuple[DraftGroup, ...]]:
+    """Decides requests again, the last ones first, until the time is over; returns counts by kind, and the changes."""
+    end, kinds = clock() + _WITHIN, Counter[str]()
+    by_pair: dict[Pair, list[ChangedRequest]] = {}
+    distinct = Counter(each._replace(at=0.0) for each in reversed(kept) if each.target in sites)
+    for request, times in distinct.items():
+        if clock() > end:
+            break
+        site, rules = sites[request.target], draft.rule_sets.get(request.target, RuleSet(request.target))
+        replayed = replay(request, site, rules)
+        kinds[replayed.kind.value] += times
+        if replayed.kind in _DIFFERENT and replayed.old and replayed.new:
+            old = rewrite_step("in force", replayed.old, len(site.rules.rewrites))
+            new = rewrite_step("draft", replayed.new, len(rules.rewrites))
+            keys = _outcome(replayed.old), _outcome(replayed.new)
+            changed = ChangedRequest(request, times, replayed.kind.value, *keys, (old, new))
+            by_pair.setdefault(replayed.pair, []).append(changed)
+    groups = (
+        DraftGroup(pair, sum(each.times for each in changed), tuple(changed[:_MOST_CHANGES]))
+        for pair, changed in by_pair.items()
+    )
+    return kinds, tuple(sorted(groups, key=lambda each: -each.times)[:_MOST_GROUPS])
+
+
+def _outcome(applied: RewriteTrace) -> str:
+    failure = applied.failure
+    return f"({failure.status}: {failure.reason})" if failure else applied.rewritten or ""

@@ -1,0 +1,236 @@
+"""The command that shows what an edit of rules or of a configuration changes for the requests of a log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from tornado_proxy.cli import inputs
+from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
+from tornado_proxy.cli.requests import (
+    add_log_arguments,
+    add_request_arguments,
+    bare_site,
+    chosen_target,
+    request_defaults,
+    requests_of,
+)
+from tornado_proxy.config.model import RulesBucket, Settings
+from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, resolver, unresolved
+from tornado_proxy.config.show import changed_options
+from tornado_proxy.config.values import S3, InvalidValue, rules_url
+from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.rules.compile import HelperTexts
+from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.rules.model import LoadedRules, RuleSet
+from tornado_proxy.tools.diff import Comparer, DiffReport, KeyAnswers, to_json, to_markdown, to_text
+from tornado_proxy.tools.revisions import directory_of, in_revision, read_content, read_rules
+from tornado_proxy.tools.simulator import Simulator
+
+_CONFIGURATIONS = (".yaml", ".yml")
+_HEAD_WITHIN = 10.0  # seconds
+
+
+def diff_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    place = "a configuration in YAML, a rule file, a directory of them, or a place in a Git revision or a bucket"
+    parser.add_argument(
+        "old", metavar="OLD", help=f"what was before: {place}, such as `main:rules/` or `s3://…`; or a revision"
+    )
+    parser.add_argument("new", metavar="NEW", help="what is after: the same kind")
+    where = parser.add_argument_group("input")
+    add_log_arguments(where, required=True)
+    whose = where.add_mutually_exclusive_group()
+    whose.add_argument(
+        "--target", metavar="NAME", help="of rules: the target whose rules apply (default: the only one)"
+    )
+    whose.add_argument(
+        "--config", type=Path, metavar="FILE", help="of rules: a configuration whose mounts and access apply"
+    )
+    add_request_arguments(parser)
+    parser.add_argument(
+        "--examples",
+        type=inputs.number(int, 0),
+        default=5,
+        metavar="N",
+        help="how many requests to show for each group (default: 5)",
+    )
+    parser.add_argument("--probe", action="store_true", help="ask the buckets by HEAD whether the new keys exist")
+    parser.add_argument(
+        "--most-keys",
+        type=inputs.number(int, 1, 100_000),
+        default=1000,
+        metavar="N",
+        help="how many new keys `--probe` asks for, the most requested first (default: 1000)",
+    )
+    inputs.add_format(parser, "text", "json", "markdown")
+
+
+def run_diff(arguments: argparse.Namespace) -> int:
+    """Compares; returns 1 if a request is decided otherwise."""
+    old, new = _sides(arguments)
+    report = _compared(old, new, arguments)
+    if arguments.probe:
+        report = replace(report, answers=_asked(report, new, arguments))
+    if arguments.format == "text":
+        print_diff(to_text(report))
+    elif arguments.format == "json":
+        print(json.dumps(to_json(report), indent=2))
+    else:
+        print(*to_markdown(report), sep="\n")
+    return ExitStatus.FINDINGS if report.groups else ExitStatus.CLEAN
+
+
+class _Side(NamedTuple):
+    """One of the two servers that are compared; `missing` has why secrets of its configuration were not found."""
+
+    mounts: Mounts
+    rules: LoadedRules
+    settings: Settings | None = None
+    missing: Mapping[str, SecretMissing] = {}  # by origin
+
+
+def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
+    places = in_revision(arguments.old, arguments.new) or arguments.old, arguments.new
+    kinds = [place.endswith(_CONFIGURATIONS) for place in places]
+    if all(kinds):
+        if arguments.target or arguments.config:
+            raise CommandError("`--target` and `--config` are for rules: a configuration has its own")
+        return [_configured(place, probes=arguments.probe and place is arguments.new) for place in places]
+    if any(kinds):
+        raise CommandError(f"only one of `{places[0]}` and `{places[1]}` is a configuration (.yaml or .yml)")
+    if arguments.probe and not arguments.config:
+        raise CommandError("`--probe` asks buckets: compare configurations, or give `--config`")
+    return _rule_sides([_read(place) for place in places], arguments, probes=arguments.probe)
+
+
+def compare_rules(reads: Sequence[Read], arguments: argparse.Namespace) -> DiffReport:
+    """Returns what changes for the requests of a log between two sets of rules; raises `CommandError`."""
+    old, new = _rule_sides(reads, arguments)
+    return _compared(old, new, arguments)
+
+
+def _rule_sides(reads: Sequence[Read], arguments: argparse.Namespace, *, probes: bool = False) -> Sequence[_Side]:
+    if arguments.config:
+        return [_configured(str(arguments.config), read, probes=probes) for read in reads]
+    loaded = [inputs.compiled(read) for read in reads]
+    name = chosen_target(arguments.target, list(dict.fromkeys(name for each in loaded for name in each.rule_sets)))
+    # The target has no rules on a side that lacks it.
+    rule_sets = [each.rule_sets.get(name, RuleSet(name)) for each in loaded]
+    bare = [Mounts([bare_site(name, rules, arguments.user)]) for rules in rule_sets]
+    return [_Side(mounts, each) for mounts, each in zip(bare, loaded, strict=True)]
+
+
+def _configured(place: str, rules: Read | None = None, *, probes: bool) -> _Side:
+    """Loads a configuration with its rules, or with others; only probes need secrets, and only those of buckets."""
+    missing: dict[str, SecretMissing] = {}
+    settings = _settings(place, _noting(directory_of(place), missing) if probes else unresolved)
+    loaded = inputs.compiled(rules or _rules(settings), _helpers(settings))
+    sites = inputs.configured_sites(settings, loaded)
+    return _Side(Mounts(sites, settings.oidc_providers, settings.list_targets), loaded, settings, missing)
+
+
+def _settings(place: str, secrets: Resolver) -> Settings:
+    from tornado_proxy.config.loading import Loaded, compile_configuration, decoded  # noqa: PLC0415 - as in `inputs`
+
+    try:
+        source = decoded(place, read_content(Path(place)))
+    except OSError as error:
+        raise CommandError(f"`{place}` cannot be read: {error.strerror}") from error
+    loaded = source if isinstance(source, Loaded) else compile_configuration(source, directory_of(place), secrets)
+    inputs.raise_errors(loaded.diagnostics)
+    assert loaded.settings is not None, "a configuration without errors has settings"
+    return loaded.settings
+
+
+def _noting(directory: Path, missing: dict[str, SecretMissing]) -> Resolver:
+    """Returns the resolver of the service, for which a missing secret is empty and is noted."""
+    resolve = resolver(os.environ, directory, read_content)
+
+    def resolved(reference: Reference) -> Secret:
+        try:
+            return resolve(reference)
+        except SecretMissing as error:
+            missing[reference.origin] = error
+            return unresolved(reference)
+
+    return resolved
+
+
+def _rules(settings: Settings) -> Read:
+    read = [(root, _read(root)) for root in settings.rules]
+    files = {file.name: file for _, each in read for file in each.files}
+    spans = settings.rule_spans
+    diagnostics = tuple(replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics)
+    return Read(tuple(files.values()), diagnostics)
+
+
+def _read(place: str | Path | RulesBucket) -> Read:
+    """Reads the rule files of a place, which may be in a bucket; its credentials are those that boto3 finds."""
+    if isinstance(place, str) and place.startswith(S3):
+        try:
+            place = RulesBucket(rules_url(place))
+        except InvalidValue as error:
+            raise CommandError(f"`{place}` {error}") from error
+    if not isinstance(place, RulesBucket):
+        return read_rules(str(place))
+    from tornado_proxy.s3.releases import release_in_force  # noqa: PLC0415 - boto3, for a bucket only
+    from tornado_proxy.storage.errors import StorageError  # noqa: PLC0415 - the same
+
+    try:
+        return Read(release_in_force(replace(place, credentials=None)))
+    except StorageError as error:
+        raise CommandError(str(error)) from error
+
+
+def _helpers(settings: Settings) -> HelperTexts:
+    from tornado_proxy.pages.loading import compile_pages, template_places  # noqa: PLC0415 - as in `inputs`
+
+    files = []
+    for path in template_places(settings):
+        with suppress(OSError):  # a rule that needs the file has a mistake
+            files.append(RuleFile(str(path), read_content(path)))
+    return compile_pages(settings, Read(tuple(files))).helpers
+
+
+def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> DiffReport:
+    options = None
+    if arguments.config is None and old.settings is not None and new.settings is not None:
+        options = changed_options(old.settings, new.settings)
+    before, after = (Simulator(each.mounts, request_defaults(arguments)) for each in (old, new))
+    log = requests_of(arguments.requests, [rules for each in (old, new) for rules in each.rules.rule_sets.values()])
+    with progress("comparing") as show:
+        return Comparer(before, after, arguments.examples, options).compare(log, show)
+
+
+def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> KeyAnswers:
+    """Asks the buckets for the new keys, the most requested first; raises `CommandError` if a credential is missing."""
+    import asyncio  # noqa: PLC0415 - for S3 only
+
+    from tornado_proxy.service.reload.probing import find_objects  # noqa: PLC0415 - the same
+
+    assert new.settings is not None, "the command line was checked"
+    keys = sorted(report.keys.items(), key=lambda item: -item[1].times)
+    chosen = keys[: arguments.most_keys]
+    needed = {key.target for key, _ in chosen}
+    targets = [target for target in new.settings.targets if target.name in needed]
+    for target in targets:
+        pair = target.bucket.credentials
+        for secret in (pair.access_key, pair.secret_key, pair.session_token) if pair else ():
+            if secret is not None and secret.origin in new.missing:
+                raise CommandError(
+                    f"`--probe` needs the credentials of target `{target.name}`: {new.missing[secret.origin]}"
+                )
+    with progress("asking S3") as show:
+        answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], _HEAD_WITHIN, show))
+    answered = list(zip(chosen, answers, strict=True))
+    missing = tuple(each for each, answer in answered if answer is False)
+    unknown = Counter((key.target, answer.message) for (key, _), answer in answered if not isinstance(answer, bool))
+    return KeyAnswers(len(keys), len(chosen), missing, unknown, arguments.examples)
