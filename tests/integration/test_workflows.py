@@ -124,7 +124,8 @@ def test_a_tag_becomes_a_release(origin, programs, tmp_path):
     """The jobs of a release succeed one after another, and publish packages, image, sums, notes and manual of the tag."""
     calls = tmp_path / "gh.txt"
     variables = {"GITHUB_REF_NAME": _tag(), "GH_CALLS": str(calls)}
-    runner = Runner("release", origin, tmp_path, variables, _STAND_INS, programs)
+    stand_ins = {".ci/run": "make --dry-run check test"}  # the steps of CI are run above
+    runner = Runner("release", origin, tmp_path, variables, stand_ins, programs)
     not_here = []
     for job, description in runner.jobs().items():
         for matrix in matrices(description):
@@ -137,7 +138,7 @@ def test_a_tag_becomes_a_release(origin, programs, tmp_path):
     version = _tag().removeprefix("v")
     for name in ("SHA256SUMS", "sbom.cdx.json", f"{version}-py3-none-any.whl", "~deb13_amd64.deb", "amd64.oci.tar"):
         assert f"{name}\n" in called
-    assert "- **" in called or "- " in called
+    assert "\n- " in called
     published = _git(origin, "ls-tree", "-r", "--name-only", "manual").splitlines()
     minor = version.rpartition(".")[0]
     assert {"index.html", "versions.json", f"{minor}/index.html", "latest/tutorial/index.html"} <= set(published)
