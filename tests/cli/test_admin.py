@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import html
 import http.server
 import json
 import re
@@ -14,12 +15,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from administering import RULES, service
+from administering import CONFIGURATION as PLAIN
+from administering import RULES, Admin, service
 from certificates import pair
 from endless_s3 import endless_s3
 from running import start_proxy
+from scripted_s3 import error_reply, scripted_s3
 
 from tornado_proxy.cli.admin import Member, admin_url, compared, most_common
+from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.rules.releases import Release
+from tornado_proxy.service.reload.last_good import LastGood
+from tornado_proxy.service.reload.snapshot import compile_text
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -407,6 +415,42 @@ def test_a_service_that_refuses_its_files_is_reported(command, fleet):
     assert f"refuses its files: {rule_file}:1: " in result.out
 
 
+_DOWN = """
+  {name}:
+    mount: {{path: [/{name}]}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, maxAttempts: 1,
+              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+"""
+
+
+def test_targets_whose_buckets_are_down_are_named(command, fleet, closed_port):
+    """`reload`, also a quiet one, `fleet` and the status page name each with the reason, until it is mended."""
+    (first, _), (rule_file, _) = fleet
+    configuration = rule_file.parents[1] / "proxy.yaml"
+    good = configuration.read_text()
+    refusal = error_reply(403, "InvalidAccessKeyId")
+    reasons = {
+        "gone": f"no connection to 127.0.0.1:{closed_port}: Connection refused",
+        "refused": "S3 does not know the access key",
+    }
+    with scripted_s3(*[refusal] * 20) as s3:
+        gone = _DOWN.format(name="gone", endpoint=f"http://127.0.0.1:{closed_port}")
+        configuration.write_text(good + gone + _DOWN.format(name="refused", endpoint=s3.url))
+        quiet = command("reload", "--quiet", "--admin", first.url)
+        loud = command("reload", "--admin", first.url)
+        asked = command("fleet", first.url)
+        page = html.unescape(re.sub("<[^>]+>", "", first.request("GET", "/-/")[1]))
+    configuration.write_text(good)
+    mended = command("reload", "--admin", first.url), command("fleet", first.url)
+    assert [result.status for result in (quiet, loud, asked, *mended)] == [0, 0, 1, 0, 0]
+    for name, reason in reasons.items():
+        sentence = f"the bucket of target `{name}` cannot be used: {reason}"
+        for text in (quiet.err, loud.err, asked.out):
+            assert sentence in text
+        assert f"The bucket of target {name} cannot be used: {reason}." in page
+        assert not any("cannot be used" in result.out + result.err for result in mended)
+
+
 def test_a_service_that_does_not_answer_is_reported_beside_the_others(command, fleet, closed_port):
     """The other services are reported in full, here in JSON."""
     (first, _), _ = fleet
@@ -499,6 +543,59 @@ def test_fleet_names_who_has_the_edit_staged():
     """An edit that proves itself is not yet in force."""
     (member,) = compared([Member("a", digest="1", staged="22")], "2")
     assert member.problem == "has staged 2"
+
+
+def test_a_release_that_was_pushed_can_be_expected():
+    """A service that has it in force is as expected; one may have it staged."""
+    has, has_staged, has_not = (
+        Member("a", digest="1", releases=("33",), fetched=("33",)),
+        Member("b", digest="2", staged="4", releases=("22",), fetched=("33",)),
+        Member("c", digest="2", releases=("22",), fetched=("33",)),
+    )
+    assert [each.problem for each in compared([has, has_staged, has_not], "3")] == [
+        "",
+        "has staged 3",
+        "differs from 3",
+    ]
+
+
+def test_the_files_of_a_configuration_with_rules_in_a_bucket_cannot_be_expected(command, tmp_path):
+    """The command fetches nothing; whoever has pushed the rules knows their digest."""
+    (tmp_path / "proxy.yaml").write_text("rules: [s3://b/]\ntargets: {site: {bucket: {name: my-bucket}}}")
+    result = command("fleet", "127.0.0.1:1", "--expect", "proxy.yaml")
+    assert (result.status, result.err) == (
+        2,
+        "tornado-proxy fleet: `proxy.yaml` has rules in a bucket: expect the digest that `push` printed\n",
+    )
+
+
+@pytest.fixture(scope="module")
+def stale(tmp_path_factory):
+    """A service whose bucket of rules went away after its first start."""
+    folder = tmp_path_factory.mktemp("stale")
+    pair = "{accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
+    place = f"{{s3: s3://gone/, s3Endpoint: http://127.0.0.1:1, credentials: {pair}}}"
+    text = PLAIN.format(endpoint="http://127.0.0.1:1").replace("[rules]", f"[{place}]")
+    release = Release.of([RuleFile("site.rules", RULES.format("first").encode())])
+    config = SourceFile(str(folder / "proxy.yaml"), text)
+    kept = Read(release.below("s3://gone/"), releases=(("s3://gone/", release.digest),))
+    environment = {"ACCESS": "a", "SECRET": "b"}
+    LastGood(folder / "kept").keep(compile_text(config, environment, read_files=lambda _: (kept, Read(()))))
+    with start_proxy(folder, text, "--last-good", str(folder / "kept")) as proxy:
+        yield Admin.of(proxy), release.digest
+
+
+def test_rules_that_cannot_be_fetched_are_reported(command, stale):
+    """The service has its last release in force: a reload says why there may be a newer one, and so does the fleet."""
+    admin, digest = stale
+    reload = command("reload", "--admin", admin.url)
+    assert (reload.status, "the rules in `s3://gone/` cannot be fetched: " in reload.err) == (0, True)
+    fleet = command("fleet", admin.url)
+    assert (fleet.status, "cannot fetch its rules: `s3://gone/current.json`: " in fleet.out) == (1, True)
+    rules = admin.status()["rules"]["s3://gone/"]
+    assert (rules["digest"], rules["fetched"], rules["at"]) == (digest, digest, None)
+    assert admin.metric("tornado_proxy_rules_up") == 0
+    assert admin.status()["files"][1] == "s3://gone/site.rules"
 
 
 def test_an_unknown_name_is_reported(command):
