@@ -75,6 +75,7 @@ def _process(serving, probes=None, bus=None) -> SimpleNamespace:
         reloader=reloader,
         serving=serving,
         probes=probes or {},
+        probed=None,
         is_ready=lambda: True,
         last_good=None,
         bus=bus or Bus(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import html
 import http.server
 import json
 import re
@@ -19,6 +20,7 @@ from administering import RULES, Admin, service
 from certificates import pair
 from endless_s3 import endless_s3
 from running import start_proxy
+from scripted_s3 import error_reply, scripted_s3
 
 from tornado_proxy.cli.admin import Member, admin_url, compared, most_common
 from tornado_proxy.lang.diagnostic import SourceFile
@@ -411,6 +413,42 @@ def test_a_service_that_refuses_its_files_is_reported(command, fleet):
     first.reload()
     assert result.status == 1
     assert f"refuses its files: {rule_file}:1: " in result.out
+
+
+_DOWN = """
+  {name}:
+    mount: {{path: [/{name}]}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, maxAttempts: 1,
+              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+"""
+
+
+def test_targets_whose_buckets_are_down_are_named(command, fleet, closed_port):
+    """`reload`, also a quiet one, `fleet` and the status page name each with the reason, until it is mended."""
+    (first, _), (rule_file, _) = fleet
+    configuration = rule_file.parents[1] / "proxy.yaml"
+    good = configuration.read_text()
+    refusal = error_reply(403, "InvalidAccessKeyId")
+    reasons = {
+        "gone": f"no connection to 127.0.0.1:{closed_port}: Connection refused",
+        "refused": "S3 does not know the access key",
+    }
+    with scripted_s3(*[refusal] * 20) as s3:
+        gone = _DOWN.format(name="gone", endpoint=f"http://127.0.0.1:{closed_port}")
+        configuration.write_text(good + gone + _DOWN.format(name="refused", endpoint=s3.url))
+        quiet = command("reload", "--quiet", "--admin", first.url)
+        loud = command("reload", "--admin", first.url)
+        asked = command("fleet", first.url)
+        page = html.unescape(re.sub("<[^>]+>", "", first.request("GET", "/-/")[1]))
+    configuration.write_text(good)
+    mended = command("reload", "--admin", first.url), command("fleet", first.url)
+    assert [result.status for result in (quiet, loud, asked, *mended)] == [0, 0, 1, 0, 0]
+    for name, reason in reasons.items():
+        sentence = f"the bucket of target `{name}` cannot be used: {reason}"
+        for text in (quiet.err, loud.err, asked.out):
+            assert sentence in text
+        assert f"The bucket of target {name} cannot be used: {reason}." in page
+        assert not any("cannot be used" in result.out + result.err for result in mended)
 
 
 def test_a_service_that_does_not_answer_is_reported_beside_the_others(command, fleet, closed_port):

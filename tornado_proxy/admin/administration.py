@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tornado_proxy")
 
 _KEPT = 20  # reloads
+_PROBED_WITHIN = 5.0  # seconds that a reload waits for a probe of what is in force
 _SHORTEST = 60.0  # the shortest time of the charts, in seconds
 _SHOWN = 5  # diagnostics of a reload
 _MOST_ROWS = 50  # rewrites of a kind: a page with thousands would be slow to make and to read
@@ -80,7 +81,7 @@ class Administration:
         self.history = ActivityHistory()
         self._reloader = process.reloader
         self._serving = serving = process.serving
-        self._probes = process.probes
+        self._probes, self._probed = process.probes, process.probed
         self._last_good = process.last_good
         self._explaining = asyncio.Lock()
         # Reads files, for which there may be no descriptor later.
@@ -252,8 +253,9 @@ class Administration:
         return {"config": show(self._serving.configuration.settings)}
 
     async def reload(self) -> tuple[bool, dict[str, object]]:
-        """Reloads at once; returns whether the files are in force, and the report."""
+        """Reloads at once; returns whether the files are in force, and the report with the targets that are down."""
         report = await self._reloader.reload()
+        await self._probed(_PROBED_WITHIN)
         problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
         stale = {place: each.problem for place, each in self._reloader.sources.fetched.items() if each.problem}
         return report.is_in_force, {**report_view(report), "targetsDown": problems, "rulesNotFetched": stale}

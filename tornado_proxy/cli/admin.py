@@ -383,7 +383,7 @@ def _problem(report: dict[str, Any]) -> str:
         stale = (
             f"cannot fetch its rules: {each['problem']}" for each in report.get("rules", {}).values() if each["problem"]
         )
-        return next(chain(stale, down), "")
+        return "; ".join(chain(stale, down))
     first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
     place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""
     return f"refuses its files: {place}{first['message'] if first else failed['outcome']}"

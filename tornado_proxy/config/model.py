@@ -62,6 +62,7 @@ class Mount:
         default=("/",),
         name="path",
     )
+    host_span: Span | None = place_of("host")
 
 
 @dataclass(frozen=True, slots=True)

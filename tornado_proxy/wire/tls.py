@@ -34,10 +34,14 @@ _OLD_LEVEL = "@SECLEVEL=0"
 
 
 class CertificateUnusable(Exception):
-    """A certificate or private key that cannot be served; the text says why. `of_key` is true if it is the key."""
+    """A certificate or private key that cannot be served; the text says why, `advice` what to do.
 
-    def __init__(self, reason: str, *, of_key: bool = False) -> None:
+    `of_key` is true if it is the key.
+    """
+
+    def __init__(self, reason: str, advice: str = "give both in PEM, the leaf first", *, of_key: bool = False) -> None:
         super().__init__(reason)
+        self.advice = advice
         self.of_key = of_key
 
 
@@ -173,7 +177,8 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
     try:
         key = load_pem_private_key(certificate.key.reveal().encode() if certificate.key else b"", None)
     except TypeError:
-        raise CertificateUnusable("the private key has a passphrase", of_key=True) from None
+        advice = "write it without one: `openssl pkey -in OLD -out NEW`"
+        raise CertificateUnusable("the private key has a passphrase", advice, of_key=True) from None
     except ValueError:
         raise CertificateUnusable("the private key is not one in PEM", of_key=True) from None
     if key.public_key() != leaf.public_key():

@@ -69,7 +69,7 @@ class ReloadScene:
 
 def _administration(reloader: Reloader, serving: RecordingServing) -> Administration:
     process = SimpleNamespace(
-        reloader=reloader, serving=serving, probes={}, is_ready=lambda: True, last_good=None, bus=Bus()
+        reloader=reloader, serving=serving, probes={}, probed=None, is_ready=lambda: True, last_good=None, bus=Bus()
     )
     return Administration(process)
 

@@ -57,6 +57,27 @@ def test_dates_that_clients_refuse_are_errors(certificate, message):
     assert _said(_settings(VALID, certificate)) == [(message, Severity.ERROR)]
 
 
+def test_a_certificate_that_ends_soon_is_a_warning():
+    """A check says it before clients do."""
+    assert _said(_settings(VALID, SOON)) == [("the certificate for `soon.test` expires", Severity.WARNING)]
+
+
+def test_a_host_without_a_certificate_has_its_place(files):
+    """The caret is at the host of the mount."""
+    _install(files, VALID)
+    text = (files.folder / "proxy.yaml").read_text()
+    files.configure(text.replace("path: [/]", "host: c.test, path: [/]"))
+    (found,) = files.load().diagnostics
+    assert (found.code, found.span.text) == ("other-host", "host")
+
+
+def test_a_passphrase_has_its_own_advice(files):
+    """What to do differs from that for other mistakes in a pair."""
+    _install(files, pair("a.test", passphrase=b"x"))
+    (found,) = files.load().diagnostics
+    assert "openssl pkey" in found.help
+
+
 def test_a_certificate_of_the_admin_listener_is_looked_at_too():
     """Both listeners have certificates."""
     ssl = Ssl(certificates=(EXPIRED.certificate,))

@@ -56,6 +56,30 @@ async def test_the_last_result_is_kept():
     assert [*prober.results.values()] == [DOWN]
 
 
+async def test_a_reload_waits_for_the_probe_of_what_is_in_force():
+    """Results from before an edit do not count, and neither does a probe that it has overtaken; one that hangs ends."""
+    gate = asyncio.Event()
+
+    async def probe():
+        await gate.wait()
+        return [UP]
+
+    prober = Prober(probe, 3600.0, [].append)
+    async with asyncio.timeout(20), _running(prober):
+        await prober.settled(SOON)
+        assert prober.results == {}
+        prober.poke()
+        waiting = asyncio.ensure_future(prober.settled(10))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        gate.set()
+        await waiting
+        assert [*prober.results.values()] == [UP]
+        prober.poke()
+        await prober.settled(10)
+    await Prober(probe, 0, [].append).settled(10)
+
+
 @pytest.mark.parametrize(
     ("results", "expected"),
     [((UP, UP), [False, False]), ((DOWN, DOWN), [True, False]), ((UP, DOWN, UP), [False, True, True])],

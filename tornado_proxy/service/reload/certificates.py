@@ -146,7 +146,7 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
                     make_context(replace(ssl, certificates=(each,), self_signed=None, client_auth="none"))
                 except CertificateUnusable as error:
                     span = first(each.key_spans if error.of_key else each.spans)
-                    yield Diagnostic("unusable-certificate", str(error), span, "give both in PEM, the leaf first")
+                    yield Diagnostic("unusable-certificate", str(error), span, error.advice)
 
 
 def self_signed(names: tuple[str, ...]) -> Certificate:

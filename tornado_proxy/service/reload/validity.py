@@ -79,11 +79,18 @@ def certificate_views(settings: Settings, now: float) -> list[dict[str, object]]
 
 
 def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic]:
-    """Yields an error for each certificate that clients do not accept now, and a warning for each host without one."""
+    """Yields an error for each certificate that clients do not accept now, and warnings.
+
+    These are for each certificate that ends soon, and for each host without one.
+    """
     known = [*validities(settings)]
     for each in known:
         if objection := each.objection(now):
             yield Diagnostic(INVALID_DATES, f"the certificate for `{each.name}` {objection}", each.span, "renew it")
+        elif warning := each.warning(now):
+            advice = "renew it; what renews it by itself may have failed"
+            message = f"the certificate for `{each.name}` {warning}"
+            yield Diagnostic(INVALID_DATES, message, each.span, advice, severity=Severity.WARNING)
     named = {name for each in known if each.listener == "server" for name in each.names}
     # Without a certificate that can be read there is nothing to compare.
     for target in settings.targets if named else ():
@@ -92,7 +99,7 @@ def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic
         if not is_pattern and not {host, f"*.{host.partition('.')[2]}"} & named and not _has_self_signed(settings):
             message = f"no certificate is for `{host}`, where target `{target.name}` is mounted"
             advice = "add one, unless a proxy in front has it"
-            yield Diagnostic("other-host", message, help=advice, severity=Severity.WARNING)
+            yield Diagnostic("other-host", message, target.mount.host_span, advice, severity=Severity.WARNING)
 
 
 def _has_self_signed(settings: Settings) -> bool:

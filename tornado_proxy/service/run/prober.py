@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Event, Probed
@@ -25,6 +26,7 @@ class Prober:
         self._interval = interval
         self._emit = emit
         self._poked = asyncio.Event()
+        self._settled = asyncio.Event()
         self.results: dict[str, ProbeResult] = {}  # the last one of each target in force
 
     @property
@@ -35,6 +37,13 @@ class Prober:
     def poke(self) -> None:
         """Probes again at once, because other buckets may be in force."""
         self._poked.set()
+        self._settled.clear()
+
+    async def settled(self, within: float) -> None:
+        """Waits until the results are those of what is in force, for some seconds at most."""
+        if self._interval:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._settled.wait(), within)
 
     async def run(self) -> None:
         """Probes until cancelled; a defect only ends the current probe."""
@@ -48,6 +57,7 @@ class Prober:
                 # In place: the status page looks at the same dictionary.
                 self.results.clear()
                 self.results.update((result.target, result) for result in results)
+                self._settled.set()
                 for result in results:
                     self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
             except Exception:  # noqa: BLE001 - the next probe may go well

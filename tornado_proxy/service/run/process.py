@@ -62,7 +62,7 @@ class Process:
         settings = serving.configuration.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
-        self.probes = self._prober.results
+        self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
         self.reloader.sources = launch.sources
         self.reloader.left = launch.mark
