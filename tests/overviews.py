@@ -25,6 +25,7 @@ STATE: dict[str, Any] = {
     "digest": "9f1bec081b85aa17",
     "loadedAt": "2026-05-28T20:26:40.000Z",
     "targets": {},
+    "rules": {},
     "failingTests": [],
     "staged": {"state": "none"},
     "lastAttempt": None,

@@ -115,6 +115,18 @@ def test_a_bad_release_is_refused_with_its_place(scene):
     assert scene.reload() is ReloadOutcome.REVERTED
 
 
+def test_a_push_is_staged_as_any_edit(tmp_path):
+    """A rollback ends the stage, and what was in force stays."""
+    Files.create(tmp_path).configure(f"{IN_BUCKET}reload: {{stage: 1h}}\n")
+    scene = Scene(tmp_path)
+    scene.bucket.push(FIRST)
+    scene.serve()
+    scene.bucket.push(SECOND)
+    assert (scene.reload(), scene.key()) == (ReloadOutcome.STAGED, "/first")
+    scene.bucket.push(FIRST)
+    assert (scene.reload(), scene.serving.staged) == (ReloadOutcome.REVERTED, None)
+
+
 @pytest.mark.parametrize(
     "failure",
     [Unreachable("connection refused"), UpstreamError("its digest is another one")],
