@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.lang.tree import Document
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.tools.lsp.workspace import Analysis, RuleFileSet, analyse
 
@@ -22,9 +23,15 @@ def analysed(text: str, **other_files: str) -> Analysis:
     return analyse(RuleFileSet((SourceFile(NAME, text.replace(CURSOR, "")), *others)), Selection())
 
 
-def analysed_at_cursor(text: str, **other_files: str) -> tuple[Analysis, str, int]:
-    """The analysis of a file, its name, and the offset of the cursor."""
-    return analysed(text, **other_files), NAME, text.index(CURSOR)
+def analysed_at_cursor(text: str, **other_files: str) -> tuple[Analysis, Document, int]:
+    """The analysis of a file, its tree, and the offset of the cursor."""
+    return *with_tree(text, **other_files), text.index(CURSOR)
+
+
+def with_tree(text: str, **other_files: str) -> tuple[Analysis, Document]:
+    """The analysis of a file, and its tree."""
+    analysis = analysed(text, **other_files)
+    return analysis, analysis.document(NAME)
 
 
 def site(*statements: str) -> str:

@@ -47,7 +47,9 @@ class FakeReleases:
         if self.failure:
             raise self.failure
         if not self.pointer.moves:
-            raise ObjectMissing("`s3://rules/site/current.json`: 404 NoSuchKey")
+            missing = ObjectMissing("`s3://rules/site/current.json`: 404 NoSuchKey")
+            missing.code = "NoSuchKey"
+            raise missing
         if etag == str(len(self.pointer.moves)):
             raise NotModified("the same")
         return self.pointer, str(len(self.pointer.moves))

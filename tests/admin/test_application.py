@@ -165,19 +165,20 @@ async def test_other_machines_can_use_any_host():
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [("/-/healthy", 200), ("/-/status", 200), ("/metrics", 200), ("/-/reload", 405)]
+    ("path", "status"), [("/-/healthy", 200), ("/-/status", 200), ("/metrics", 200), ("/-/reload", 405), ("/-", 302)]
 )
 async def test_head_has_the_status_of_get(path, status):
     """HEAD has the status of GET, and no body."""
     async with listener(FakeAdministration()) as ask:
-        answer = await ask("HEAD", path)
+        answer = await ask("HEAD", path, follow=False)
     assert (answer.code, answer.body) == (status, b"")
 
 
-async def test_a_405_names_the_allowed_methods():
+@pytest.mark.parametrize("path", ["/-/status", "/-", "/", "/nowhere"])
+async def test_a_405_names_the_allowed_methods(path):
     """A 405 has the header `Allow` (RFC 9110 15.5.6)."""
     async with listener(FakeAdministration()) as ask:
-        answer = await ask("DELETE", "/-/status")
+        answer = await ask("DELETE", path)
     assert (answer.code, answer.headers["Allow"]) == (405, "GET, HEAD")
 
 

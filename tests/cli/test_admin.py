@@ -15,13 +15,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from administering import RULES, service
+from administering import CONFIGURATION as PLAIN
+from administering import RULES, Admin, service
 from certificates import pair
 from endless_s3 import endless_s3
 from running import start_proxy
 from scripted_s3 import error_reply, scripted_s3
 
 from tornado_proxy.cli.admin import Member, admin_url, compared, most_common
+from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.rules.releases import Release
+from tornado_proxy.service.reload.last_good import LastGood
+from tornado_proxy.service.reload.snapshot import compile_text
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -537,6 +543,59 @@ def test_fleet_names_who_has_the_edit_staged():
     """An edit that proves itself is not yet in force."""
     (member,) = compared([Member("a", digest="1", staged="22")], "2")
     assert member.problem == "has staged 2"
+
+
+def test_a_release_that_was_pushed_can_be_expected():
+    """A service that has it in force is as expected; one may have it staged."""
+    has, has_staged, has_not = (
+        Member("a", digest="1", releases=("33",), fetched=("33",)),
+        Member("b", digest="2", staged="4", releases=("22",), fetched=("33",)),
+        Member("c", digest="2", releases=("22",), fetched=("33",)),
+    )
+    assert [each.problem for each in compared([has, has_staged, has_not], "3")] == [
+        "",
+        "has staged 3",
+        "differs from 3",
+    ]
+
+
+def test_the_files_of_a_configuration_with_rules_in_a_bucket_cannot_be_expected(command, tmp_path):
+    """The command fetches nothing; whoever has pushed the rules knows their digest."""
+    (tmp_path / "proxy.yaml").write_text("rules: [s3://b/]\ntargets: {site: {bucket: {name: my-bucket}}}")
+    result = command("fleet", "127.0.0.1:1", "--expect", "proxy.yaml")
+    assert (result.status, result.err) == (
+        2,
+        "tornado-proxy fleet: `proxy.yaml` has rules in a bucket: expect the digest that `push` printed\n",
+    )
+
+
+@pytest.fixture(scope="module")
+def stale(tmp_path_factory):
+    """A service whose bucket of rules went away after its first start."""
+    folder = tmp_path_factory.mktemp("stale")
+    pair = "{accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
+    place = f"{{s3: s3://gone/, s3Endpoint: http://127.0.0.1:1, credentials: {pair}}}"
+    text = PLAIN.format(endpoint="http://127.0.0.1:1").replace("[rules]", f"[{place}]")
+    release = Release.of([RuleFile("site.rules", RULES.format("first").encode())])
+    config = SourceFile(str(folder / "proxy.yaml"), text)
+    kept = Read(release.below("s3://gone/"), releases=(("s3://gone/", release.digest),))
+    environment = {"ACCESS": "a", "SECRET": "b"}
+    LastGood(folder / "kept").keep(compile_text(config, environment, read_files=lambda _: (kept, Read(()))))
+    with start_proxy(folder, text, "--last-good", str(folder / "kept")) as proxy:
+        yield Admin.of(proxy), release.digest
+
+
+def test_rules_that_cannot_be_fetched_are_reported(command, stale):
+    """The service has its last release in force: a reload says why there may be a newer one, and so does the fleet."""
+    admin, digest = stale
+    reload = command("reload", "--admin", admin.url)
+    assert (reload.status, "the rules in `s3://gone/` cannot be fetched: " in reload.err) == (0, True)
+    fleet = command("fleet", admin.url)
+    assert (fleet.status, "cannot fetch its rules: `s3://gone/current.json`: " in fleet.out) == (1, True)
+    rules = admin.status()["rules"]["s3://gone/"]
+    assert (rules["digest"], rules["fetched"], rules["at"]) == (digest, digest, None)
+    assert admin.metric("tornado_proxy_rules_up") == 0
+    assert admin.status()["files"][1] == "s3://gone/site.rules"
 
 
 def test_an_unknown_name_is_reported(command):

@@ -206,8 +206,8 @@ def test_a_configuration_at_the_root_of_a_revision(command, repository, monkeypa
     Path("proxy.yaml").write_text("rules: deploy/rules\ntargets: {site: {bucket: {name: b}}}\n")
     _commit()
     Path("deploy/rules/site.rules").unlink()
-    result = command("diff", "HEAD:proxy.yaml", "HEAD", "--requests", "paths")
-    assert result.status == 2
+    result = command("diff", "HEAD~1:deploy/proxy.yaml", "HEAD", "--requests", "paths")
+    assert (result.status, result.out.splitlines()[0]) == (1, "answer changed: 2 of 2 requests, 2 of 2 distinct")
     assert command("diff", "HEAD", "proxy.yaml", "--requests", "paths").err.count("has no rule file") == 1
 
 
@@ -218,6 +218,8 @@ def test_a_configuration_at_the_root_of_a_revision(command, repository, monkeypa
         (["HEAD:deploy/other.yaml", "deploy/proxy.yaml"], "path 'deploy/other.yaml' does not exist in 'HEAD'"),
         (["HEAD:paths.yaml", "deploy/proxy.yaml"], "path 'paths.yaml' exists on disk, but not in 'HEAD'"),
         (["other.yaml", "deploy/proxy.yaml"], "`other.yaml` cannot be read: No such file or directory"),
+        (["HEAD", "other.yaml"], "`other.yaml` does not exist"),
+        (["other", "deploy/proxy.yaml"], "`other` does not exist"),
         (["HEAD:deploy", "deploy/proxy.yaml"], "only one of `HEAD:deploy` and `deploy/proxy.yaml` is a configuration"),
         (["HEAD", "deploy/proxy.yaml", "--target", "site"], "`--target` and `--config` are for rules"),
         (["HEAD:broken.yaml", "deploy/proxy.yaml"], "HEAD:broken.yaml:1:1"),

@@ -37,10 +37,11 @@ TESTS = Path(__file__).parents[1]
 FEATURES = (
     "nested mounts", "isolation", "resources", "policies", "rewrites by user", "index", "slash redirect", "listings", "README",
     "previews", "archives", "parts", "direct uploads", "forms", "cache", "compression", "CORS", "custom pages", "webhooks",
-    "sign-in away",
+    "sign-in away", "staged edits", "resumed reads", "HTTP/2",
 )  # fmt: skip
 
 _HERE, _OTHER, _ATTACKS = "hostile/test_interactions.py", "hostile/test_other_paths.py", "hostile/test_attacks.py"
+_STAGED, _RESUMED, _BOTH = (f"hostile/test_{name}.py" for name in ("staged_edits", "resumed_reads", "both_protocols"))
 _VIEWS = ("index", "slash redirect", "listings", "README", "archives")
 _WRITES = ("parts", "direct uploads", "forms")
 
@@ -200,6 +201,43 @@ HELD = (
     ("custom pages", ("webhooks",), "a page that fails is a 500, and nothing is reported", ["web/test_custom_pages.py::test_a_failing_page_is_a_default_500"]),
     ("sign-in away", ("compression", "custom pages", "webhooks"), "a provider that is away is an error, with the page of one, and is reported as failed",
      ["web/test_sign_in.py::test_each_sign_in_is_reported_with_its_outcome"]),
+
+    ("staged edits", ("nested mounts", "resources", "isolation", "rewrites by user"),
+     "the edit decides again for the same path and user; another target, status or key is counted by its kind",
+     ["routing/test_compare.py::test_the_user_is_known_from_the_decision", "routing/test_compare.py::test_the_reason_is_the_first_part_that_differs"]),
+    ("staged edits", ("policies", *_VIEWS, "direct uploads", "forms", "webhooks"), "one decision, and no effect: nothing is read, written, reported or asked for the edit",
+     [f"{_STAGED}::test_an_edit_decides_without_an_effect"]),
+    ("staged edits", ("parts",), "an upload goes on in the generation that began it, and is lost where its client gets another that stores elsewhere",
+     [f"{_STAGED}::test_an_upload_in_parts_is_lost_with_its_edit"]),
+    ("staged edits", ("cache",), "each generation has its own memory where bucket or cache differ; purges and writes reach both",
+     [f"{_STAGED}::test_each_generation_has_the_cache_of_its_bucket", "service/reload/test_stores.py::test_a_write_reaches_a_staged_generation",
+      "service/reload/test_stores.py::test_a_purge_reaches_a_staged_generation"]),
+    ("staged edits", ("custom pages", "compression", "CORS", "previews"), "a client whom the edit answers gets its pages and headers, others those in force",
+     [f"{_STAGED}::test_the_pages_of_an_edit_are_its_own"]),
+    ("staged edits", ("sign-in away",), "no provider is asked for the edit; a client whom it answers is known by the proxies that it trusts",
+     [f"{_STAGED}::test_an_edit_asks_no_provider", f"{_STAGED}::test_an_edit_knows_the_proxies_that_it_trusts"]),
+    ("staged edits", ("resumed reads",), "a read goes on from the bucket of its generation, whatever is put in force meanwhile",
+     [f"{_RESUMED}::test_a_read_goes_on_in_its_generation"]),
+    ("staged edits", ("HTTP/2",), "the generation is chosen for each request by the client's address, whatever connection it comes by",
+     [f"{_STAGED}::test_requests_of_one_connection_may_have_two_generations"]),
+
+    ("resumed reads", ("index", "webhooks"), "the body is whole and reported once, or cut and not reported", [f"{_RESUMED}::test_a_resumed_read_is_reported_once"]),
+    ("resumed reads", ("README",), "a README is read to its end", [f"{_RESUMED}::test_a_readme_is_whole"]),
+    ("resumed reads", ("archives",), "an archive goes on, or is cut", [f"{_RESUMED}::test_a_resumed_file_of_an_archive_is_whole"]),
+    ("resumed reads", ("cache",), "an object is kept whole; one that changes while it is read is not",
+     [f"{_RESUMED}::test_a_resumed_object_is_kept", f"{_RESUMED}::test_an_object_that_changes_meanwhile_is_not_kept"]),
+    ("resumed reads", ("compression", "CORS", "previews"), "what passes a body on, or asks for a part of it, does not notice",
+     [f"{_RESUMED}::test_a_resumed_body_is_compressed_whole", f"{_RESUMED}::test_a_part_that_breaks_off_is_whole"]),
+    ("resumed reads", ("custom pages",), "a page in the bucket is read to its end", [f"{_RESUMED}::test_a_page_in_the_bucket_is_whole"]),
+    ("resumed reads", ("HTTP/2",), "a stream goes on; one whose window is shut holds no connection",
+     [f"{_RESUMED}::test_a_body_that_breaks_off_is_whole_by_http2", "hostile/test_http2.py::test_shut_windows_hold_no_connections_to_s3"]),
+
+    ("HTTP/2", ("nested mounts", "isolation", "resources", "policies", "rewrites by user", *_VIEWS, "cache", "compression", "CORS",
+                "custom pages", "webhooks", "sign-in away", "previews", "direct uploads"),
+     "a request is decided and answered as the same one of HTTP/1.1", [f"{_BOTH}::test_both_protocols_have_one_answer"]),
+    ("HTTP/2", ("forms", "parts"), "a body ends with its stream or its trailers, outlives the farewell of a shut-down, and is not asked for once refused",
+     [f"{_BOTH}::test_both_protocols_have_one_answer", f"{_BOTH}::test_trailers_end_an_upload", f"{_BOTH}::test_an_upload_outlives_the_farewell",
+      "wire/test_http2_stream.py::test_a_body_is_not_asked_for_after_its_refusal"]),
 )  # fmt: skip
 
 # Pairs that cannot meet, each with the reason.
@@ -213,6 +251,9 @@ APART = (
     ("archives", _WRITES, "an archive is read only"),
     ("parts", ("direct uploads", "forms"), "one request is one way to write"),
     ("direct uploads", ("forms",), "one request is one way to write"),
+    ("resumed reads", ("nested mounts", "isolation", "resources", "policies", "rewrites by user", "sign-in away"),
+     "they decide before the object is read, and once"),
+    ("resumed reads", ("slash redirect", "listings", *_WRITES), "no object is read"),
     ("compression", _WRITES, "the answers to uploads are small; request bodies are never decoded"),
 )  # fmt: skip
 

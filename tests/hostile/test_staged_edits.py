@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from fakes import FailingStore
+from http2_client import connect
 from memory_store import MemoryStore
 from serving import FORM_TYPE, form, generation, part, serve
 
@@ -167,8 +168,8 @@ async def test_an_edit_knows_the_proxies_that_it_trusts():
         assert (await site.request("GET", "/a", BOB)).status == 401
 
 
-async def test_an_upload_in_parts_follows_its_client():
-    """All steps are those of one generation: the parts lie where the edit leads."""
+async def test_an_upload_in_parts_is_lost_with_its_edit():
+    """Its parts lie where the edit leads, and its client is now led elsewhere."""
     store = MemoryStore()
     edit = {"rules": MOVED, "actions": ACTIONS}
     async with _canary(store, edit, {"actions": ACTIONS}) as site:
@@ -204,3 +205,17 @@ async def test_the_pages_of_an_edit_are_its_own():
         assert (await site.get("/a")).text == "the page of the edit"
         site.current[0].canary = None
         assert (await site.get("/a")).text != "the page of the edit"
+
+
+async def test_requests_of_one_connection_may_have_two_generations():
+    """A client that was not answered by the edit may be at the next step, on the connection that it has."""
+    store = MemoryStore()
+    store.add("moved/a", b"new")
+    store.add("a", b"old")
+    async with serve(store) as site, connect(site) as client:
+        staged = generation(store, number=2, rules=MOVED)
+        bodies = [(await client.request("GET", "/a")).body]
+        site.current[0].canary = lambda client: staged
+        bodies += [(await client.request("GET", "/a")).body]
+        await staged.retire()
+    assert bodies == [b"old", b"new"]

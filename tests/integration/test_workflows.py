@@ -36,7 +36,8 @@ store="--storage-driver=vfs --root={store}/storage --runroot={store}/run"
 command=$1
 shift
 case $command in
-    build) exec buildah $store build --isolation=chroot --network=host --build-arg=BASE=localhost/base "$@" ;;
+    build) exec buildah $store build --isolation=chroot --network=host --build-arg=BASE=localhost/base \
+        --volume={store}/pip.conf:/etc/pip.conf:ro --volume=/etc/ssl/certs/ca-certificates.crt:/run/authorities:ro "$@" ;;
     run) exec /usr/bin/podman --cgroup-manager=cgroupfs --runtime=runc $store run --network=host \
         --ulimit=nofile=8192:8192 --ulimit=nproc=4096:4096 "$@" ;;
     *) exec /usr/bin/podman $store "$command" "$@" ;;
@@ -110,6 +111,7 @@ def programs(tmp_path) -> Iterator[Path]:
         for name, text in (("gh", _GH), ("podman", _PODMAN.format(store=store))):
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
+        Path(store, "pip.conf").write_text("[global]\ncert = /run/authorities\n")
         base = PARTS / "systemd-trixie"
         command = ["tar", "-C", str(base), "--exclude=./dev", "--exclude=./proc", "--exclude=./sys", "-c", "."]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as archive:
@@ -122,7 +124,8 @@ def test_a_tag_becomes_a_release(origin, programs, tmp_path):
     """The jobs of a release succeed one after another, and publish packages, image, sums, notes and manual of the tag."""
     calls = tmp_path / "gh.txt"
     variables = {"GITHUB_REF_NAME": _tag(), "GH_CALLS": str(calls)}
-    runner = Runner("release", origin, tmp_path, variables, _STAND_INS, programs)
+    stand_ins = {".ci/run": "make --dry-run check test"}  # the steps of CI are run above
+    runner = Runner("release", origin, tmp_path, variables, stand_ins, programs)
     not_here = []
     for job, description in runner.jobs().items():
         for matrix in matrices(description):
@@ -135,7 +138,7 @@ def test_a_tag_becomes_a_release(origin, programs, tmp_path):
     version = _tag().removeprefix("v")
     for name in ("SHA256SUMS", "sbom.cdx.json", f"{version}-py3-none-any.whl", "~deb13_amd64.deb", "amd64.oci.tar"):
         assert f"{name}\n" in called
-    assert "- **" in called or "- " in called
+    assert "\n- " in called
     published = _git(origin, "ls-tree", "-r", "--name-only", "manual").splitlines()
     minor = version.rpartition(".")[0]
     assert {"index.html", "versions.json", f"{minor}/index.html", "latest/tutorial/index.html"} <= set(published)

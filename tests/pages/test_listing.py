@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tornado_proxy.pages.listing import (
     Crumb,
-    Line,
     Listing,
     Order,
     as_json,
@@ -23,6 +22,7 @@ from tornado_proxy.pages.listing import (
     visible,
 )
 from tornado_proxy.rules.model import path_objection
+from tornado_proxy.storage.store import Entry
 
 NAMES = st.text(min_size=1, max_size=20)
 
@@ -119,7 +119,7 @@ def test_breadcrumbs_start_at_the_mount(path, root, expected):
 
 def test_json_has_every_field_of_every_entry():
     """A file has all fields, a directory only name and link, and the last page has no next page."""
-    listing = Listing("/a/", "/", (Line("b/"), Line("c.txt", 3, CHANGED, '"e"')))
+    listing = Listing("/a/", "/", (Entry("b/"), Entry("c.txt", 3, CHANGED, '"e"')))
     assert as_json(listing) == {
         "path": "/a/",
         "entries": [
@@ -143,7 +143,7 @@ def test_json_has_the_next_page():
     assert as_json(listing)["next"] == "/a%20b/?after=t%3D&limit=5"
 
 
-FILES = (Line("a10", 3, CHANGED), Line("B/"), Line("a9", 5), Line("A1", 3, CHANGED.replace(year=2025)))
+FILES = (Entry("a10", 3, CHANGED), Entry("B/"), Entry("a9", 5), Entry("A1", 3, CHANGED.replace(year=2025)))
 
 
 @pytest.mark.parametrize(
@@ -246,13 +246,13 @@ def test_invalid_tokens_are_left_out():
 
 def test_json_keeps_a_name_that_cannot_be_requested():
     """An entry with an invalid path has its exact name and no link."""
-    entries = as_json(Listing("/", "/", (Line("a\nb", 1),)))["entries"]
+    entries = as_json(Listing("/", "/", (Entry("a\nb", 1),)))["entries"]
     assert [(entry["name"], entry["href"]) for entry in entries] == [("a\nb", None)]
 
 
 def test_text_has_one_line_per_entry():
     """A line has name, size and time, separated by tabs; control characters in names are replaced."""
-    listing = Listing("/", "/", (Line("b/"), Line("a\tb\n", 1), Line("c d.txt", 3, CHANGED)))
+    listing = Listing("/", "/", (Entry("b/"), Entry("a\tb\n", 1), Entry("c d.txt", 3, CHANGED)))
     assert as_text(listing) == "b/\na␉b␊\t1\nc d.txt\t3\t2026-05-01T12:34:56Z\n"
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from markupsafe import Markup
 
-from tornado_proxy.pages.listing import Line, Listing
+from tornado_proxy.pages.listing import Listing
 from tornado_proxy.pages.listing_view import (
     LARGEST_HTML,
     LARGEST_README,
@@ -20,6 +20,7 @@ from tornado_proxy.pages.listing_view import (
     render_readme,
 )
 from tornado_proxy.pages.render import Form, Pages
+from tornado_proxy.storage.store import Entry
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
 
@@ -45,12 +46,12 @@ def _rows(*lines, offers=None):
 )
 def test_an_entry_has_the_icon_of_its_type(name, icon):
     """The extension decides, in upper or lower case."""
-    assert f'<a class="{icon}"' in _rows(Line(name))
+    assert f'<a class="{icon}"' in _rows(Entry(name))
 
 
 def test_titles_have_exact_values():
     """Titles have the size in bytes and the time with seconds."""
-    rows = _rows(Line("a", 1234567, CHANGED))
+    rows = _rows(Entry("a", 1234567, CHANGED))
     assert '<data value="1234567" title="1234567 bytes">1.2 MiB</data>' in rows
     assert 'datetime="2026-05-01 12:34:56Z" title="2026-05-01 12:34:56Z">2026-05-01 12:34</time>' in rows
 
@@ -68,13 +69,13 @@ def test_titles_have_exact_values():
 )
 def test_a_name_is_escaped(name):
     """No name ends an attribute, adds an element, or changes the direction of other text."""
-    rows = _rows(Line(name, 1))
+    rows = _rows(Entry(name, 1))
     assert re.fullmatch(r'<tr><th scope="row"><a class="[a-z]+" href="/a/[^"<>]+"><bdi>[^<>]+</bdi></a></th>.*\n', rows)
 
 
 def test_only_removable_entries_are_marked():
     """The script adds a button to the marked rows."""
-    rows = _rows(Line("a", 1), Line("b", 1), offers=Offers(removable=frozenset({"b"})))
+    rows = _rows(Entry("a", 1), Entry("b", 1), offers=Offers(removable=frozenset({"b"})))
     assert [row for row in rows.splitlines() if "data-removable" in row] == [rows.splitlines()[1]]
 
 
@@ -92,7 +93,7 @@ def test_the_upload_form_needs_permission(is_allowed):
 
 def test_a_page_that_is_sorted_by_itself_says_so():
     """The column and a note say what is sorted if that is one page of several; otherwise neither does."""
-    lines, asked = (Line("a", 1), Line("b", 1)), {"sort": "size"}
+    lines, asked = (Entry("a", 1), Entry("b", 1)), {"sort": "size"}
     page = Pages().listing(Listing("/", "/", lines, asked, "YQ"), Form.HTML).body.decode()
     assert "2 files, 2 B on this page" in page
     assert "Size, this page</a>" in page
@@ -102,7 +103,7 @@ def test_a_page_that_is_sorted_by_itself_says_so():
 
 
 @pytest.mark.parametrize(
-    ("lines", "text"), [((Line("IMG_1", 1),), "Names that begin with"), ((), "No name begins with")]
+    ("lines", "text"), [((Entry("IMG_1", 1),), "Names that begin with"), ((), "No name begins with")]
 )
 def test_a_search_says_what_it_found(lines, text):
     """A page of a search says for what it searched, and whether nothing begins with it."""
@@ -122,7 +123,7 @@ def test_the_user_is_named():
 
 def test_the_sorted_column_is_marked():
     """Only the column by which the page is sorted has `aria-sort`."""
-    html = Pages().listing(Listing("/", "/", (Line("a"),), {"sort": "date", "order": "desc"}), Form.HTML).body.decode()
+    html = Pages().listing(Listing("/", "/", (Entry("a"),), {"sort": "date", "order": "desc"}), Form.HTML).body.decode()
     assert re.findall(r'aria-sort="([a-z]+)"><a href="[^"]+" rel="nofollow">(\w+)', html) == [
         ("descending", "Modified")
     ]
@@ -133,7 +134,7 @@ def test_a_thousand_entries_compress_well():
     rng = random.Random(7)
     letters = "abcdefghijklmnopqrstuvwxyz0123456789-_ "
     lines = tuple(
-        Line(
+        Entry(
             "".join(rng.choices(letters, k=rng.randint(8, 32))) + rng.choice([".jpg", ".pdf", ".txt", ""]),
             rng.randint(0, 1 << 32),
             datetime.fromtimestamp(rng.randint(1_500_000_000, 1_790_000_000), UTC),

@@ -15,10 +15,11 @@ import pytest
 from jinja2 import TemplateError
 
 from tornado_proxy.config.model import Mount
-from tornado_proxy.pages.listing import Line, Listing
+from tornado_proxy.pages.listing import Listing
 from tornado_proxy.pages.listing_view import Offers
 from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, Theme, choose, target_links
 from tornado_proxy.routing.request import UnknownFormat
+from tornado_proxy.storage.store import Entry
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
@@ -80,15 +81,15 @@ LISTINGS = {
         "/files/a & b/",
         "/files/",
         (
-            Line("drafts/"),
-            Line("<script>alert(1)</script>.html", 99, CHANGED, '"a"'),
-            Line("Größe 日本.txt", 1536, CHANGED, '"b"'),
-            Line('quote" onmouseover="alert(1).txt', 0, CHANGED),
-            Line("two\nlines.txt", 1, CHANGED),
-            Line("../", None),
+            Entry("drafts/"),
+            Entry("<script>alert(1)</script>.html", 99, CHANGED, '"a"'),
+            Entry("Größe 日本.txt", 1536, CHANGED, '"b"'),
+            Entry('quote" onmouseover="alert(1).txt', 0, CHANGED),
+            Entry("two\nlines.txt", 1, CHANGED),
+            Entry("../", None),
         ),
     ),
-    "listing_page": Listing("/", "/", (Line("c.txt", 5 * 1024**3, CHANGED),), {"after": "YQ", "via": ""}, "dDE"),
+    "listing_page": Listing("/", "/", (Entry("c.txt", 5 * 1024**3, CHANGED),), {"after": "YQ", "via": ""}, "dDE"),
     "listing_end": Listing("/a/", "/", (), {"after": "YQ"}),
     "listing_empty": Listing("/", "/", ()),
 }
@@ -212,7 +213,7 @@ def test_json_is_not_escaped(pages):
 
 def test_a_lone_surrogate_in_a_name_is_replaced(pages):
     """A surrogate, which cannot be encoded, becomes a question mark."""
-    listing = Listing("/", "/", (Line("a\ud800", 1),))
+    listing = Listing("/", "/", (Entry("a\ud800", 1),))
     assert json.loads(pages.listing(listing, Form.JSON).body)["entries"][0]["name"] == "a?"
 
 

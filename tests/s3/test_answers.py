@@ -165,6 +165,29 @@ def test_keys_are_decoded_if_they_are_encoded(content, name):
     assert [entry.name for entry in read_listing(listing(content)).entries] == [name]
 
 
+def test_encoded_names_are_decoded():
+    """Keys and common prefixes may contain any character, also those that XML does not have."""
+    keys = ("a%20b", "a+b", "%00", "%C3%BF", "%2B%25")
+    entries = "".join(f"<Contents><Key>{key}</Key></Contents>" for key in keys)
+    document = f"<EncodingType>url</EncodingType>{entries}<CommonPrefixes><Prefix>d%0A/</Prefix></CommonPrefixes>"
+    answer = read_listing(f"<ListBucketResult>{document}</ListBucketResult>".encode())
+    assert [each.name for each in answer.entries] == ["a b", "a b", "\0", "ÿ", "+%", "d\n/"]
+
+
+def test_an_encoded_listing_may_be_empty():
+    """Without names there is nothing to decode."""
+    document = b"<ListBucketResult><EncodingType>url</EncodingType></ListBucketResult>"
+    assert read_listing(document).entries == ()
+
+
+@pytest.mark.parametrize("key", ["a%FFb", "%C3", "%FF"])
+def test_a_name_that_is_not_utf_8_is_refused(key):
+    """S3 has no such keys, and no path could name one."""
+    entry = f"<Contents><Key>{key}</Key></Contents>"
+    with pytest.raises(ValueError, match=r"UTF-8|utf-8"):
+        read_listing(f"<ListBucketResult><EncodingType>url</EncodingType>{entry}</ListBucketResult>".encode())
+
+
 @pytest.mark.parametrize(
     ("date", "moment"),
     [

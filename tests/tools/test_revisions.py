@@ -163,7 +163,15 @@ def test_a_revision_has_the_place_of_a_path_on_disk(repository, monkeypatch):
     place = in_revision("main", "../rules/site.rules")
     assert read_content(Path(place)) == b"# committed\n"
     assert in_revision("main", str(repository / "rules")) == place.removesuffix("/site.rules")
-    others = [("main:x", "."), ("readme.txt", "."), ("main", "nowhere"), ("other", "."), ("-x", ".")]
+    assert in_revision("main", "HEAD:rules") == "main:rules"
+    others = [
+        ("main:x", "."),
+        ("readme.txt", "."),
+        ("main", "nowhere"),
+        ("other", "."),
+        ("-x", "."),
+        ("main", "s3://rules/site"),
+    ]
     assert [in_revision(*each) for each in others] == [None] * len(others)
 
 

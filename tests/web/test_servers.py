@@ -51,3 +51,14 @@ async def _answer(request: bytes, *, ends: bool) -> tuple[str, bool]:
         except (asyncio.IncompleteReadError, ConnectionError):
             return "", False
         return head.split()[1].decode(), b"x-request-id" in head.lower()
+
+
+@pytest.mark.parametrize(("make_server", "answers"), [(serving.make_server, 1), (serving.tornado_server, 2)])
+async def test_what_follows_a_connect(make_server, answers, monkeypatch):
+    """Others may have chosen it, for a tunnel; Tornado's server does not let the application close the connection."""
+    assert "| what follows a CONNECT, which is refused |" in ARCHITECTURE
+    monkeypatch.setattr(serving, "make_server", make_server)
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(b"CONNECT h:80 HTTP/1.1\r\n%b\r\nGET /a HTTP/1.1\r\n%b\r\n" % (HOST, HOST))
+        assert (await client.receive()).status == 400
+        assert answers == 1 + (not await client.is_closed())

@@ -257,7 +257,8 @@ class Administration:
         report = await self._reloader.reload()
         await self._probed(_PROBED_WITHIN)
         problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
-        return report.is_in_force, {**report_view(report), "targetsDown": problems}
+        stale = {place: each.problem for place, each in self._reloader.sources.fetched.items() if each.problem}
+        return report.is_in_force, {**report_view(report), "targetsDown": problems, "rulesNotFetched": stale}
 
     async def staged(self) -> dict[str, object]:
         """Returns the last edit that was staged as JSON; its `state` is `none` if there was none."""

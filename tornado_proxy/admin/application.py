@@ -10,7 +10,7 @@ from socket import AF_UNIX, gethostname
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
-from tornado.web import Application, RedirectHandler, RequestHandler
+from tornado.web import Application, RequestHandler
 
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.status import StatusPages
@@ -34,7 +34,7 @@ def admin_application(administration: Administration) -> Application:
         [
             *((path, handler, {**shared, **options}) for path, (handler, options) in _HANDLERS.items()),
             (r"/-/assets/.*", _Asset, shared),
-            (r"/-?", RedirectHandler, {"url": "/-/", "permanent": False}),
+            (r"/-?", _Root, shared),
         ],
         default_handler_class=_Handler,
         default_handler_args=shared,
@@ -112,6 +112,13 @@ def _is_address(name: str) -> bool:
 
 def _is_loopback(name: str | None) -> bool:
     return name is not None and _is_address(name) and ip_address(peer_address(name)).is_loopback
+
+
+class _Root(_Handler):
+    """Leads to the status page."""
+
+    def get(self) -> None:
+        self.redirect("/-/")
 
 
 class _Page(_Handler):

@@ -23,7 +23,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, number, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import Read, read_rule_files
 
@@ -221,6 +221,8 @@ def run_reload(arguments: argparse.Namespace) -> int:
         return ExitStatus.FINDINGS
     for name, reason in report.get("targetsDown", {}).items():
         print(f"the bucket of target `{visible(name)}` cannot be used: {visible(reason)}", file=sys.stderr)
+    for place, reason in report.get("rulesNotFetched", {}).items():
+        print(f"the rules in `{visible(place)}` cannot be fetched: {visible(reason)}", file=sys.stderr)
     for name in report["restartNeededFor"]:
         print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
     if status == 202 and not arguments.quiet:
@@ -407,8 +409,10 @@ def _digest(expected: str) -> str:
         raise CommandError(diagnostics=text.diagnostics)
 
     def read_files(settings: Settings | None) -> tuple[Read, Read]:
-        rules = read_rule_files(settings.rules, settings.rule_spans) if settings else Read(())
-        return rules, read_templates(settings)
+        roots = settings.rules if settings else ()
+        if any(isinstance(root, RulesBucket) for root in roots):
+            raise CommandError(f"`{expected}` has rules in a bucket: expect the digest that `push` printed")
+        return read_rule_files(roots), read_templates(settings)
 
     snapshot = compile_text(text, {}, resolve=unresolved, read_files=read_files)
     raise_errors((*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics))

@@ -42,7 +42,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     place = "a configuration in YAML, a rule file, a directory of them, or a place in a Git revision or a bucket"
     parser.add_argument(
-        "old", metavar="OLD", help=f"what was before: {place}, such as `main:rules/` or `s3://…`; or a revision"
+        "old", metavar="OLD", help=f"what was before: {place}, such as `main:rules/` or `s3://…`; or a revision alone"
     )
     parser.add_argument("new", metavar="NEW", help="what is after: the same kind")
     where = parser.add_argument_group("input")
@@ -98,13 +98,17 @@ class _Side(NamedTuple):
 
 
 def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
-    places = in_revision(arguments.old, arguments.new) or arguments.old, arguments.new
+    old, new = arguments.old, arguments.new
+    places = in_revision(old, new) or old, in_revision(new, old) or new
     kinds = [place.endswith(_CONFIGURATIONS) for place in places]
     if all(kinds):
         if arguments.target or arguments.config:
             raise CommandError("`--target` and `--config` are for rules: a configuration has its own")
-        return [_configured(place, probes=arguments.probe and place is arguments.new) for place in places]
+        return [_configured(places[0], probes=False), _configured(places[1], probes=arguments.probe)]
     if any(kinds):
+        for place in reversed(places):
+            if ":" not in place and not os.path.lexists(place):
+                raise CommandError(f"`{place}` does not exist")
         raise CommandError(f"only one of `{places[0]}` and `{places[1]}` is a configuration (.yaml or .yml)")
     if arguments.probe and not arguments.config:
         raise CommandError("`--probe` asks buckets: compare configurations, or give `--config`")

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.fields import path_reference
+from tornado_proxy.storage.store import Entry
 
 
 def link(path: str, query: Sequence[tuple[str, str]] = ()) -> str:
@@ -68,38 +69,23 @@ Query = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A file or a directory in a listing; a directory has only a name, which ends with `/`."""
-
-    name: str
-    size: int | None = None  # bytes
-    last_modified: datetime | None = None
-    etag: str | None = None
-
-    @property
-    def is_directory(self) -> bool:
-        """Whether it is a directory."""
-        return self.name.endswith("/")
-
-
-@dataclass(frozen=True, slots=True)
 class Order:
-    """The order of the lines of a page; names sort naturally (`a9` before `a10`), and decide between equals."""
+    """The order of the entries of a page; names sort naturally (`a9` before `a10`), and decide between equals."""
 
     by: SortKey = "name"
     descending: bool = False
     directories_first: bool = True
 
-    def applied(self, lines: Iterable[Line]) -> list[Line]:
-        """Returns the lines in this order."""
+    def applied(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Returns the entries in this order."""
         # Each sort is stable, reversed or not: equal keys keep the order of the sort before.
-        found = sorted(lines, key=_natural, reverse=self.descending and self.by == "name")
+        found = sorted(entries, key=_natural, reverse=self.descending and self.by == "name")
         if self.by == "size":
-            found.sort(key=lambda line: -1 if line.size is None else line.size, reverse=self.descending)
+            found.sort(key=lambda entry: -1 if entry.size is None else entry.size, reverse=self.descending)
         elif self.by == "date":
-            found.sort(key=lambda line: line.last_modified or _NEVER, reverse=self.descending)
+            found.sort(key=lambda entry: entry.last_modified or _NEVER, reverse=self.descending)
         if self.directories_first:
-            found.sort(key=lambda line: not line.is_directory)
+            found.sort(key=lambda entry: not entry.is_directory)
         return found
 
 
@@ -109,11 +95,11 @@ def requested_order(query: Mapping[str, str], *, directories_first: bool) -> Ord
     return Order(by, query.get("order") == "desc", directories_first) if by in SORT_KEYS else None
 
 
-def _natural(line: Line) -> tuple[list[str | int], str]:
+def _natural(entry: Entry) -> tuple[list[str | int], str]:
     """Returns texts and numbers in turn, so that they are never compared with each other."""
-    parts: list[str | int] = list(_DIGITS.split(line.name.casefold()))
+    parts: list[str | int] = list(_DIGITS.split(entry.name.casefold()))
     parts[1::2] = [int(part) for part in parts[1::2]]
-    return parts, line.name
+    return parts, entry.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +121,7 @@ class Listing:
 
     path: str
     root: str
-    lines: tuple[Line, ...]
+    entries: tuple[Entry, ...]
     query: Mapping[str, str] = field(default_factory=dict)
     next_token: str | None = None
     directories_first: bool = True
@@ -157,9 +143,9 @@ class Listing:
         return requested_order(self.query, directories_first=self.directories_first)
 
     @property
-    def ordered(self) -> list[Line]:
-        """The lines for programs: in S3's order unless another is requested."""
-        return self.order.applied(self.lines) if self.order else list(self.lines)
+    def ordered(self) -> list[Entry]:
+        """The entries for programs: in S3's order unless another is requested."""
+        return self.order.applied(self.entries) if self.order else list(self.entries)
 
     @property
     def next_href(self) -> str | None:
@@ -219,9 +205,9 @@ class Listing:
             crumbs.append(Crumb(visible(name) or "\N{EMPTY SET}", link(path)))
         return tuple(crumbs)
 
-    def href(self, line: Line) -> str | None:
+    def href(self, entry: Entry) -> str | None:
         """Returns the link to an entry; None if no request path can contain its name."""
-        return link_to(self.path, line.name)
+        return link_to(self.path, entry.name)
 
     @property
     def _kept(self) -> Query:
@@ -245,14 +231,14 @@ def as_json(listing: Listing) -> dict[str, object]:
     """Returns the listing as JSON; docs/http.md describes it."""
     entries = [
         {
-            "name": line.name,
-            "href": listing.href(line),
-            "type": "directory" if line.is_directory else "file",
-            "size": line.size,
-            "lastModified": timestamp(line.last_modified),
-            "etag": line.etag,
+            "name": entry.name,
+            "href": listing.href(entry),
+            "type": "directory" if entry.is_directory else "file",
+            "size": entry.size,
+            "lastModified": timestamp(entry.last_modified),
+            "etag": entry.etag,
         }
-        for line in listing.ordered
+        for entry in listing.ordered
     ]
     return {"path": listing.path, "entries": entries, "next": listing.next_href}
 

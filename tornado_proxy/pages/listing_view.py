@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from tornado_proxy.pages.listing import Line, Listing, Order, SortKey, human_size, link, visible
+from tornado_proxy.pages.listing import Listing, Order, SortKey, human_size, link, visible
+from tornado_proxy.storage.store import Entry
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -70,7 +71,7 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
     """Returns the variables of the template of a listing."""
     *parents, here = listing.crumbs
     order = listing.order or Order(directories_first=listing.directories_first)
-    lines = order.applied(listing.lines)
+    entries = order.applied(listing.entries)
     return {
         "here": here,
         "parents": parents,
@@ -83,14 +84,14 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
             }
             for key, label, style in _COLUMNS
         ],
-        "rows": _rows(listing, lines, offers),
+        "rows": _rows(listing, entries, offers),
         "totals": _totals(listing),
         "whole": listing.is_whole,
         "begins": visible(listing.query.get("begins", "")),
         "unfiltered": listing.unfiltered,
         "kept": [(name, listing.query[name]) for name in ("limit", "sort", "order") if name in listing.query],
         "sorts_page": listing.order is not None and not listing.is_sorted and not listing.is_whole,
-        "count": len(lines),
+        "count": len(entries),
         "pages": {
             "first": None if listing.first else listing.first_page,
             "previous": listing.previous_page,
@@ -101,25 +102,25 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
     }
 
 
-def _rows(listing: Listing, lines: Sequence[Line], offers: Offers) -> Markup:
+def _rows(listing: Listing, entries: Sequence[Entry], offers: Offers) -> Markup:
     """Returns the rows of the table; a template would take ten times as long for the thousand rows of a page."""
     # One call escapes all names, since no visible name contains a line end.
-    names = str(escape("\n".join([visible(line.name) for line in lines]))).split("\n")
-    rows = [_row(line, name, listing.href(line), offers) for line, name in zip(lines, names, strict=False)]
+    names = str(escape("\n".join([visible(entry.name) for entry in entries]))).split("\n")
+    rows = [_row(entry, name, listing.href(entry), offers) for entry, name in zip(entries, names, strict=False)]
     return Markup("".join(rows))  # noqa: S704 - names are escaped, and a reference has no special character of HTML
 
 
-def _row(line: Line, name: str, href: str | None, offers: Offers) -> str:
+def _row(entry: Entry, name: str, href: str | None, offers: Offers) -> str:
     """Returns the row of an entry; its name is escaped."""
-    opening, closing = (f'<a class="{_icon(line.name)}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
+    opening, closing = (f'<a class="{_icon(entry.name)}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
     # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one.
     size = time = ""
-    if line.size is not None:
-        size = f'<data value="{line.size}" title="{line.size} bytes">{human_size(line.size)}</data>'
-    if line.last_modified is not None:
-        exact = line.last_modified.astimezone(UTC).isoformat(" ")[:19] + "Z"
+    if entry.size is not None:
+        size = f'<data value="{entry.size}" title="{entry.size} bytes">{human_size(entry.size)}</data>'
+    if entry.last_modified is not None:
+        exact = entry.last_modified.astimezone(UTC).isoformat(" ")[:19] + "Z"
         time = f'<time datetime="{exact}" title="{exact}">{exact[:16]}</time>'
-    own = " data-removable" if line.name in offers.removable else ""
+    own = " data-removable" if entry.name in offers.removable else ""
     return (
         f'<tr{own}><th scope="row">{opening}<bdi>{name}</bdi>{closing}</th>'
         f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
@@ -131,9 +132,12 @@ def _icon(name: str) -> str:
 
 
 def _totals(listing: Listing) -> str:
-    files = [line for line in listing.lines if not line.is_directory]
-    counts = [_count(len(listing.lines) - len(files), "directory", "directories"), _count(len(files), "file", "files")]
-    size = human_size(sum(line.size or 0 for line in files)) if files else ""
+    files = [entry for entry in listing.entries if not entry.is_directory]
+    counts = [
+        _count(len(listing.entries) - len(files), "directory", "directories"),
+        _count(len(files), "file", "files"),
+    ]
+    size = human_size(sum(entry.size or 0 for entry in files)) if files else ""
     totals = ", ".join(part for part in (*counts, size) if part)
     return totals if listing.is_whole or not totals else f"{totals} on this page"
 

@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from tornado_proxy.config.model import Mount
-from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, link
+from tornado_proxy.pages.listing import Listing, as_json, as_text, link
 from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, Headers, negotiate, path_reference
+from tornado_proxy.storage.store import Entry
 
 
 class Form(Enum):
@@ -307,9 +308,9 @@ class Pages:
 
     def check(self) -> None:
         """Makes a page of each kind; raises the errors of the theme's templates."""
-        lines = (Line("directory/"), Line("file.txt", 1, datetime.now(UTC)))
+        entries = (Entry("directory/"), Entry("file.txt", 1, datetime.now(UTC)))
         offers = Offers(upload=True, removable=frozenset({"file.txt"}), archives=("zip",), readme=Markup("<p>text</p>"))
-        whole, part = Listing("/a/b/", "/a/", lines), Listing("/", "/", (), {"after": "a", "via": "b"}, "c")
+        whole, part = Listing("/a/b/", "/a/", entries), Listing("/", "/", (), {"after": "a", "via": "b"}, "c")
         values = [(listing.root, listing_view(listing, offers)) for listing in (whole, part)]
         for root, each in values:
             self._theme.render("listing", root, each)

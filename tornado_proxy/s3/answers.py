@@ -161,25 +161,19 @@ def read_listing(document: bytes) -> ListAnswer:
     if _name(root) != "ListBucketResult":
         raise ValueError(f"the document is a `{_name(root)[:50]}`")
     within = root.tag.removesuffix("ListBucketResult")
-    # Keys are percent-encoded, since XML cannot express all of their characters.
-    decode = _decoded if root.findtext(f"{within}EncodingType") == "url" else str
+    objects, directories = root.findall(f"{within}Contents"), root.findall(f"{within}CommonPrefixes")
     key, size, modified, etag = (f"{within}{name}" for name in ("Key", "Size", "LastModified", "ETag"))
-    entries = []
-    for listed in root.findall(f"{within}Contents"):
-        fields = {field.tag: field.text or "" for field in listed}
-        date, length = fields.get(modified), fields.get(size)
-        entries.append(
-            Entry(
-                decode(fields.get(key, "")),
-                None if length is None else sensible_size(int(length)),
-                None if date is None else _moment(date),
-                fields.get(etag),
-            )
-        )
-    directories = root.findall(f"{within}CommonPrefixes")
-    entries += [Entry(decode(listed.findtext(f"{within}Prefix", ""))) for listed in directories]
-    if not all(entry.name for entry in entries):
+    names = [each.findtext(key, "") for each in objects]
+    names += [each.findtext(f"{within}Prefix", "") for each in directories]
+    if not all(names):
         raise ValueError("an entry of the listing has no name")
+    if names and root.findtext(f"{within}EncodingType") == "url":
+        names = _decoded(names)
+    entries = [
+        Entry(name, _size(each.findtext(size)), _moment(each.findtext(modified)), each.findtext(etag))
+        for name, each in zip(names, objects, strict=False)
+    ]
+    entries += map(Entry, names[len(objects) :])
     is_truncated = root.findtext(f"{within}IsTruncated", "") == "true"
     return ListAnswer(tuple(entries), is_truncated, root.findtext(f"{within}NextContinuationToken"))
 
@@ -205,14 +199,26 @@ def _name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _decoded(name: str) -> str:
-    if "%" in name or "+" in name:
-        return unquote_to_bytes(name.replace("+", " ")).decode()
-    return name
+def _decoded(names: list[str]) -> list[str]:
+    """Returns percent-encoded names, since XML cannot express all characters of a key.
+
+    They are decoded together, which takes half the time; the byte between them is none of UTF-8.
+    """
+    joined = b"\xff".join([name.encode() for name in names]).replace(b"+", b" ")
+    decoded = [name.decode() for name in unquote_to_bytes(joined).split(b"\xff")]
+    if len(decoded) > len(names):
+        raise ValueError("a name of the listing is not UTF-8")
+    return decoded
 
 
-def _moment(text: str) -> datetime | None:
+def _size(text: str | None) -> int | None:
+    return None if text is None else sensible_size(int(text))
+
+
+def _moment(text: str | None) -> datetime | None:
     """Returns a date in UTC without microseconds; None if UTC cannot express it."""
+    if text is None:
+        return None
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is not UTC:
         try:

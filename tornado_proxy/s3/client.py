@@ -8,8 +8,11 @@ botocore has a single time-out for connecting and sending: the socket keeps `con
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -29,7 +32,7 @@ from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, NoCredentialsError
 from botocore.handlers import add_expect_header, validate_bucket_name
-from botocore.loaders import Loader
+from botocore.loaders import JSONFileLoader, Loader
 from botocore.utils import get_environ_proxies
 from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
@@ -60,8 +63,21 @@ _OPERATIONS = frozenset(
 _SERVICES = frozenset({"s3", "sts", "oidc", "portal.sso", "signin"})
 
 
+class _PlainFiles(JSONFileLoader):
+    """Reads JSON as plain dictionaries; botocore's ordered ones take 3 MiB and 25 ms more."""
+
+    def load_file(self, file_path: str) -> Any:
+        """Returns the data of a file, compressed or not; None without one."""
+        for path, open_file in ((f"{file_path}.json.gz", gzip.open), (f"{file_path}.json", open)):
+            with suppress(FileNotFoundError), open_file(path, "rb") as file:
+                return json.load(file)
+        return None
+
+
 class _SmallLoader(Loader):
     """Loads botocore's data about AWS, and keeps the parts that a bucket needs; the rest would take 5 MiB."""
+
+    FILE_LOADER_CLASS = _PlainFiles
 
     @property
     def search_paths(self) -> list[str]:

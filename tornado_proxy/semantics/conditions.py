@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import inf
 
 # entity-tag = [ weak ] opaque-tag; an opaque-tag has no control characters, spaces or quotes.
-_ETAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\U0010ffff]*"'
+_ETAG = r'(?:W/)?"[^\x00-\x20"\x7f]*"'
 _ONE = re.compile(_ETAG)
 _LIST = re.compile(rf"[ \t,]*(?:{_ETAG}[ \t]*(?:,[ \t,]*|$))*")
 

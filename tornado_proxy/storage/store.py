@@ -63,7 +63,7 @@ class OpenedObject(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a listing: a name relative to the listed prefix; the name of a directory ends in `/`."""
+    """A file or a directory in a listing: its name relative to the listed prefix; a directory's ends in `/`."""
 
     name: str
     size: int | None = None

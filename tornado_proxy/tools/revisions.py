@@ -29,18 +29,19 @@ class _GitFailed(OSError):
 
 def is_in_revision(place: str) -> bool:
     """Whether a place is in a Git revision."""
-    return ":" in place and not os.path.lexists(place)
+    return ":" in place and "://" not in place and not os.path.lexists(place)
 
 
 def in_revision(revision: str, place: str) -> str | None:
-    """Returns the place in a revision that belongs to a path on disk; None if there is no such revision."""
-    if revision.startswith("-") or ":" in revision or os.path.lexists(revision) or not os.path.lexists(place):
+    """Returns the place in a revision of a path on disk, or in another revision; None if there is no such revision."""
+    is_on_disk, is_elsewhere = os.path.lexists(place), is_in_revision(place)
+    if revision.startswith("-") or ":" in revision or os.path.lexists(revision) or not (is_on_disk or is_elsewhere):
         return None
     try:
         _git("rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}")
     except _GitFailed:
         return None
-    return f"{revision}:./{os.path.relpath(place)}"
+    return f"{revision}:{f'./{os.path.relpath(place)}' if is_on_disk else place.partition(':')[2]}"
 
 
 def directory_of(place: str) -> Path:

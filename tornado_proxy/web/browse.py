@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
-from tornado_proxy.pages.listing import Line, Listing, link, requested_order
+from tornado_proxy.pages.listing import Listing, link, requested_order
 from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, is_markdown, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.access import SignedIn
@@ -18,12 +18,12 @@ from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import Write
+from tornado_proxy.storage.store import Entry, Write
 from tornado_proxy.web.answer import Answer, page
 from tornado_proxy.web.archive import FORMATS, archive
 from tornado_proxy.web.context import TURN, RequestContext
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
-from tornado_proxy.web.directory import Directory, to_line
+from tornado_proxy.web.directory import Directory
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
@@ -48,16 +48,15 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     named = query.get("format")
     if named in archives:
         return await archive(context, named)
-    lines = tuple(map(to_line, content.entries))
     kept = {name: text for name, text in query.items() if name not in content.unused}
     listing = Listing(
-        context.request.path, context.match.mount, lines, kept, content.next_token, first, content.is_sorted
+        context.request.path, context.match.mount, content.entries, kept, content.next_token, first, content.is_sorted
     )
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
     accept, is_strict = context.headers.get("Accept"), custom is None
     form = choose(LISTING_FORMS, accept, named, is_strict=is_strict, others=archives)
     if custom is not None and custom.body is not None:
-        # A page of a thousand lines is not made only to be replaced.
+        # A page of a thousand entries is not made only to be replaced.
         empty = Listing(listing.path, listing.root, (), query, content.next_token)
         return customized(page(200, context.pages.listing(empty, form)), custom)
     offers = await _offers(listing, context) if form is Form.HTML else None
@@ -87,16 +86,17 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
 
 def _may_fit(listing: Listing, context: RequestContext) -> bool:
     """Whether the directory can be one archive, as far as its listed entries show."""
-    limits, lines = context.match.site.target.listing.archive, listing.lines
-    count = len(lines) + (listing.next_token is not None)
-    return limits.enabled and 0 < count <= limits.max_files and sum(each.size or 0 for each in lines) <= limits.max_size
+    limits = context.match.site.target.listing.archive
+    count = len(listing.entries) + (listing.next_token is not None)
+    size = sum(each.size or 0 for each in listing.entries)
+    return limits.enabled and 0 < count <= limits.max_files and size <= limits.max_size
 
 
 async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
     """Returns the names of the files that the viewer may remove, but for a policy server."""
     if "DELETE" not in context.match.site.methods:
         return frozenset()
-    files = [each.name for each in listing.lines if not each.is_directory and listing.href(each)]
+    files = [each.name for each in listing.entries if not each.is_directory and listing.href(each)]
     names: list[str] = []
     for number, name in enumerate(files):
         if number % TURN == 0:
@@ -135,7 +135,7 @@ def _sign_out(context: RequestContext) -> str:
 
 def _readme_name(listing: Listing, context: RequestContext) -> str:
     """Returns the name of the README of a directory, or of the listed file of Markdown that the request names."""
-    names = [line.name for line in listing.lines if (line.size or 0) <= LARGEST_README]
+    names = [entry.name for entry in listing.entries if (entry.size or 0) <= LARGEST_README]
     named = listing.query.get("readme", "")
     if not context.match.site.target.listing.readme or not (listing.first or named):
         return ""
@@ -163,14 +163,14 @@ def _limit(text: str, most: int) -> int:
 def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:
     target = context.match.site.target
     # As in s3-proxy: directories first, both in S3's order.
-    lines = sorted(listing.lines, key=lambda line: listing.directories_first and not line.is_directory)
-    entries = tuple(_folder_entry(prefix, line, listing) for line in lines)
+    in_order = sorted(listing.entries, key=lambda entry: listing.directories_first and not entry.is_directory)
+    entries = tuple(_folder_entry(prefix, entry, listing) for entry in in_order)
     following = listing.next_href or ""
     return FolderListData(context.request, context.user, entries, target.bucket.name, target.name, following)
 
 
-def _folder_entry(prefix: str, line: Line, listing: Listing) -> FolderEntry:
-    key, path = f"{prefix}{line.name}", listing.href(line) or ""
-    if line.is_directory:
-        return FolderEntry(line.name, path, key, "FOLDER")
-    return FolderEntry(line.name, path, key, "FILE", line.size or 0, line.etag or "", line.last_modified or NEVER)
+def _folder_entry(prefix: str, entry: Entry, listing: Listing) -> FolderEntry:
+    key, path = f"{prefix}{entry.name}", listing.href(entry) or ""
+    if entry.is_directory:
+        return FolderEntry(entry.name, path, key, "FOLDER")
+    return FolderEntry(entry.name, path, key, "FILE", entry.size or 0, entry.etag or "", entry.last_modified or NEVER)

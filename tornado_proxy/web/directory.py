@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from itertools import takewhile
 
-from tornado_proxy.pages.listing import Line, Order
+from tornado_proxy.pages.listing import Order
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Entry, Page, to_token
@@ -72,9 +72,7 @@ class Directory:
                 self._context.walks.give_back(client)
         if token is not None or len(entries) > MOST_SORTED:
             return None
-        by_line = dict(zip(map(to_line, entries), entries, strict=True))
-        lines = await asyncio.to_thread(order.applied, by_line)
-        return await self._slice([by_line[line] for line in lines], limit, exists=found.exists)
+        return await self._slice(await asyncio.to_thread(order.applied, entries), limit, exists=found.exists)
 
     async def _slice(self, entries: list[Entry], limit: int, *, exists: bool) -> DirectoryPage:
         """Returns the page after the entries that the token counts."""
@@ -105,8 +103,3 @@ def _before(begins: str) -> str:
     code = ord(begins[-1]) - 1
     # Surrogates are no characters of a name.
     return f"{begins[:-1]}{chr(0xD7FF if 0xD800 <= code < 0xE000 else max(code, 1))}\U0010ffff"
-
-
-def to_line(entry: Entry) -> Line:
-    """Returns the line of a listing for an entry."""
-    return Line(entry.name, entry.size, entry.last_modified, entry.etag)

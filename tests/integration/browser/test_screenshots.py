@@ -10,6 +10,7 @@ import re
 import time
 from base64 import b64decode
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from administering import Admin
@@ -94,10 +95,42 @@ def test_a_screenshot_of_the_status_page_is_taken(browser, demo, status_page):
         for path in generator.choices(paths, weights=(8, 3, 5, 1, 1, 1), k=generator.randrange(1, 6)):
             Proxy(None, demo.rstrip("/")).request("GET", path)
         time.sleep(0.3)
-    metrics = {"width": 1100, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    metrics = {"width": 1220, "height": 860, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get(f"{status_page}?path=/press/spring.html")
-    _take_screenshot(browser, "status", (1100, 900), "light")
+    _take_screenshot(browser, "status", (1220, 860), "light")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.skipif(
+    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no screenshot is taken unless UPDATE_SCREENSHOTS is set"
+)
+def test_a_screenshot_of_a_draft_is_taken(browser, demo, status_page):
+    """A rewrite of the gallery is edited, and tried on some requests."""
+    paths = ("/press/spring.html", "/press/autumn.html", "/releases/", "/help/first-steps.html", "/index.html")
+    generator = random.Random(3)
+    for path in generator.choices(paths, weights=(3, 2, 3, 2, 6), k=90):
+        Proxy(None, demo.rstrip("/")).request("GET", path)
+    metrics = {"width": 900, "height": 1300, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(f"{status_page}draft")
+    file = browser.execute_script(
+        "return [...document.querySelectorAll('option')].find(o => /^site/.test(o.text)).value"
+    )
+    browser.get(f"{status_page}draft?{urlencode({'file': file})}")
+    browser.execute_script(
+        "const box = document.getElementById('text');"
+        "box.value = box.value.replaceAll('/archive/press/', '/archive/2026/').replace(/^#.*\\n/gm, '')"
+    )
+    find(browser, ".draft .act button").click()
+    eventually(lambda: browser.find_elements("id", "result"))
+    find(browser, ".changed summary").click()
+    browser.execute_script(
+        "document.querySelector('#copied code').textContent = '/etc/tornado-proxy/rules/site.rules';"
+        "document.getElementById('text').rows = 9;"
+        "document.documentElement.style.overflow = 'hidden'; window.scrollTo(0, 0)"
+    )
+    _take_screenshot(browser, "draft", (900, 1140), "light")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

@@ -149,14 +149,22 @@ def test_a_pointer_to_a_release_that_is_missing_is_tried_again(scene):
     assert scene.reload() is ReloadOutcome.LOADED
 
 
-def test_a_start_without_the_bucket_and_without_a_copy_is_a_mistake(tmp_path):
+@pytest.mark.parametrize(
+    ("failure", "reason", "advice"),
+    [
+        (Unreachable("refused"), "refused", "`--last-good` keeps a copy from which"),
+        (None, "`s3://rules/site/current.json`: 404 NoSuchKey", "put rules there: `tornado-proxy push rules s3://"),
+    ],
+    ids=["away", "empty"],
+)
+def test_a_start_without_the_bucket_and_without_a_copy_is_a_mistake(tmp_path, failure, reason, advice):
     """The diagnostic is at the place in the configuration, and names the way out."""
     Files.create(tmp_path).configure(IN_BUCKET)
-    scene = Scene(tmp_path)
+    scene = Scene(tmp_path, fake=FakeReleases(failure=failure))
     (diagnostic,) = scene.reader().rules.diagnostics
-    assert diagnostic.message == "the rules cannot be fetched: `s3://rules/site/current.json`: 404 NoSuchKey"
+    assert diagnostic.message == f"the rules cannot be fetched: {reason}"
     assert (diagnostic.code, diagnostic.span.text) == ("unreachable-rules", PLACE)
-    assert "`--last-good` keeps a copy" in diagnostic.help
+    assert advice in diagnostic.help
     assert scene.bucket.calls == ["pointer"]
 
 

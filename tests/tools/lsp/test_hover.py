@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from editing import CURSOR, NAME, analysed, analysed_at_cursor, site
+from editing import CURSOR, analysed_at_cursor, site, with_tree
 from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import document, statement
@@ -151,12 +151,6 @@ def test_comments_and_blanks_have_no_hover(text):
     assert "Matches" not in (_hover_text(text) or "")
 
 
-def test_an_unknown_file_has_no_hover():
-    """A request may arrive for a file that was closed."""
-    analysis, _, offset = analysed_at_cursor("‸")
-    assert hover_at(analysis, "other.rules", offset) is None
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -296,7 +290,7 @@ def test_a_symbol_contains_its_name():
 
 
 def _titles(text: str) -> list[str]:
-    return [f"{lens.span.text[:14]}: {lens.title}" for lens in lenses(analysed(text), NAME)]
+    return [f"{lens.span.text[:14]}: {lens.title}" for lens in lenses(*with_tree(text))]
 
 
 def test_the_lens_of_a_rewrite_counts_its_tests():
@@ -329,7 +323,7 @@ def test_the_lens_of_several_tests_has_a_plural():
 def test_a_lens_leads_to_the_first_test_that_fails():
     """If all tests pass, the lens leads to the first one."""
     text = site('rewrite a `^/a` -> "/b"', 'test "/a1" -> "/b"', 'test "/a2" -> "/x"')
-    target, rewrite = lenses(analysed(text), NAME)
+    target, rewrite = lenses(*with_tree(text))
     assert target.test == rewrite.test
     assert rewrite.test.text == 'test "/a2" -> "/x"'
 
@@ -337,4 +331,3 @@ def test_a_lens_leads_to_the_first_test_that_fails():
 def test_a_file_with_mistakes_has_no_lenses():
     """The results of tests are unknown while a file has mistakes."""
     assert _titles(site('rewrite a `^/a` -> "/b"', "test 7")) == []
-    assert list(lenses(analysed(""), "other.rules")) == []

@@ -53,15 +53,15 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
     source = document.source
     offset = data.draw(st.integers(0, len(text)))
     translation = Translation(PositionCodec(encoding))
-    hover = hover_at(analysis, NAME, offset)
+    hover = hover_at(analysis, document, offset)
     spans: list[Span] = [hover[1]] if hover else []
-    spans += definitions(analysis, NAME, offset)
+    spans += definitions(analysis, document, offset)
     for completion in completions(source, offset, ["site"]):
         translation.completion(completion, 0)
         spans.append(completion.span)
-    spans += [lens.span for lens in lenses(analysis, NAME)]
+    spans += [lens.span for lens in lenses(analysis, document)]
     spans += [symbol.name_span for symbol in symbols(document)]
-    for finding, fix in actions(analysis, NAME, 0, len(text)):
+    for finding, fix in actions(analysis, document, 0, len(text)):
         translation.action(finding, fix)
         spans += [edit.span for edit in fix.edits]
     spans += [edit.span for edit in layout_edits(analysis.parsed[NAME])]
@@ -73,6 +73,6 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
 def test_all_safe_fixes_together_add_no_mistake(text):
     """A valid file is still valid after all safe fixes are applied at once."""
     original = analysed(text)
-    edits = [edit for fix in safe_fixes(original, NAME) for edit in fix.edits]
+    edits = [edit for fix in safe_fixes(original, original.document(NAME)) for edit in fix.edits]
     fixed = analysed(edited(text, edits))
     assert fixed.subject.whole or not original.subject.whole

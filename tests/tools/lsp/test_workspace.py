@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from editing import NAME, analysed, site
+from editing import NAME, analysed, site, with_tree
 from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import parsed
@@ -234,7 +234,7 @@ _DOT = 'rewrite `^/a.b$` -> "/c"'
 
 
 def _fixes(text: str) -> list[tuple[Diagnostic, Fix]]:
-    return list(actions(analysed(text), NAME, 0, len(text)))
+    return list(actions(*with_tree(text), 0, len(text)))
 
 
 def _codes(text: str) -> list[str]:
@@ -293,14 +293,14 @@ def test_only_fixes_in_the_requested_range_are_offered():
     """An editor requests fixes at the cursor."""
     text = site(_DOT, 'rewrite `^/d.e$` -> "/f"')
     offset = text.index("d.e") + 1
-    fixes = list(actions(analysed(text), NAME, offset, offset))
+    fixes = list(actions(*with_tree(text), offset, offset))
     assert {finding.span.start for finding, _ in fixes} == {offset}
 
 
 def test_all_safe_fixes_can_be_applied_at_once():
     """The result is that of `lint --fix`."""
     text = site('rewrite `^/a(?P<x>b)$` -> "/c"', 'test "/ab" -> "/c"  # allow: no-effect')
-    fixed = edited(text, [edit for fix in safe_fixes(analysed(text), NAME) for edit in fix.edits])
+    fixed = edited(text, [edit for fix in safe_fixes(*with_tree(text)) for edit in fix.edits])
     assert fixed == site('rewrite `^/a(?:b)$` -> "/c"', 'test "/ab" -> "/c"')
 
 

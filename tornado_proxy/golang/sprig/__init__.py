@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from tornado_proxy.golang.sprig import basics, dates, encoding, lists, regex, semver, strings, words
-from tornado_proxy.golang.template.calling import Function, SampleResults, Vocabulary
-from tornado_proxy.golang.template.fields import UNKNOWN, element
+from tornado_proxy.golang.template.calling import Function, Vocabulary
+from tornado_proxy.golang.template.fields import UNKNOWN, SampleResults, element
 from tornado_proxy.golang.template.moments import ZERO
 from tornado_proxy.golang.template.standard import INCLUDE, STANDARD
 from tornado_proxy.golang.template.values import Struct, Value
@@ -65,4 +65,4 @@ def vocabulary(more: Mapping[str, Function] | None = None, data: Collection[str]
     """Returns the functions of text/template, of sprig and `more`; `data` names the fields of the outermost dot."""
     available = {**STANDARD, **functions(), **(more or {})}
     refused = {name: reason for name, reason in REFUSED.items() if name not in available}
-    return Vocabulary(available, refused, data, RESULTS)
+    return Vocabulary(available, refused, data)

@@ -218,21 +218,13 @@ def call_method(
     return result
 
 
-SampleResults = Mapping[str, Callable[[Sequence[Value]], Value]]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """The functions by name, the names of known but refused functions with the reasons, and the names of the data.
-
-    `results` has the functions whose results have a known type: each returns a sample of the result for samples of the
-    arguments.
-    """
+    """The functions by name, the names of known but refused functions with the reasons, and the names of the data."""
 
     functions: Mapping[str, Function]
     refused: Mapping[str, str] = field(default_factory=dict)
     data: Collection[str] = ()
-    results: SampleResults = field(default_factory=dict)
 
     def unknown(self, name: str, start: int) -> TemplateMistake:
         """Returns the mistake for a name that is not the name of a function."""

@@ -7,14 +7,14 @@ one, and a list of the sample has an element. What the sample cannot tell, such 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
-from tornado_proxy.golang.template.calling import SampleResults, method_of, read
+from tornado_proxy.golang.template.calling import method_of, read
 from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, help_for_unknown
 from tornado_proxy.golang.template.numbers import Number
 from tornado_proxy.golang.template.parser import ParsedTemplate
@@ -31,6 +31,9 @@ UNKNOWN: Any = object()
 """A value of a type that is not known before the template runs."""
 
 _Sample = Value
+
+SampleResults = Mapping[str, Callable[[Sequence[_Sample]], _Sample]]
+"""The functions whose results have a known type: each returns a sample of the result for samples of the arguments."""
 
 
 def element(value: Any) -> _Sample:
@@ -65,7 +68,7 @@ class FieldCheck:
     """A check of all parts of a template that may run, with a sample of its data; `mistakes` are what it found.
 
     `doubts` are mistakes below a condition: a rendering that does not reach them is right. `readings` are what the
-    template reads from the data, of which the field `optional` may be absent. `results` is as in a `Vocabulary`.
+    template reads from the data, of which the field `optional` may be absent.
     """
 
     def __init__(

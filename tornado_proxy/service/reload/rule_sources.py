@@ -123,6 +123,8 @@ class RuleSources:
             known = self._fetched[place.s3] = self._asked(place, known)
         if known.release is None:
             advice = "`--last-good` keeps a copy from which the service starts while the bucket is away"
+            if known.cause == "NoSuchKey":
+                advice = f"put rules there: `tornado-proxy push rules {place}`"
             return Read((), (Diagnostic(UNREACHABLE, f"the rules cannot be fetched: {known.problem}", span, advice),))
         return Read(known.release.below(place.s3), releases=((place.s3, known.release.digest),))
 

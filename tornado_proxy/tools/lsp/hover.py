@@ -31,17 +31,14 @@ _REACH = {  # by whether the expression is anchored to the start and to the end
 }
 
 
-def hover_at(analysis: Analysis, name: str, offset: int) -> tuple[str, Span] | None:
+def hover_at(analysis: Analysis, document: Document, offset: int) -> tuple[str, Span] | None:
     """Returns Markdown about a place of a file, with its span; None if there is nothing to show."""
-    document = analysis.document(name)
-    if document is None:
-        return None
     allowances = find_allowances([document], frozenset(), ()).all
     allowed = next((each for each in allowances if _covers(each.span, offset) and each.name in _CHECKS), None)
     if allowed is not None:
         return page(_CHECKS[allowed.name]), allowed.span
     text, span = _describe(analysis, document, offset) or ("", Span(document.source, offset, offset))
-    text = "\n\n---\n\n".join(filter(None, (text, paragraphs(_findings(analysis, name, offset)))))
+    text = "\n\n---\n\n".join(filter(None, (text, paragraphs(_findings(analysis, document, offset)))))
     return (text, span) if text else None
 
 
@@ -50,9 +47,10 @@ def page(check: Check) -> str:
     return f"## {check.name}\n\n{check.category.value}, {check.severity.value}\n\n{check.manual}"
 
 
-def _findings(analysis: Analysis, name: str, offset: int) -> Iterator[str]:
+def _findings(analysis: Analysis, document: Document, offset: int) -> Iterator[str]:
     """Yields the manual pages, without examples, of the checks with findings at a place."""
-    here = (each for each in analysis.diagnostics_of(name) if each.span and _covers(each.span, offset))
+    diagnostics = analysis.diagnostics_of(document.source.name)
+    here = (each for each in diagnostics if each.span and _covers(each.span, offset))
     for check_name in dict.fromkeys(each.code for each in here if each.code in _CHECKS):
         manual = _CHECKS[check_name].manual
         yield f"**{check_name}**: {manual.partition('### Avoid')[0].strip()}"
@@ -217,10 +215,9 @@ def _references(dialect: Dialect, text: str) -> Iterator[TemplateReference]:
                     yield TemplateReference(match["path"][: field.end()], start + field.start(), start + field.end())
 
 
-def definitions(analysis: Analysis, name: str, offset: int) -> Iterator[Span]:
+def definitions(analysis: Analysis, document: Document, offset: int) -> Iterator[Span]:
     """Yields the places of the definitions for a place of a file."""
-    document = analysis.document(name)
-    match statement_at(document, offset) if document else None:
+    match statement_at(document, offset):
         case block, None if offset <= block.name.span.end:
             target = analysis.target(block)
             yield from (each.name.span for each in (target.blocks if target else ()))
@@ -287,12 +284,9 @@ class Lens:
     test: Span | None = None
 
 
-def lenses(analysis: Analysis, name: str) -> Iterator[Lens]:
+def lenses(analysis: Analysis, document: Document) -> Iterator[Lens]:
     """Yields the lenses of a file; empty while the rules have a mistake."""
-    document = analysis.document(name)
-    if document is None or not analysis.subject.whole:
-        return
-    for block in document.blocks:
+    for block in document.blocks if analysis.subject.whole else ():
         yield from _block_lenses(analysis, block)
 
 

@@ -22,6 +22,7 @@ from pygls.uris import to_fs_path
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.tree import Document
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import Selection, SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.completion import completions
@@ -124,14 +125,17 @@ class RulesServer(LanguageServer):
         analysed = [each.name for analysis in list(self._analyses.values()) for each in analysis.subject.targets]
         return sorted({*configured, *analysed})
 
-    async def analysis(self, uri: str) -> Analysis | None:
-        """Returns the current analysis of a file with its companions; None if it takes too long."""
-        analysed = asyncio.wrap_future(self._analyst.submit(self._analyse, self.name_of(uri)))
+    async def analysis(self, uri: str) -> tuple[Analysis, Document] | None:
+        """Returns the current analysis of a file with its companions, and its tree; None if it takes too long."""
+        name = self.name_of(uri)
+        analysed = asyncio.wrap_future(self._analyst.submit(self._analyse, name))
         try:
             async with asyncio.timeout(PATIENCE):
-                return await asyncio.shield(analysed)
+                analysis = await asyncio.shield(analysed)
         except TimeoutError:
             return None
+        document = analysis.document(name)
+        return (analysis, document) if document else None
 
     def look_soon(self, name: str) -> None:
         """Analyses a file after a pause without changes, and publishes the diagnostics."""
@@ -252,8 +256,8 @@ def _follow_files(server: RulesServer) -> None:
 def _answer_at_places(server: RulesServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(parameters: types.HoverParams) -> types.Hover | None:
-        analysis, name, offset = await _asked(server, parameters)
-        explanation = hover_at(analysis, name, offset) if analysis else None
+        asked = await _asked(server, parameters)
+        explanation = hover_at(*asked) if asked else None
         if explanation is None:
             return None
         text, span = explanation
@@ -261,9 +265,8 @@ def _answer_at_places(server: RulesServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def define(parameters: types.DefinitionParams) -> list[types.Location]:
-        analysis, name, offset = await _asked(server, parameters)
-        spans = definitions(analysis, name, offset) if analysis else ()
-        return [server.translation.location(span) for span in spans]
+        asked = await _asked(server, parameters)
+        return [server.translation.location(span) for span in (definitions(*asked) if asked else ())]
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=_TRIGGERS))
     def complete(parameters: types.CompletionParams) -> list[types.CompletionItem]:
@@ -276,30 +279,24 @@ def _answer_at_places(server: RulesServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=_ACTION_KINDS))
     async def act(parameters: types.CodeActionParams) -> list[types.CodeAction]:
-        uri = parameters.text_document.uri
-        analysis, name = await server.analysis(uri), server.name_of(uri)
-        offered = _actions(server, analysis, name, parameters.range) if analysis else []
+        current = await server.analysis(parameters.text_document.uri)
+        offered = _actions(server, *current, parameters.range) if current else []
         only = parameters.context.only
         return [each for each in offered if only is None or any(_is_kind(each, kind) for kind in only)]
 
 
 async def _asked(
     server: RulesServer, parameters: types.HoverParams | types.DefinitionParams
-) -> tuple[Analysis | None, str, int]:
-    """Returns the analysis of a file, its name, and the offset that a request points to."""
-    uri = parameters.text_document.uri
-    analysis, name = await server.analysis(uri), server.name_of(uri)
-    document = analysis.document(name) if analysis else None
-    return analysis, name, server.translation.offset(document.source, parameters.position) if document else 0
+) -> tuple[Analysis, Document, int] | None:
+    """Returns the analysis of a file, its tree, and the offset that a request points to."""
+    current = await server.analysis(parameters.text_document.uri)
+    return (*current, server.translation.offset(current[1].source, parameters.position)) if current else None
 
 
-def _actions(server: RulesServer, analysis: Analysis, name: str, place: types.Range) -> list[types.CodeAction]:
-    document = analysis.document(name)
-    if document is None:
-        return []
+def _actions(server: RulesServer, analysis: Analysis, document: Document, place: types.Range) -> list[types.CodeAction]:
     start, end = (server.translation.offset(document.source, each) for each in (place.start, place.end))
-    offered = [server.translation.action(*each) for each in actions(analysis, name, start, end)]
-    fixes = safe_fixes(analysis, name)
+    offered = [server.translation.action(*each) for each in actions(analysis, document, start, end)]
+    fixes = safe_fixes(analysis, document)
     if fixes:
         edit = server.translation.workspace_edit(edit for fix in fixes for edit in fix.edits)
         offered.append(types.CodeAction("apply all safe fixes", types.CodeActionKind.SourceFixAll, edit=edit))
@@ -325,10 +322,8 @@ def _answer_for_files(server: RulesServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
     async def lens(parameters: types.CodeLensParams) -> list[types.CodeLens]:
-        uri = parameters.text_document.uri
-        analysis = await server.analysis(uri)
-        shown = lenses(analysis, server.name_of(uri)) if analysis else ()
-        return [server.translation.lens(each) for each in shown]
+        current = await server.analysis(parameters.text_document.uri)
+        return [server.translation.lens(each) for each in (lenses(*current) if current else ())]
 
     @server.command(SHOW_TEST)
     async def show_test(location: types.Location) -> None:

@@ -242,22 +242,22 @@ _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
 _LIKELY = {Safety.SAFE: "", Safety.UNSAFE: " (keys may change)", Safety.DISPLAY: " (one of several ways)"}
 
 
-def actions(analysis: Analysis, name: str, start: int, end: int) -> Iterator[tuple[Diagnostic, Fix]]:
+def actions(analysis: Analysis, document: Document, start: int, end: int) -> Iterator[tuple[Diagnostic, Fix]]:
     """Yields the fixes of findings that touch a range of a file; a finding's safest comes first."""
-    document = analysis.document(name)
-    for finding in analysis.diagnostics_of(name):
+    for finding in analysis.diagnostics_of(document.source.name):
         if finding.span is None or finding.span.end < start or finding.span.start > end:
             continue
         for fix in finding.fixes:
             yield finding, replace(fix, message=f"{fix.message}{_LIKELY[fix.safety]}")
-        if document is not None and finding.code in _ALLOWABLE:
+        if finding.code in _ALLOWABLE:
             edit = _allowance(document, finding.span, finding.code)
             if edit is not None:
                 yield finding, Fix(f"allow `{finding.code}` here", (edit,), Safety.DISPLAY)
 
 
-def safe_fixes(analysis: Analysis, name: str) -> Sequence[Fix]:
+def safe_fixes(analysis: Analysis, document: Document) -> Sequence[Fix]:
     """Returns the safe fixes of a file that do not touch one another."""
+    name = document.source.name
     fixes = applicable(analysis.diagnostics_of(name), {Safety.SAFE})
     return apart(fix for fix in fixes if all(edit.span.source.name == name for edit in fix.edits))
 
