@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
-import os
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -30,24 +27,6 @@ async def test_a_collector_that_is_off_stays_off():
         assert not gc.isenabled()
     finally:
         gc.enable()
-
-
-def _resident() -> int:
-    """Returns the bytes of memory that the process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="glibc keeps what was freed")
-async def test_the_system_gets_what_the_work_freed():
-    """Freed blocks below one that is in use are no longer part of the process; glibc itself would keep them."""
-    blocks = [bytes(2000) for _ in range(20_000)]
-    before = _resident()
-
-    def free() -> None:
-        del blocks[:-1]
-
-    await in_background(free)
-    assert before - _resident() > 20_000_000
 
 
 async def test_a_failure_restores_the_settings():

@@ -23,6 +23,7 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import access_listener, set_log_level
+from tornado_proxy.service.run.runtime import trim_heap
 from tornado_proxy.service.run.shadow import Canary, Shadow
 from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
@@ -141,6 +142,7 @@ class SingleProcess:
 
         self._process = ProcessMetrics()
         self._builder.pages.prepare()
+        trim_heap()
 
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Builds the generation on a thread, and puts it in force on the event loop."""
