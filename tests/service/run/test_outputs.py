@@ -54,6 +54,19 @@ def test_a_file_that_cannot_be_opened_again_is_kept(tmp_path, caplog):
     assert len(caplog.records) == 1
 
 
+def test_a_link_in_place_of_the_file_is_not_followed(tmp_path, caplog):
+    """Whoever may write to the folder cannot have the service write to another file."""
+    file, other = tmp_path / "log", tmp_path / "other"
+    other.write_text("theirs\n")
+    with _opened(file) as descriptor:
+        output = StreamOutput(descriptor, file)
+        file.rename(tmp_path / "log.1")
+        file.symlink_to(other)
+        output.write([b"a line\n"])
+    assert ((tmp_path / "log.1").read_text(), other.read_text()) == ("a line\n", "theirs\n")
+    assert len(caplog.records) == 1
+
+
 @pytest.fixture
 def journal(tmp_path):
     """A socket that stands in for the journal's."""

@@ -135,7 +135,9 @@ class StreamOutput:
             with suppress(FileNotFoundError):
                 if os.path.samestat(file.stat(), before):
                     return
-            opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, stat.S_IMODE(before.st_mode))
+            # No link: whoever may write to the folder must not choose another file for it.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            opened = os.open(file, flags, stat.S_IMODE(before.st_mode))
         except OSError as error:
             self._file = None
             _LOG.error("the log goes on in the file that was renamed: `%s` cannot be opened: %s", file, error.strerror)
