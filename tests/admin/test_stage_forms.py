@@ -63,6 +63,14 @@ async def test_nobody_else_can_press_a_button(headers):
     assert (answer.code, administration.ended) == (403, [])
 
 
+@pytest.mark.parametrize(("scheme", "status"), [("https", 303), ("http", 403)])
+async def test_a_listener_with_tls_is_another_origin(scheme, status):
+    """The same address without TLS is another site."""
+    async with listener(FakeAdministration(staged="77ab"), protocol="https") as ask:
+        origin = {"Origin": f"{scheme}://{ask.address}"}
+        assert (await ask("POST", "/-/", body=_form(), follow=False, **origin)).code == status
+
+
 async def test_a_name_that_leads_here_cannot_press_a_button():
     """DNS rebinding makes another site's page the same origin: an unknown Host is a 421."""
     administration = FakeAdministration(staged="77ab")

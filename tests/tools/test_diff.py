@@ -13,9 +13,10 @@ from rule_sites import read_request_log, requests, site
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount
-from tornado_proxy.config.providers import BasicUser, Resource
+from tornado_proxy.config.providers import BasicUser, OidcProvider, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.show import ChangedOption
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.compare import Reason
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.request import User
@@ -323,3 +324,13 @@ def test_options_are_reported():
         *("  a", "  - (none)", "  + x"),
         *("  b", "  - (none)", '  + ["y"]'),
     ]
+
+
+def test_a_page_before_all_targets_is_a_change():
+    """A target that is as it was does not answer its path any more."""
+    provider = OidcProvider("id", GuardedUrl("https://id.example"), "me")
+    old, new = Mounts([site("")]), Mounts([site("")], [provider])
+    path = next(iter(new.provider_pages))
+    sides = [Simulator(mounts, RequestDefaults()) for mounts in (old, new)]
+    ((cause, _),) = Comparer(*sides, 5).compare(requests(path), lambda part: None).groups
+    assert cause.reason is Reason.MOUNT

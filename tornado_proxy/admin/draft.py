@@ -49,6 +49,11 @@ class DraftFile:
     name: str
     targets: tuple[str, ...] = ()
 
+    @property
+    def is_pushed(self) -> bool:
+        """Whether it is of a release in a bucket, and so in no directory."""
+        return self.path.startswith("s3://")
+
 
 @dataclass(frozen=True, slots=True)
 class ChangedRequest:

@@ -19,9 +19,9 @@ from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import compare
 from tornado_proxy.routing.compare import Kind, Reason
 from tornado_proxy.routing.decide import Decision
-from tornado_proxy.routing.mounts import Site
+from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
-from tornado_proxy.routing.request import ObjectKey, RequestError
+from tornado_proxy.routing.request import ObjectKey, Request, RequestError
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.tools.explain import plan_rows
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
@@ -163,6 +163,7 @@ class Comparer:
     ) -> None:
         self.examples = examples
         self._old, self._new, self._options = old, new, options
+        self._kept = _kept_targets(old.mounts, new.mounts)
 
     def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
         """Returns the requests that change; `progress` is called with the part that is done, from 0 to 1."""
@@ -172,12 +173,22 @@ class Comparer:
         groups = tuple(sorted(whole.groups.items(), key=lambda item: -item[1].times))
         return DiffReport(self._old.sites, self._new.sites, log, groups, whole.keys, self._options)
 
+    def _meets_the_same(self, asked: Request) -> bool:
+        """Whether a request meets the same target and rewrite on both sides: most do, and need no template to run."""
+        old, new = (each.mounts.find(asked.host, asked.path) for each in (self._old, self._new))
+        if old is None or new is None or old.key != new.key or old.site.target.name != new.site.target.name:
+            return False
+        return old.site.target.name in self._kept and _taker(old) == _taker(new)
+
     def changes(self, request: LoggedRequest, times: int) -> Changes:
         """Returns the change of a request; none if it is answered alike."""
         try:
-            old, new = self._old.decide(request), self._new.decide(request)
+            asked = self._old.read(request)
         except RequestError:
             return Changes()
+        if self._meets_the_same(asked):
+            return Changes()
+        old, new = (each.decide(request, asked) for each in (self._old, self._new))
         difference = compare.compare(old, new)
         if difference.kind is Kind.SAME:
             return Changes()
@@ -190,6 +201,24 @@ class Comparer:
         if difference.key is not None and reason not in (Reason.ACCESS, Reason.ACTIONS):
             changes.keys[NewKey(cause.target, difference.key)] = Need(times, difference.path)
         return changes
+
+
+def _kept_targets(old: Mounts, new: Mounts) -> frozenset[str]:
+    """Returns the targets of which only the rules may differ; those that isolate users have rules for other keys."""
+    if (old.provider_pages, new.provider_pages, old.target_list, new.target_list) != ({}, {}, None, None):
+        return frozenset()
+    before = {each.target.name: each.target for each in old.sites}
+    kept = (each.target for each in new.sites if each.target == before.get(each.target.name))
+    return frozenset(each.name for each in kept if not each.actions.get.user_isolation)
+
+
+def _taker(match: RouteMatch) -> object:
+    """Returns the rewrite that takes a key, by all that its result depends on, which its place is not."""
+    taken = match.site.rules.first_match.find(match.key)
+    if taken is None:
+        return None
+    each = match.site.rules.rewrites[taken[0]]
+    return each.pattern.text, each.dialect, each.template.text, getattr(each.template, "helpers", ())
 
 
 def _changes(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> Changes:

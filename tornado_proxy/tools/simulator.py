@@ -24,7 +24,7 @@ from urllib.parse import quote
 from tornado_proxy.routing.decide import Decision, simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import ReadForm, Refuse
-from tornado_proxy.routing.request import RequestError, read_request
+from tornado_proxy.routing.request import Request, RequestError, read_request
 from tornado_proxy.semantics.request import User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
@@ -175,17 +175,20 @@ class Simulator:
         self.mounts = mounts
         self._defaults = defaults
 
-    def decide(self, logged: LoggedRequest) -> Decision:
-        """Decides about a request; raises `RequestError` if it cannot be read."""
+    def read(self, logged: LoggedRequest) -> Request:
+        """Reads a logged request; raises `RequestError`."""
         host = logged.host or self._defaults.host
-        request = read_request(logged.address, logged.method, host, self._defaults.headers)
+        return read_request(logged.address, logged.method, host, self._defaults.headers)
+
+    def decide(self, logged: LoggedRequest, request: Request) -> Decision:
+        """Decides about a request that was read."""
         user = self._defaults.user or (User(logged.user) if logged.user else None)
         return simulate(self.mounts, request, user)
 
     def ask(self, logged: LoggedRequest) -> SimulatedAnswer:
         """Returns the result of a request."""
         try:
-            decision = self.decide(logged)
+            decision = self.decide(logged, self.read(logged))
         except RequestError as error:
             return SimulatedAnswer(logged.address, status=error.status, reason=str(error))
         path, match, first, rewrite = decision.request.path, decision.match, decision.plan[0], decision.rewrite

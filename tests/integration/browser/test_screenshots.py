@@ -126,7 +126,7 @@ def test_a_screenshot_of_a_draft_is_taken(browser, demo, status_page):
     eventually(lambda: browser.find_elements("id", "result"))
     find(browser, ".changed summary").click()
     browser.execute_script(
-        "document.querySelector('#copied code').textContent = '/etc/tornado-proxy/rules/site.rules';"
+        "document.querySelector('.draft .act code').textContent = '/etc/tornado-proxy/rules/site.rules';"
         "document.getElementById('text').rows = 9;"
         "document.documentElement.style.overflow = 'hidden'; window.scrollTo(0, 0)"
     )
