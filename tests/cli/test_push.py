@@ -298,6 +298,16 @@ def test_what_is_not_known_is_not_claimed(command, place, write, pushed, monkeyp
     assert (result.status, result.err) == (2, message)
 
 
+def test_a_push_repairs_a_release_that_is_gone(command, place, write, pushed, s3):
+    """Services keep the old rules meanwhile; the same files are pushed again."""
+    bucket, _, prefix = place.removeprefix("s3://").partition("/")
+    s3.client.delete_object(Bucket=bucket, Key=f"{prefix}releases/{pushed}.json")
+    result = command("push", "rules", place, "--quiet")
+    assert (result.status, result.out) == (0, f"{pushed}\n")
+    assert "what is in force is damaged: " in result.err
+    assert in_force(place)[0] == pushed
+
+
 def test_files_that_change_meanwhile_are_not_pushed(command, place, write, pushed, monkeypatch):
     """What is pushed is what was checked."""
     write(SECOND)

@@ -23,7 +23,7 @@ from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
 from tornado_proxy.rules.releases import Pointer, PointerMove, Release, UnusableRelease
-from tornado_proxy.s3.releases import ReleaseBucket
+from tornado_proxy.s3.releases import UNUSABLE, ReleaseBucket
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.tools.diff import to_text
 from tornado_proxy.tools.files import difference
@@ -99,9 +99,9 @@ def _push(bucket: ReleaseBucket, arguments: argparse.Namespace) -> int:
             raise CommandError("the files changed while they were checked")
         with activity(f"reading {bucket.place}"):
             pointer, etag = _pointer(bucket)
-            before = bucket.read_release(pointer.digest) if pointer.digest else None
+            before = _in_force(bucket, pointer)
         _show_difference(before, release, arguments)
-    if pointer.digest == release.digest:
+    if before is not None and before.digest == release.digest:
         return _done(arguments, release.digest, f"nothing to do: {_described(pointer.moves[0])}")
     if arguments.dry_run:
         return ExitStatus.CLEAN
@@ -138,6 +138,17 @@ def _pointer(bucket: ReleaseBucket) -> tuple[Pointer, str]:
     with suppress(ObjectMissing):
         return bucket.read_pointer()
     return Pointer(), ""
+
+
+def _in_force(bucket: ReleaseBucket, pointer: Pointer) -> Release | None:
+    """Returns the release in force; None before the first push, or if it is damaged, which a push repairs."""
+    try:
+        return bucket.read_release(pointer.digest) if pointer.digest else None
+    except StorageError as error:
+        if not isinstance(error, ObjectMissing) and error.code != UNUSABLE:
+            raise
+        print(f"what is in force is damaged: {error}", file=sys.stderr)
+        return None
 
 
 def _below(root: Path, read: Read) -> Iterator[RuleFile]:

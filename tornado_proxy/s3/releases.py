@@ -22,6 +22,9 @@ from tornado_proxy.storage.errors import PreconditionFailed, StorageError, Upstr
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
+UNUSABLE = "unusable"
+"""The code of the error about an object that is no release, no pointer, or another one than its name says."""
+
 _POINTER = "current.json"
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _NOBODYS = '"00000000000000000000000000000000"'  # an ETag that no object has
@@ -54,9 +57,14 @@ class ReleaseBucket:
             return Release.read(self._get(_key(digest), LARGEST_RELEASE)[0], digest)
 
     def write_release(self, release: Release) -> None:
-        """Writes a release unless it is there, and reads it back."""
-        with suppress(PreconditionFailed):
+        """Writes a release unless it is there and whole, and reads it back."""
+        try:
             self._put(_key(release.digest), release.data, IfNoneMatch="*")
+        except PreconditionFailed:
+            with suppress(UpstreamError):
+                self.read_release(release.digest)
+                return
+            self._put(_key(release.digest), release.data)
         self.read_release(release.digest)
 
     def heeds_conditions(self, release: Release) -> bool:
@@ -112,7 +120,7 @@ def _reading(what: str) -> Iterator[None]:
             yield
     except UnusableRelease as error:
         failure = UpstreamError(f"{what}: {error}")
-        failure.code = "unusable"
+        failure.code = UNUSABLE
         raise failure from error
 
 

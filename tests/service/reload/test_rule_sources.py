@@ -253,7 +253,15 @@ def test_a_bucket_that_hangs_holds_up_no_edit(scene, monkeypatch):
             hangs.set()
 
     assert asyncio.run(edit()) == [ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED]
-    assert len(polls) == 1
+    assert (len(polls), scene.polled) == (1, [RulesPolled(PLACE, "S3 does not answer")])
+
+
+def test_silence_hides_no_other_problem(scene):
+    """A bucket that is away is often silent first; the log has one line about it."""
+    scene.bucket.failure = Unreachable("refused")
+    scene.reload()
+    scene.sources.note_silence()
+    assert scene.sources.fetched[PLACE].problem == "refused"
 
 
 def test_polls_are_logged(caplog):

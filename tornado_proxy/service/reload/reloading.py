@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from socket import socket
@@ -330,9 +329,11 @@ class Reloader:
         """Polls the buckets of rules; one that hangs is waited for again, not doubled."""
         if self._polling is None or self._polling.done():
             self._polling = asyncio.get_running_loop().run_in_executor(None, self.sources.poll)
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(POLL_WITHIN):
                 await asyncio.shield(self._polling)
+        except TimeoutError:
+            self.sources.note_silence()
 
     async def _snapshot(self) -> Snapshot:
         """Reads the snapshot; raises `TimeoutError`. A reading that hangs is waited for again, not doubled."""

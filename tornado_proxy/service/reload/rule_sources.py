@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
-from tornado_proxy.rules.releases import Pointer, Release, UnusableRelease
+from tornado_proxy.rules.releases import Release, UnusableRelease
 from tornado_proxy.s3.releases import ReleaseBucket
 from tornado_proxy.storage.errors import NotModified, StorageError
 from tornado_proxy.telemetry.events import RulesPolled
@@ -29,19 +28,6 @@ _JITTER = 0.1  # of the interval, so that many instances do not poll at once
 _TIMEOUT = 4.0  # seconds of silence
 _ATTEMPTS = 2  # S3 may have closed the connection of the last poll
 _CONNECT = partial(ReleaseBucket, timeout=_TIMEOUT, attempts=_ATTEMPTS)
-
-
-class Releases(Protocol):
-    """What is read of the releases in a bucket; the methods raise `StorageError`."""
-
-    def read_pointer(self, etag: str = "") -> tuple[Pointer, str]:
-        """Returns the pointer and its ETag; raises `NotModified`."""
-
-    def read_release(self, digest: str) -> Release:
-        """Returns a release."""
-
-    def close(self) -> None:
-        """Closes the connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +46,18 @@ class FetchedRules:
 
 
 class RuleSources:
-    """Reads the rules of a configuration. All methods but `due_in` and `news` block."""
+    """Reads the rules of a configuration: `read` and `poll` block.
 
-    def __init__(
-        self,
-        kept: Read | None = None,
-        connect: Callable[[RulesBucket], Releases] = _CONNECT,
-    ) -> None:
+    `kept` are rules that stand in while a bucket was never read.
+    """
+
+    def __init__(self, kept: Read | None = None, connect: Callable[[RulesBucket], ReleaseBucket] = _CONNECT) -> None:
         self._connect = connect
         self._kept = kept or Read(())
         self._places: tuple[RulesBucket, ...] = ()
         self._interval = math.inf
         self._due = math.inf  # monotonic seconds
-        self._buckets: dict[RulesBucket, Releases] = {}
+        self._buckets: dict[RulesBucket, ReleaseBucket] = {}
         self._fetched: dict[str, FetchedRules] = {}  # by URL: other credentials do not make it another place
         self._told: dict[str, str] = {}  # the cause that was told last, by URL
 
@@ -101,6 +86,12 @@ class RuleSources:
         self._set_due()
         for place in self._places:
             self._fetched[place.s3] = self._asked(place, self._fetched.get(place.s3))
+
+    def note_silence(self) -> None:
+        """Notes of each bucket without another problem that a poll has no answer yet; the end of the poll says more."""
+        for url, each in self.fetched.items():
+            if not each.problem:
+                self._fetched[url] = replace(each, problem="S3 does not answer", cause="silence")
 
     def news(self) -> list[RulesPolled]:
         """Returns what the polls found since the last call: each bucket that fails in a new way, or no more."""
@@ -142,7 +133,7 @@ class RuleSources:
             return replace(known, problem=str(error), cause=error.code or type(error).__name__)
         return FetchedRules(place, release, etag, at=time.time())
 
-    def _bucket(self, place: RulesBucket) -> Releases:
+    def _bucket(self, place: RulesBucket) -> ReleaseBucket:
         if place not in self._buckets:
             for former in [each for each in self._buckets if each.s3 == place.s3]:
                 self._buckets.pop(former).close()
