@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeGuard, assert_never
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp import syntax
-from tornado_proxy.golang.regexp.classes import bracketed, cases, characters
+from tornado_proxy.golang.regexp.classes import OTHER_CASE, bracketed, cases, characters
 
 MEMORY = (8 << 20, 64 << 20)
 """Limits of memory in bytes for one program; the next one is tried if a limit is too low."""
@@ -160,7 +160,7 @@ def _literal(node: syntax.Text) -> str:
     if not node.folded:
         return _SPECIAL.sub(_by_number, node.characters)
     program = "".join(
-        _SPECIAL.sub(_by_number, each) if each.isascii() else bracketed(cases(each, folded=True))
+        bracketed(cases(each, folded=True)) if ord(each) in OTHER_CASE else _SPECIAL.sub(_by_number, each)
         for each in node.characters
     )
     return f"(?i:{program})"
