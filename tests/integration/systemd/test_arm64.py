@@ -1,4 +1,4 @@
-"""The Debian package for arm64, built and run on qemu: it installs, checks its files, and serves."""
+"""The Debian package and the image for arm64, built and run on qemu: they install, and serve."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from administering import eventually
@@ -82,30 +83,22 @@ def installed(tmp_path_factory) -> _Root:
     return root
 
 
+def _write_files(folder: Path, endpoint: str, port: int) -> None:
+    """Writes a configuration and its rules into a folder."""
+    (folder / "proxy.yaml").write_text(CONFIGURATION.format(port=port, admin=free_port(), endpoint=endpoint))
+    (folder / "rules").mkdir()
+    (folder / "rules" / "site.rules").write_text(
+        "target site { rewrite `^/(?P<name>[a-z]+)$` -> jinja `/first/{{ groups.name }}.txt` }\n"
+    )
+
+
 @contextmanager
-def _serving(root: _Root, port: int) -> Iterator[Proxy]:
-    command = root.command("exec tornado-proxy serve --config /shared/proxy.yaml")
+def _serving(command: list[str], port: int) -> Iterator[Proxy]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        yield Proxy(process, f"http://127.0.0.1:{port}")
-        process.terminate()
-
-
-def test_the_package_for_arm64_serves(installed):
-    """The program names its version, accepts the files, and answers a GET with what S3 has, as rewritten."""
-    with endless_s3() as (endpoint, _):
-        port = free_port()
-        text = CONFIGURATION.format(port=port, admin=free_port(), endpoint=endpoint)
-        (installed.folder / "shared" / "proxy.yaml").write_text(text)
-        (installed.folder / "shared" / "rules").mkdir()
-        (installed.folder / "shared" / "rules" / "site.rules").write_text(
-            "target site { rewrite `^/(?P<name>[a-z]+)$` -> jinja `/first/{{ groups.name }}.txt` }\n"
-        )
-        output = installed.run(
-            "uname --machine; tornado-proxy --version; tornado-proxy serve --check --config /shared/proxy.yaml"
-        )
-        assert re.search(r"^aarch64\ntornado-proxy 0\.1\.0\n(.*\n)*OK: ", output)
-        with _serving(installed, port) as proxy:
-            assert eventually(lambda: _text(proxy)) == "first/a.txt"
+        try:
+            yield Proxy(process, f"http://127.0.0.1:{port}")
+        finally:
+            process.terminate()
 
 
 def _text(proxy: Proxy) -> str:
@@ -113,3 +106,71 @@ def _text(proxy: Proxy) -> str:
         return proxy.request("GET", "/a").text
     except OSError:
         return ""
+
+
+def test_the_package_for_arm64_serves(installed):
+    """The program names its version, accepts the files, and answers a GET with what S3 has, as rewritten."""
+    with endless_s3() as (endpoint, _):
+        port = free_port()
+        _write_files(installed.folder / "shared", endpoint, port)
+        output = installed.run(
+            "uname --machine; tornado-proxy --version; tornado-proxy serve --check --config /shared/proxy.yaml"
+        )
+        assert re.search(r"^aarch64\ntornado-proxy 0\.1\.0\n(.*\n)*OK: ", output)
+        with _serving(installed.command("exec tornado-proxy serve --config /shared/proxy.yaml"), port) as proxy:
+            assert eventually(lambda: _text(proxy)) == "first/a.txt"
+
+
+class _Images:
+    """Buildah with its own store, where programs for arm64 run."""
+
+    def __init__(self, store: str) -> None:
+        self.store = ("--storage-driver=vfs", f"--root={store}/storage", f"--runroot={store}/run")
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command for arguments of buildah."""
+        # Without the variable, buildah would make one more namespace of users.
+        return [str(_EMULATED), "env", "_CONTAINERS_USERNS_CONFIGURED=done", "buildah", *self.store, *arguments]
+
+    def run(self, *arguments: str) -> str:
+        """Runs buildah, and returns its output."""
+        ran = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=_TIME_LIMIT, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+
+@pytest.fixture
+def image(tmp_path) -> Iterator[tuple[_Images, str]]:
+    """A store, and the name of a container of the image that deploy/Containerfile makes for arm64."""
+    if not (_BASE / ".complete").exists() or shutil.which("buildah") is None:
+        pytest.skip("no root file system for arm64, or no buildah: run `tests/integration/install arm64 containers`")
+    shutil.copy(build_wheel(tmp_path / "built"), tmp_path)
+    shutil.copy(CHECKOUT / "constraints.txt", tmp_path)
+    (tmp_path / "pip.conf").write_text("[global]\nno-index = yes\nfind-links = /wheels\n")
+    with TemporaryDirectory(prefix="store") as store:  # podman wants a short path
+        images = _Images(store)
+        archive = ["tar", "-C", str(_BASE), "--exclude=./dev", "--exclude=./proc", "--exclude=./sys", "-c", "."]
+        with subprocess.Popen(archive, stdout=subprocess.PIPE) as packing:
+            imported = ["podman", *images.store, "import", "--arch=arm64", "--os=linux", "-", "localhost/base"]
+            subprocess.run(imported, stdin=packing.stdout, check=True, capture_output=True)
+        images.run(
+            *("build", "--isolation=chroot", "--network=host", "--platform=linux/arm64"),
+            *("--build-arg=BASE=localhost/base", f"--volume={PARTS / 'arm64-wheels'}:/wheels:ro"),
+            f"--volume={tmp_path / 'pip.conf'}:/etc/pip.conf:ro",
+            *("--file", str(CHECKOUT / "deploy" / "Containerfile"), "--tag=tornado-proxy", str(tmp_path)),
+        )
+        yield images, images.run("from", "--pull=never", "--arch=arm64", "localhost/tornado-proxy").strip()
+
+
+def test_the_image_for_arm64_serves(image, tmp_path):
+    """A container of the image answers a GET with what S3 has, as rewritten."""
+    images, container = image
+    folder, port = tmp_path / "files", free_port()
+    folder.mkdir()
+    with endless_s3() as (endpoint, _):
+        _write_files(folder, endpoint, port)
+        inside = ("run", "--isolation=chroot", "--network=host", f"--volume={folder}:/etc/tornado-proxy:ro", container)
+        assert images.run(*inside, "--", "uname", "-m").strip() == "aarch64"
+        serve = ("tornado-proxy", "serve", "--config", "/etc/tornado-proxy/proxy.yaml")
+        with _serving(images.command(*inside, "--", *serve), port) as proxy:
+            assert eventually(lambda: _text(proxy)) == "first/a.txt"
