@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 import socket
 import subprocess
@@ -134,7 +135,8 @@ def memory(process: subprocess.Popen[bytes]) -> float:
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1])  # type: ignore[index]
 
 
-READ, EVERY = 40 * KIB, 4.0  # bytes and seconds of a reader at 10 kB/s
+READ, EVERY = 40 * KIB, 4.0  # bytes and seconds, on average, of a reader at 10 kB/s; readers do not wait in step
+SETTLES = 30  # seconds after the last reader came
 ADDRESSES = 20
 RAMP = 400  # new readers a second
 
@@ -161,14 +163,14 @@ async def read_slowly(port: int, number: int) -> None:
                 if left:
                     served -= 1
                     break
-                await asyncio.sleep(EVERY)
+                await asyncio.sleep(EVERY * random.uniform(0.5, 1.5))
 
     readers = []
     for which in range(number):
         readers.append(asyncio.ensure_future(slow(which)))
         if which % (RAMP // 10) == 0:
             await asyncio.sleep(0.1)
-    await asyncio.sleep(10)
+    await asyncio.sleep(SETTLES)
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     print(served, flush=True)
