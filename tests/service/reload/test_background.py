@@ -12,6 +12,12 @@ import pytest
 from tornado_proxy.service.reload.background import in_background
 
 
+@pytest.fixture(autouse=True)
+def _collecting():
+    """Have the garbage collector on, which a service that was only begun leaves off."""
+    gc.enable()
+
+
 async def test_background_work_has_short_turns():
     """During the work, the switch interval of threads is short and the garbage collector is off."""
     default_interval = sys.getswitchinterval()
