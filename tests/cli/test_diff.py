@@ -302,7 +302,7 @@ def test_only_some_new_keys_are_asked_for(command, two_configurations, monkeypat
     """The most requested come first, and of those that are missing some are shown."""
     _probing(monkeypatch, bucket.url)
     result = command(*two_configurations, "--probe", "--most-keys", "1", "--examples", "0")
-    assert result.out.endswith("of 3 new keys, the 1 most requested were asked for: 1 do not exist\n  and 1 more\n")
+    assert result.out.endswith("of 3 new keys, the 1 most requested were asked for: 1 does not exist\n  and 1 more\n")
     assert bucket.asked == ["/files/v2/a"]
 
 

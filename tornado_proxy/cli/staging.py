@@ -18,11 +18,11 @@ _LOOK_EVERY = 1.0  # seconds
 _WITHIN = 60  # seconds
 _STATUSES = {"staged": ExitStatus.WAITING, "discarded": ExitStatus.FINDINGS}
 _TITLES = {
-    "key": "requests would change their key",
-    "answer": "requests would get another answer",
-    "error": "requests would fail",
-    "unknown": "requests could not be decided without asking",
-    "missing": "new keys do not exist",
+    "key": ("request would change its key", "requests would change their key"),
+    "answer": ("request would get another answer", "requests would get another answer"),
+    "error": ("request would fail", "requests would fail"),
+    "unknown": ("request could not be decided without asking", "requests could not be decided without asking"),
+    "missing": ("new key does not exist", "new keys do not exist"),
 }
 
 
@@ -99,7 +99,7 @@ def _lines(stage: dict[str, Any]) -> Iterator[str]:
     kinds, keys = stage["kinds"], stage["newKeys"]
     yield f"{counted(stage['requests'], 'request')} compared, {kinds['same']:,} the same"
     if asked := sum(keys.values()):
-        yield f"{counted(asked, 'new key')} asked for, {keys['missing']:,} do not exist"
+        yield f"{counted(asked, 'new key')} asked for, {counted(keys['missing'], 'does not exist', 'do not exist')}"
     for side, name in (("inForce", "before"), ("staged", "with the edit")):
         if each := stage["answers"].get(side):
             errors = f"404: {each['missing']:,}, other 4xx: {each['client_errors']:,}, 5xx: {each['server_errors']:,}"
@@ -108,7 +108,7 @@ def _lines(stage: dict[str, Any]) -> Iterator[str]:
     for kind, title in _TITLES.items():
         if count := keys["missing"] if kind == "missing" else kinds[kind]:
             yield ""
-            yield f"{count:,} {title}"
+            yield counted(count, *title)
             yield from _pairs(stage, kind)
             for each in stage["examples"]:
                 if each["kind"] == kind:

@@ -343,7 +343,7 @@ def _answers_text(answers: KeyAnswers) -> Iterator[str]:
     if answers.asked < answers.total:
         asked += f", the {answers.asked:,} most requested were asked for:"
     doubt = f", {answers.unknown.total():,} are unknown" if answers.unknown else ""
-    yield f"{asked} {len(answers.missing):,} do not exist{doubt}"
+    yield f"{asked} {counted(len(answers.missing), 'does not exist', 'do not exist')}{doubt}"
     for key, need in answers.missing[: answers.examples]:
         times = f", {need.times:,} times" if need.times > 1 else ""
         yield visible(f"  {key.target}: {key.key} ({need.path}{times})")

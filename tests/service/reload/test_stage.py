@@ -43,8 +43,8 @@ def test_an_edit_that_meets_the_conditions_is_promoted():
         ({}, "0 requests of 10 were compared"),
         ({"same": 9}, "9 requests of 10 were compared"),
         ({"same": 8, "error": 2}, "2 requests would fail"),
-        ({"key": 10, "samples": {"missing": 1, "present": 8}}, "1 of 9 new keys that were asked for do not exist"),
-        ({"key": 10, "samples": {"missing": 1}}, "1 of 1 new key that were asked for do not exist"),
+        ({"key": 10, "samples": {"missing": 1, "present": 8}}, "of 9 new keys asked for, 1 does not exist"),
+        ({"key": 10, "samples": {"missing": 1}}, "of 1 new key asked for, 1 does not exist"),
     ],
 )
 def test_an_edit_that_misses_a_condition_is_discarded(counts, reason):

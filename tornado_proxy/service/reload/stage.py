@@ -95,4 +95,5 @@ def _objections(counts: StagedCounts, conditions: PromoteIf) -> Iterator[str]:
         yield f"{counted(failing, 'request')} would fail"
     missing, present = counts.samples["missing"], counts.samples["present"]
     if missing and 100 * missing > conditions.missing_percent * (missing + present):
-        yield f"{missing} of {counted(missing + present, 'new key')} that were asked for do not exist"
+        absent = counted(missing, "does not exist", "do not exist")
+        yield f"of {counted(missing + present, 'new key')} asked for, {absent}"
