@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
 BENCHMARK = ROOT / "benchmarks" / "serving.py"
@@ -30,6 +32,7 @@ def test_the_page_has_every_load():
     assert [load for load in loads if f"\n| {load}," not in PAGE] == []
 
 
+@pytest.mark.integration
 def test_the_benchmark_measures_a_load():
     """The benchmark runs a load against all servers and prints a figure for each."""
     options = ["--rounds", "1", "--scale", "0.01", "--load", "HEAD"]
