@@ -32,7 +32,7 @@ def opened(browser):
         browser.get(url)
         browser.get_log("browser")
         find(browser, f"button[aria-label='Preview {name}']").click()
-        eventually(lambda: "Loading…" not in texts(browser, "dialog p"))
+        eventually(lambda: texts(browser, "dialog h2") and "Loading…" not in texts(browser, "dialog p"))
         return browser
 
     return open_file
@@ -183,7 +183,7 @@ def test_a_walk_through_everything_has_no_console_error(browser, demo, files):
         browser.get(files)
         for button in browser.find_elements("css selector", ".eye"):
             button.click()
-            eventually(lambda: "Loading…" not in texts(browser, "dialog p"))
+            eventually(lambda: texts(browser, "dialog h2") and "Loading…" not in texts(browser, "dialog p"))
             press(browser, ESCAPE)
             eventually(lambda: not texts(browser, "dialog"))
     assert browser.get_log("browser") == []
