@@ -15,6 +15,11 @@ MARKDOWN = "# A heading\n\n- *one*\n- <script>alert(1)</script>two\n"
 PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj trailer<</Root 1 0 R>>"
 
 
+def _is_shown(browser):
+    """Whether a file is shown: the module of the viewer is loaded when it is first needed, and then the file."""
+    return texts(browser, "dialog h2") and "Loading…" not in texts(browser, "dialog p")
+
+
 @pytest.fixture(scope="module")
 def files(demo):
     """The URL of a directory of Ann's with files of several kinds."""
@@ -32,7 +37,7 @@ def opened(browser):
         browser.get(url)
         browser.get_log("browser")
         find(browser, f"button[aria-label='Preview {name}']").click()
-        eventually(lambda: texts(browser, "dialog h2") and "Loading…" not in texts(browser, "dialog p"))
+        eventually(lambda: _is_shown(browser))
         return browser
 
     return open_file
@@ -183,7 +188,7 @@ def test_a_walk_through_everything_has_no_console_error(browser, demo, files):
         browser.get(files)
         for button in browser.find_elements("css selector", ".eye"):
             button.click()
-            eventually(lambda: texts(browser, "dialog h2") and "Loading…" not in texts(browser, "dialog p"))
+            eventually(lambda: _is_shown(browser))
             press(browser, ESCAPE)
             eventually(lambda: not texts(browser, "dialog"))
     assert browser.get_log("browser") == []
