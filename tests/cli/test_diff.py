@@ -104,6 +104,7 @@ def test_comparing_imports_no_server(diff_command):
     assert imported_by(*diff_command) == set()
 
 
+@pytest.mark.integration
 def test_many_requests_are_compared_by_several_processes(command, diff_command):
     """The counts are those of a single process."""
     Path("paths").write_text("".join(f"/a/{number}\n" for number in range(21_000)))
