@@ -560,7 +560,7 @@ def test_a_release_that_was_pushed_can_be_expected():
 
 
 def test_the_files_of_a_configuration_with_rules_in_a_bucket_cannot_be_expected(command, tmp_path):
-    """The command fetches nothing; whoever has pushed the rules knows their digest."""
+    """The command fetches nothing: a push prints the digest of its rules."""
     (tmp_path / "proxy.yaml").write_text("rules: [s3://b/]\ntargets: {site: {bucket: {name: my-bucket}}}")
     result = command("fleet", "127.0.0.1:1", "--expect", "proxy.yaml")
     assert (result.status, result.err) == (

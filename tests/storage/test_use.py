@@ -28,7 +28,7 @@ def _new_use() -> BucketUse:
 
 @pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_the_id_of_the_last_call_is_noted(reads):
-    """Answers and errors of all calls have one, whoever makes the call."""
+    """Answers and errors of all calls have one, in both ways of reading."""
     use = _new_use()
     answers = (
         object_reply(b"x", x_amz_request_id="1"),

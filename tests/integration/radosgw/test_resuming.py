@@ -32,7 +32,7 @@ both_ways = pytest.mark.parametrize("reads", ["loop", "executor"])
 
 @dataclass
 class Relay:
-    """Connections to an S3, of which the first one breaks off after some bytes; `calls` are the heads of requests."""
+    """Connections to an S3. The first one breaks off after some bytes; `calls` are the heads of requests."""
 
     endpoint: str
     cut_after: int

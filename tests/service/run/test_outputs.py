@@ -156,7 +156,7 @@ def test_without_a_journal_its_format_is_text(monkeypatch):
 
 @pytest.mark.parametrize(("is_journal", "mark"), [(True, "<3>"), (False, "level=error ")])
 def test_text_lines_of_a_5xx_have_a_level_where_asked(monkeypatch, is_journal, mark):
-    """The journal reads the level at the beginning of a line, and so does whoever searches a file."""
+    """A line begins with its level, which the journal reads, and which a search in a file finds."""
     lines = []
     monkeypatch.setattr(logs, "is_journal", lambda _: is_journal)
     monkeypatch.setattr(logs, "line_writer", lambda: lines.append)
