@@ -26,7 +26,7 @@ from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.resumable import Continuation
-from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
+from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
@@ -219,10 +219,11 @@ class LoopReads:
         endpoint = self._endpoint
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
         headers = (("host", endpoint.authority), *request.headers)
-        if pair is not None:
+        if pair is None:
+            lines = header_lines(headers)
+        else:
             asked = request.method, path, request.query
-            headers = sign(asked, headers, endpoint.scope, pair, time.time() + self._skew)
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+            lines = sign(asked, headers, endpoint.scope, pair, time.time() + self._skew)
         target = f"{path}?{request.query}" if request.query else path
         return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
 

@@ -147,8 +147,10 @@ class Reader:
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
         _check(key)
+        if conditions is UNCONDITIONAL and part is None:
+            return await self._get(key, None, None)
         conditions, part = _effective(conditions, part)
-        if not _s3_decides(conditions, part) or self._expects_unchanged(key, conditions):
+        if self._expects_unchanged(key, conditions) or not _s3_decides(conditions, part):
             return await self._open_after_head(key, conditions, part)
         if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
         try:
