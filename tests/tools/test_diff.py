@@ -1,6 +1,5 @@
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from urllib.parse import quote
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from rule_sites import read_request_log, requests, site
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction

@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, number, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
@@ -71,8 +73,7 @@ def admin_url(text: str) -> SplitResult:
     return url
 
 
-@dataclass(frozen=True, slots=True)
-class AdminListener:
+class AdminListener(msgspec.Struct, frozen=True):
     """The admin listener of a service; `context` is None without TLS."""
 
     url: SplitResult
@@ -280,8 +281,7 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
     add_tls_arguments(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """The state of a service; `problem` is empty if all is as expected."""
 
     url: str

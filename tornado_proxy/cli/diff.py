@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from tornado_proxy.cli import inputs
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.cli.requests import (
@@ -78,7 +80,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
     old, new = _sides(arguments)
     report = _compared(old, new, arguments)
     if arguments.probe:
-        report = replace(report, answers=_asked(report, new, arguments))
+        report = msgspec.structs.replace(report, answers=_asked(report, new, arguments))
     if arguments.format == "text":
         print_diff(to_text(report))
     elif arguments.format == "json":
@@ -172,7 +174,9 @@ def _rules(settings: Settings) -> Read:
     read = [(root, _read(root)) for root in settings.rules]
     files = {file.name: file for _, each in read for file in each.files}
     spans = settings.rule_spans
-    diagnostics = tuple(replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics)
+    diagnostics = tuple(
+        msgspec.structs.replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics
+    )
     return Read(tuple(files.values()), diagnostics)
 
 

@@ -7,9 +7,11 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
@@ -110,8 +112,7 @@ def _explain(name: str) -> ExitStatus:
     return ExitStatus.CLEAN
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(msgspec.Struct, frozen=True):
     """The work of a command line: the files, the configuration, the checks and the fixes."""
 
     files: tuple[RuleFile, ...]
@@ -120,7 +121,7 @@ class _Job:
     mistakes: tuple[Diagnostic, ...]
     selection: Selection
     fail_level: Severity | None
-    fixes: frozenset[Safety] = field(default=frozenset())
+    fixes: frozenset[Safety] = frozenset()
 
     def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lints the files before or after fixes."""

@@ -12,10 +12,12 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tornado_proxy.admin.listener import admin_listener
 from tornado_proxy.cli.inputs import number
@@ -101,8 +103,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--probe", action="store_true", help="with `--check`: also check each bucket, as `probe` does")
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(msgspec.Struct, frozen=True):
     """A snapshot that the service may start from."""
 
     configuration: Configuration
@@ -205,7 +206,7 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
         else:
             yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
     if not first.configuration.usable and (milder := tolerated(first.configuration)).usable:
-        yield replace(first, configuration=milder, in_spite_of_tests=True)
+        yield msgspec.structs.replace(first, configuration=milder, in_spite_of_tests=True)
 
 
 def _staged(arguments: argparse.Namespace, snapshot: Snapshot) -> _Start | None:
@@ -272,7 +273,7 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     of_requests = of_requests or open_sockets(settings.server)
     of_admin = of_admin or open_sockets(settings.internal_server)
     if local is not None:
-        of_admin = replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
+        of_admin = msgspec.structs.replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
     return of_requests, of_admin
 
 

@@ -6,8 +6,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tornado_proxy.cli.output import CommandError
 from tornado_proxy.config.model import Settings
@@ -26,8 +27,7 @@ _DIRECTIVES = (
 _OF_SYSTEMD = 200  # the first exit status for what systemd could not set up (systemd.exec(5), "Process Exit Codes")
 
 
-@dataclass(frozen=True, slots=True)
-class UnitSocket:
+class UnitSocket(msgspec.Struct, frozen=True):
     """A socket of a unit: which of its names (`FileDescriptorName=`), and where it listens."""
 
     unit: str

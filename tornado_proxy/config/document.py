@@ -14,6 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import msgspec
 import yaml
 
 from tornado_proxy.lang.diagnostic import SourceFile, Span
@@ -64,8 +65,7 @@ class ScalarNode:
         return read(self.text) if read else None
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceNode:
+class SequenceNode(msgspec.Struct, frozen=True):
     """A list."""
 
     start: int
@@ -80,8 +80,7 @@ class MappingEntry(NamedTuple):
     value: Node
 
 
-@dataclass(frozen=True)  # no slots: `cached_property` needs a place
-class MappingNode:
+class MappingNode(msgspec.Struct, frozen=True, dict=True):  # `cached_property` needs a `__dict__`
     """A mapping: every entry as written, including wrong ones."""
 
     start: int
@@ -147,8 +146,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A mistake in the YAML: `{}` in message and help is replaced by the redacted text at its place."""
 
     code: str
@@ -159,8 +157,7 @@ class Fault:
     note: tuple[str, int, int] | None = None  # the message about a second place, and its offsets
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(msgspec.Struct, frozen=True):
     """The documents of a text and their faults; `whole` is False if the text could not be read to its end."""
 
     documents: tuple[Node, ...] = ()
@@ -225,8 +222,7 @@ def _check_depth(text: str) -> None:
             depth -= 1
 
 
-@dataclass(frozen=True, slots=True)
-class _BuiltNode:
+class _BuiltNode(msgspec.Struct, frozen=True):
     """A node, the number of its nodes once its aliases are expanded, and the number of its levels."""
 
     node: Node

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from tornado_proxy.config.values import InvalidValue, TextPattern
 
@@ -47,8 +49,7 @@ ANY = "*"
 """The part of an option's path for a name that the user chooses, or for an item of a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionGroup:
+class OptionGroup(msgspec.Struct, frozen=True):
     """A mapping of the file whose options are fields of the section around it, such as `GET.config`."""
 
     name: str
@@ -56,8 +57,7 @@ class OptionGroup:
     shape: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(msgspec.Struct, frozen=True):
     """A mark of a type: `function` returns the value in its final form or raises `InvalidValue`.
 
     `schema` is the part of the check that JSON Schema can express, unless the function is a `TextPattern`.
@@ -72,8 +72,7 @@ class Constraint:
         return pattern | dict(self.schema)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """A mark of a number: its smallest and largest value."""
 
     units: ClassVar[Mapping[str, Decimal]] = {}  # the largest first: a bound is shown in the first that divides it
@@ -107,7 +106,7 @@ class Bounds:
         return {"anyOf": [numeric, {"type": "string", "pattern": f"^{self.notation}$"}]} if self.notation else numeric
 
 
-class Size(Bounds):
+class Size(Bounds, frozen=True):
     """Bytes within bounds, as a mark of an option's type."""
 
     units = _BYTES
@@ -122,7 +121,7 @@ class Size(Bounds):
         return Decimal(int(Decimal(match[1]) * _BYTES[match[2]]))
 
 
-class Duration(Bounds):
+class Duration(Bounds, frozen=True):
     """Seconds within bounds, as a mark of an option's type."""
 
     units = _SECONDS
@@ -211,8 +210,7 @@ def option_type(annotation: Any) -> OptionType:
     return OptionType(annotation)
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """An option of a section."""
 
     attribute: str

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config import values
 from tornado_proxy.config.document import (
@@ -47,8 +50,7 @@ class SectionPlace(NamedTuple):
     node: MappingNode
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationContext:
+class ValidationContext(msgspec.Struct, frozen=True):
     """Settings whose options are valid one by one, with the place of each section.
 
     An option is named as in the file, after its group and a dot if it has one: `context.key(put, "config.maxSize")`.
@@ -129,8 +131,7 @@ def read(
     return settings and ValidationContext(settings, shown, reader.places), reader.diagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedNode:
+class _NamedNode(msgspec.Struct, frozen=True):
     """A node with the key that names it, as messages refer to it."""
 
     node: Node

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
+import msgspec
+
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, option, options_of
 from tornado_proxy.config.values import GuardedUrl
@@ -188,8 +190,7 @@ _LOCATIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A document's place, split. `host` is the bucket where the scheme is `s3`; `path` is then the key.
 
     Of an ARN, `scheme` is `secretsmanager` or `ssm`, and `path` the ARN itself; an ARN of S3 is as its URL.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
+
+import msgspec
 
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, objection
 from tornado_proxy.templates.data import AnyUser, HeaderFields, PutData, PutInput
@@ -69,8 +70,7 @@ def line(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class TextPattern:
+class TextPattern(msgspec.Struct, frozen=True):
     """A function that checks a whole text against an expression, which JSON Schema has too."""
 
     expression: str

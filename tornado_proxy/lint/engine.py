@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
 from tornado_proxy.lint.allowances import find_allowances
@@ -18,8 +20,7 @@ INTERNAL_ERROR = "internal-error"
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
-@dataclass(frozen=True, slots=True)
-class LintReport:
+class LintReport(msgspec.Struct, frozen=True):
     """The findings in the order of the files, and the files and checks of the run.
 
     `judged` names the checks that ran; other codes come from the parser, the compiler or the configuration.
@@ -92,8 +93,7 @@ Look = Callable[[Sequence[RuleFile]], LintReport]
 _MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """The files after all fixes, the report on them, and the number of fixes."""
 
     files: tuple[RuleFile, ...]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
+
 from tornado_proxy.golang.regexp.matching import Pattern, compile_source
 from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.golang.template.errors import TemplateMistake
@@ -81,8 +83,7 @@ def compile_documents(
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(msgspec.Struct):
     """The bytes for all compiled sources; one of a few characters may take ten thousand times its length."""
 
     most: int

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import NewType
 
+import msgspec
+
 from tornado_proxy.golang.regexp.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
@@ -128,8 +130,7 @@ class Rewrite:
         return self.name or f"#{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(msgspec.Struct, frozen=True):
     """The new key, and the rewrite that made it with its captures and its template's raw result.
 
     The key is unchanged and the other three are None if no rewrite matched.
@@ -223,8 +224,7 @@ class LoadedRules:
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class TestOutcome:
+class TestOutcome(msgspec.Struct, frozen=True):
     """A rule test and the result for its key: rewritten, unchanged, or the error."""
 
     __test__ = False  # the name is the language's, not pytest's

@@ -6,8 +6,10 @@ import asyncio
 import random
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+
+import msgspec
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -60,8 +62,7 @@ _WRONG_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintExcep
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadRequest:
+class _ReadRequest(msgspec.Struct, frozen=True):
     """A request without everything that changes: time, keys, and the endpoint of the bucket."""
 
     doing: str
@@ -169,7 +170,9 @@ class LoopReads:
             return read_listing(document)
         except ValueError as error:
             fault = read_error(document)
-            raise self._failure(request, answer, fault if fault.code else replace(fault, message=str(error))) from error
+            raise self._failure(
+                request, answer, fault if fault.code else msgspec.structs.replace(fault, message=str(error))
+            ) from error
 
     async def close(self) -> None:
         """Closes the connections; open objects can be read to their end."""

@@ -12,7 +12,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -20,6 +19,8 @@ from hmac import HMAC, digest
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import StorageError
@@ -46,8 +47,7 @@ _KEYS_KEPT = 256
 _HEADS_KEPT = 256
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPair:
+class KeyPair(msgspec.Struct, frozen=True):
     """An access key pair with an optional session token; never shown."""
 
     access_key: str
@@ -58,8 +58,7 @@ class KeyPair:
         return "<KeyPair>"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """The scope of a signature."""
 
     region: str

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from enum import Enum
 from functools import lru_cache
 from math import inf
+
+import msgspec
 
 # entity-tag = [ weak ] opaque-tag; an opaque-tag has no control characters, spaces or quotes.
 _ETAG = r'(?:W/)?"[^\x00-\x20"\x7f]*"'
@@ -54,8 +55,7 @@ class ConditionResult(Enum):
     PRECONDITION_FAILED = "precondition failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(msgspec.Struct, frozen=True):
     """The conditions of a request; an invalid date is absent, and so is one that an entity tag overrides.
 
     `if_match` and `if_none_match` hold entity tags as written (`"a"`, `W/"a"`), or `("*",)`; empty if absent.
@@ -260,8 +260,7 @@ def _number(digits: str) -> int:
     return min(int(digits.lstrip("0")[:20] or "0"), _BEYOND_ANY_OBJECT)
 
 
-@dataclass(frozen=True, slots=True)
-class ByteRange:
+class ByteRange(msgspec.Struct, frozen=True):
     """The one range of a Range header, `last` included; without `first` it is the last `last` bytes (a suffix)."""
 
     first: int | None
@@ -301,8 +300,7 @@ class ByteRange:
         return ContentRange(first, last, size) if first <= last else ContentRange(None, None, size)
 
 
-@dataclass(frozen=True, slots=True)
-class ContentRange:
+class ContentRange(msgspec.Struct, frozen=True):
     """The bytes in a 206, `last` included, and the size of the whole; without `first` it belongs to a 416."""
 
     first: int | None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, lgamma
+
+import msgspec
 
 from tornado_proxy.telemetry.staging import Answers
 
@@ -22,8 +23,7 @@ _RATES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
+class Looks(msgspec.Struct, frozen=True):
     """How often the answers were compared, and the requests of the new generation at the last time."""
 
     number: int = 0

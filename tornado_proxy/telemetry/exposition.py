@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from platform import python_version
 from types import SimpleNamespace
 from typing import TypeVar, cast
 
+import msgspec
 from prometheus_client import Metric, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
@@ -85,8 +85,7 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         yield total
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
+class Readings(msgspec.Struct, frozen=True):
     """Functions that are called when the metrics are asked for.
 
     They return the last probe of each bucket, the ends of the certificates by listener and name, how many workers have

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.telemetry.events import ErrorServed, Served
@@ -27,8 +28,7 @@ RewriteId = tuple[str, str, str]
 """A rewrite by its target and its texts: an edit of other rewrites does not change it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecentRow:
+class RecentRow(msgspec.Struct, frozen=True):
     """A request that was answered; `seconds` is the time to the first byte of the answer."""
 
     at: float  # Unix time, seconds

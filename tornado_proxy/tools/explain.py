@@ -10,9 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
 
 from tornado_proxy.golang.regexp.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
@@ -33,8 +35,7 @@ _MOST_NEAR_MISSES = 1000
 _LONGEST = 40  # characters of a text that a near miss shows
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedRequest:
+class ExplainedRequest(msgspec.Struct, frozen=True):
     """A request to explain: `address` is its percent-encoded path with query, `user` signs in if that is required."""
 
     address: str
@@ -260,8 +261,7 @@ def _rule_json(rewrite: Rewrite, rewriting: RewriteTrace) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class NearMiss:
+class NearMiss(msgspec.Struct, frozen=True):
     """The extent of a failed match: `part` of the source matches, at the latest in the key's beginning `taken`.
 
     `stopped` is the next part of the source, which does not match; `rest` is the text of the key at that place.

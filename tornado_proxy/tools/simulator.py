@@ -16,10 +16,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.routing.decide import Decision, simulate
 from tornado_proxy.routing.mounts import Mounts
@@ -50,11 +51,10 @@ class UnreadableLog(Exception):
     """A log that cannot be read, with the reason."""
 
 
-@dataclass(slots=True)
-class RequestLog:
+class RequestLog(msgspec.Struct):
     """Distinct requests with their counts; `strange` lines have no request, `first_strange` is the first of them."""
 
-    requests: Counter[LoggedRequest] = field(default_factory=Counter)
+    requests: Counter[LoggedRequest] = msgspec.field(default_factory=Counter)
     strange: int = 0
     first_strange: int | None = None  # a line's number, from 1
 
@@ -158,8 +158,7 @@ class SimulatedAnswer(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestDefaults:
+class RequestDefaults(msgspec.Struct, frozen=True):
     """The user of all requests of a log, and the host and headers that its lines do not contain."""
 
     user: User | None = None

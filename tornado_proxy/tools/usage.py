@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.routing.mounts import Site
@@ -14,14 +15,15 @@ from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, 
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(msgspec.Struct):
     """Counts of requests; a request may be counted for its rewrite and as an error."""
 
-    rewrites: Counter[tuple[str, int | None]] = field(default_factory=Counter)  # by target and number, None: no rewrite
-    unmatched: Counter[tuple[str, str]] = field(default_factory=Counter)  # by target and path
-    errors: Counter[tuple[int, str]] = field(default_factory=Counter)  # by status and reason
-    examples: dict[tuple[int, str], str] = field(default_factory=dict)  # a path for each of them
+    rewrites: Counter[tuple[str, int | None]] = msgspec.field(
+        default_factory=Counter
+    )  # by target and number, None: no rewrite
+    unmatched: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # by target and path
+    errors: Counter[tuple[int, str]] = msgspec.field(default_factory=Counter)  # by status and reason
+    examples: dict[tuple[int, str], str] = {}  # a path for each of them
     left_out: int = 0  # uploads: a log has no names of files
 
     def count(self, answer: SimulatedAnswer, times: int) -> None:
@@ -62,8 +64,7 @@ def _count(simulator: Simulator, requests: Iterable[tuple[LoggedRequest, int]]) 
     return usage
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReport:
+class UsageReport(msgspec.Struct, frozen=True):
     """The sites, the log, its use of their rules, and the number of paths and reasons to list."""
 
     sites: Sequence[Site]

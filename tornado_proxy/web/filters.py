@@ -9,10 +9,10 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+from msgspec.structs import replace
 from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server

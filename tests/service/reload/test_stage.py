@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tornado_proxy.config.server import PromoteIf, Reload
 from tornado_proxy.service.reload.stage import Answer, Discard, Promote, Stage, Wait, verdict

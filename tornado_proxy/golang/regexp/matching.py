@@ -18,6 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp.parser import Expression, parse
@@ -53,15 +54,14 @@ MOST_CAPTURES = 100_000
 _SET_INSTRUCTIONS = 80_000
 
 
-@dataclass(frozen=True, slots=True)
-class Captures:
+class Captures(msgspec.Struct, frozen=True):
     """The text that each group matched: `groups[0]` is the whole match; None for a group that took no part.
 
     `names` maps the name of a group to its number. If groups share a name, Go takes the first that matched.
     """
 
     groups: tuple[str | None, ...]
-    names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    names: Mapping[str, int] = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,34 +8,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.golang.template.numbers import Number, NumberError, number
 from tornado_proxy.golang.template.text import QuotingError, is_digit, is_letter, unquote, unquote_char
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionNode:
+class ExpressionNode(msgspec.Struct, frozen=True):
     """A part of an action, with its place in the action's text."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Dot(ExpressionNode):
+class Dot(ExpressionNode, frozen=True):
     """Dot, written `.`; its text is empty if fields are read from it, as in `.X`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant(ExpressionNode):
+class Constant(ExpressionNode, frozen=True):
     """A constant: a string, a bool, nil as None, or a number or character.
 
     The type of a number or character depends on where it is used.
@@ -44,30 +42,26 @@ class Constant(ExpressionNode):
     value: bytes | bool | Number | None
 
 
-@dataclass(frozen=True, slots=True)
-class Variable(ExpressionNode):
+class Variable(ExpressionNode, frozen=True):
     """A variable; `$` is one too."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier(ExpressionNode):
+class Identifier(ExpressionNode, frozen=True):
     """The name of a function."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chain(ExpressionNode):
+class Chain(ExpressionNode, frozen=True):
     """Fields, keys or methods of an operand: `.X.Y`, `$x.Y`, `(…).Y`."""
 
     operand: Operand
     fields: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline(ExpressionNode):
+class Pipeline(ExpressionNode, frozen=True):
     """Commands in a row; each one receives the result of the previous one.
 
     `variables` are set to the last result. `assigns` means `=` instead of `:=`.
@@ -83,8 +77,7 @@ Command: TypeAlias = tuple[Operand, ...]
 """An operand and its arguments."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionNode(ExpressionNode):
+class ActionNode(ExpressionNode, frozen=True):
     """The content of one pair of delimiters: a keyword and what follows it.
 
     `keyword` is empty if the pipeline is printed.
@@ -96,29 +89,25 @@ class ActionNode(ExpressionNode):
     name_start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TextNode:
+class TextNode(msgspec.Struct, frozen=True):
     """Text that is written without changes."""
 
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """An action at its place; `base` is the offset of its text in the template."""
 
     base: int
 
 
-@dataclass(frozen=True, slots=True)
-class Output(Statement):
+class Output(Statement, frozen=True):
     """A pipeline whose value is printed, unless it declares a variable."""
 
     pipeline: Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class Branch(Statement):
+class Branch(Statement, frozen=True):
     """An `if`, or a `with`, which also sets dot."""
 
     pipeline: Pipeline
@@ -127,8 +116,7 @@ class Branch(Statement):
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Range(Statement):
+class Range(Statement, frozen=True):
     """A loop over a list, a map or a number."""
 
     pipeline: Pipeline
@@ -136,8 +124,7 @@ class Range(Statement):
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Statement):
+class Call(Statement, frozen=True):
     """The invocation of a template by name; a `block` is an invocation too."""
 
     name: bytes
@@ -146,8 +133,7 @@ class Call(Statement):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Jump(Statement):
+class Jump(Statement, frozen=True):
     """A `break` or a `continue`; `leaves` means `break`."""
 
     leaves: bool

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.errors import TemplateMistake
@@ -35,8 +36,7 @@ _UNCLOSED = {'"': "a quoted string", "'": "a character constant", "`": "a raw st
 _SPACE = " \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplatePiece:
+class TemplatePiece(msgspec.Struct, frozen=True):
     """Text that is written unchanged, or the text of an action without its delimiters; `start` is its offset.
 
     `end` is the offset after an action and its delimiter, which may trim the text after it.
@@ -107,8 +107,7 @@ def _after(text: str, position: int) -> int:
     return position
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedTemplate:
+class ParsedTemplate(msgspec.Struct, frozen=True):
     """A template's own body, and the bodies of the templates that it defines."""
 
     body: nodes.Body
@@ -120,12 +119,11 @@ class ParsedTemplate:
         return {**self.templates, OUTERMOST: self.body}
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedStart:
+class ParsedStart(msgspec.Struct, frozen=True):
     """What stands at the start of a template, up to the end of an action that may trim the text after it."""
 
     body: nodes.Body = ()
-    templates: Mapping[bytes, nodes.Body] = field(default_factory=dict)
+    templates: Mapping[bytes, nodes.Body] = {}
     root_definition: tuple[int, int] = (0, 0)
     end: int = 0
     trims: bool = False
@@ -159,8 +157,7 @@ def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
     return ParsedTemplate(defined, parser.templates)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadAction:
+class _ReadAction(msgspec.Struct, frozen=True):
     """An action, and the offset of its text in the template."""
 
     action: nodes.ActionNode

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+import msgspec
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -161,11 +162,10 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
     raise ExecutionError(f"a `range` cannot visit `{type_name(value)}`")
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledDefinitions:
+class CompiledDefinitions(msgspec.Struct, frozen=True):
     """The templates that a text defines as closures, and what is wrong with them."""
 
-    templates: Mapping[bytes, Execute] = field(default_factory=dict)
+    templates: Mapping[bytes, Execute] = {}
     mistakes: Sequence[TemplateMistake] = ()
     certain_failures: Sequence[TemplateMistake] = ()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal
+
+import msgspec
 
 from tornado_proxy.config.server import PromoteIf, Reload
 from tornado_proxy.lang.diagnostic import counted
@@ -15,8 +16,7 @@ from tornado_proxy.telemetry.staging import Answers, StagedCounts
 _SECOND_STEP = 0.25  # of the clients
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """The last edit that was staged; `counts` are its final ones, empty while it is staged."""
 
     number: int  # of the generation
@@ -26,10 +26,10 @@ class Stage:
     changes: tuple[str, ...] = ()
     state: Literal["staged", "promoted", "discarded"] = "staged"
     reasons: tuple[str, ...] = ()  # why it was discarded
-    counts: StagedCounts = field(default_factory=StagedCounts)
+    counts: StagedCounts = msgspec.field(default_factory=StagedCounts)
     share: float = 0.0  # of the clients that it answers
     step_since: float = 0.0  # Unix time, seconds, at which it began to answer them; 0 if it answers none
-    looks: Looks = field(default_factory=Looks)
+    looks: Looks = msgspec.field(default_factory=Looks)
 
     @property
     def until(self) -> float:
@@ -37,8 +37,7 @@ class Stage:
         return (self.step_since or self.since) + self.lasts
 
 
-@dataclass(frozen=True, slots=True)
-class StageMark:
+class StageMark(msgspec.Struct, frozen=True):
     """A stage as a restart must know it: the edit on disk is staged, or was discarded for `reasons`."""
 
     digest: str
@@ -46,25 +45,21 @@ class StageMark:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """The stage goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """The edit is to answer a share of the clients."""
 
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Promote:
+class Promote(msgspec.Struct, frozen=True):
     """The edit is to be put in force."""
 
 
-@dataclass(frozen=True, slots=True)
-class Discard:
+class Discard(msgspec.Struct, frozen=True):
     """The edit is to be discarded, for these reasons."""
 
     reasons: tuple[str, ...]

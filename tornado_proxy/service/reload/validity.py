@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Certificate
@@ -22,8 +24,7 @@ INVALID_DATES = "certificate-dates"
 _SOON = 14 * 86400  # seconds; a certificate that is renewed by a program is younger
 
 
-@dataclass(frozen=True, slots=True)
-class Validity:
+class Validity(msgspec.Struct, frozen=True):
     """The names of a certificate, and the Unix times between which clients accept it."""
 
     listener: str  # `server` or `internalServer`
@@ -115,4 +116,4 @@ def tolerant_of_dates(configuration: Configuration, in_force: Settings | None, n
 
 
 def _milder(found: Diagnostic) -> Diagnostic:
-    return replace(found, severity=Severity.WARNING) if found.code == INVALID_DATES else found
+    return msgspec.structs.replace(found, severity=Severity.WARNING) if found.code == INVALID_DATES else found

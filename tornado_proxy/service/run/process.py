@@ -8,8 +8,9 @@ import os
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
@@ -30,8 +31,7 @@ FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """The arguments of a process.
 
     `read` reads the snapshot again, with rules from `sources`. `administer` answers operators from the start of the
@@ -43,11 +43,11 @@ class Launch:
     read: Callable[[], Snapshot]
     administer: Callable[[Process], AbstractAsyncContextManager[None]]
     announce: Callable[[], None]
-    notifier: Notifier = field(default_factory=Notifier)
+    notifier: Notifier = msgspec.field(default_factory=Notifier)
     last_good: LastGood | None = None
     from_last_good: bool = False
     mark: StageMark | None = None
-    sources: RuleSources = field(default_factory=RuleSources)
+    sources: RuleSources = msgspec.field(default_factory=RuleSources)
 
 
 class Process:

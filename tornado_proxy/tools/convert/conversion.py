@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
+import msgspec
 import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
@@ -35,8 +36,7 @@ _OPENING = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ConversionReport:
+class ConversionReport(msgspec.Struct, frozen=True):
     """All remarks in the order of their places, the targets that nobody may use, and what concerns no single option."""
 
     keys_as: KeysAs

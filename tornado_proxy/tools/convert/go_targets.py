@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import asdict
 
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.template import nodes
@@ -111,7 +113,7 @@ def _is_below(path: tuple[str, ...], roots: Iterable[tuple[str, ...]]) -> bool:
 
 
 def _descendants(node: object) -> Iterator[object]:
-    """Yields a node and all below it: the fields of dataclasses, the members of tuples.
+    """Yields a node and all below it: the fields of structs, the members of tuples.
 
     The dot or variable of a path is part of it.
     """
@@ -120,8 +122,8 @@ def _descendants(node: object) -> Iterator[object]:
         return
     if isinstance(node, tuple):
         children: Iterable[object] = node
-    elif is_dataclass(node):
-        children = (getattr(node, each.name) for each in fields(node))
+    elif isinstance(node, msgspec.Struct):
+        children = asdict(node).values()
     else:
         return
     for child in children:

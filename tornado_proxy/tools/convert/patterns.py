@@ -11,8 +11,9 @@ in which two slashes may meet is not proved to be the same key.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import dropwhile
+
+import msgspec
 
 from tornado_proxy.golang.regexp import syntax
 from tornado_proxy.golang.regexp.expansion import Reference, group_number
@@ -115,8 +116,7 @@ class NeverFound(Exception):
     """A source that s3-proxy finds in no key that a client can ask for; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+class Here(msgspec.Struct, frozen=True):
     """A source for our keys; `whole` unless the text of its match, `$0`, may differ from s3-proxy's."""
 
     text: str
@@ -183,8 +183,7 @@ def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
         raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A part of a result: its name in messages, and its possible texts."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
@@ -25,8 +26,7 @@ class Unservable(Exception):
     """A target that cannot be converted; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedTarget:
+class ConvertedTarget(msgspec.Struct, frozen=True):
     """A target's settings, its rewrites, and the reason if it is closed to everyone."""
 
     name: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.golang.regexp.language import language
 from tornado_proxy.golang.regexp.syntax import Group, Node, walk
@@ -184,8 +185,7 @@ _NAMES: Mapping[Dialect, re.Pattern[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateReference:
+class TemplateReference(msgspec.Struct, frozen=True):
     """A place of a template that names a group, or a variable with its path."""
 
     name: str
@@ -250,8 +250,7 @@ def _head(statement: RewriteStatement) -> Span:
 _UNNAMED = "(no name)"
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(msgspec.Struct, frozen=True):
     """A target, or a rewrite below it; `name_span` is the place that an editor jumps to."""
 
     name: str
@@ -275,8 +274,7 @@ def _rewrites(block: TargetBlock) -> Iterator[Symbol]:
             yield Symbol(shown.value or _UNNAMED, detail, statement.span, shown.span)
 
 
-@dataclass(frozen=True, slots=True)
-class Lens:
+class Lens(msgspec.Struct, frozen=True):
     """A line above a span; it leads to the first failing `test`, or else the first."""
 
     title: str

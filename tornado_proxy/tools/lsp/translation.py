@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
@@ -66,14 +66,13 @@ def uri_of(name: str) -> str:
     return Path(name).as_uri() if Path(name).is_absolute() else name
 
 
-@dataclass(slots=True)
-class Translation:
+class Translation(msgspec.Struct):
     """A converter for one client: its units, its capabilities, and its URIs of open files."""
 
-    codec: PositionCodec = field(default_factory=PositionCodec)
+    codec: PositionCodec = msgspec.field(default_factory=PositionCodec)
     markdown: bool = True
     snippets: bool = False
-    open: dict[str, tuple[str, int]] = field(default_factory=dict)  # by name: URI and version
+    open: dict[str, tuple[str, int]] = {}  # by name: URI and version
 
     def offset(self, source: SourceFile, position: types.Position) -> int:
         """Returns the offset of a position."""
