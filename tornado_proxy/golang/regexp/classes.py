@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import assert_never
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
@@ -269,13 +269,14 @@ def _members(name: str) -> Ranges:
     special = _SPECIAL.get(name)
     if special is not None:
         return special()
-    added = (*_added_to_categories(name), *ADDED_TO_SCRIPTS.get(name, ()))
-    characters = union((*matched(rf"\p{{{name}}}"), *added))
+    # A category of one letter has all categories that begin with it.
+    added = chain.from_iterable(ADDED_TO_CATEGORIES[each] for each in ADDED_TO_CATEGORIES if name in (each, each[0]))
+    characters = union((*matched(rf"\p{{{name}}}"), *added, *ADDED_TO_SCRIPTS.get(name, ())))
     return difference(characters, REMOVED.get(name, ()))
 
 
 def _assigned() -> Ranges:
-    added = (each for ranges in ADDED_TO_CATEGORIES.values() for each in ranges)
+    added = chain.from_iterable(ADDED_TO_CATEGORIES.values())
     return union((*matched(r"[\pL\pM\pN\pP\pS\pZ\pC]"), _SURROGATES, *_PRIVATE_USE, *added))
 
 
@@ -290,12 +291,6 @@ _SPECIAL: Mapping[str, Callable[[], Ranges]] = {
     "Cs": lambda: (_SURROGATES,),
     "LC": lambda: union(each for part in ("Lu", "Ll", "Lt") for each in _members(part)),
 }
-
-
-def _added_to_categories(name: str) -> Iterable[Range]:
-    """Returns the additions to a category, or to all categories that begin with a letter."""
-    categories = (part for part in ADDED_TO_CATEGORIES if name in (part, part[0]))
-    return (each for part in categories for each in ADDED_TO_CATEGORIES[part])
 
 
 @cache
@@ -336,25 +331,23 @@ def cases(character: str, *, folded: bool) -> Ranges:
 def characters(node: syntax.AnyOf | syntax.Member) -> Ranges:
     """Returns the characters that a node matches."""
     match node:
-        case syntax.BracketClass():
-            found = union(each for member in node.members for each in characters(member))
-            return complement(found) if node.negated else found
         case syntax.AnyCharacter():
             return EVERYTHING if node.newline else complement(listed("\n"))
+        case syntax.Character():
+            return cases(node.character, folded=node.folded)
+        case syntax.CharacterRange():
+            ranges: Ranges = ((ord(node.first), ord(node.last)),)
+            return _every_case(ranges) if node.folded else ranges
+        case syntax.BracketClass():
+            ranges = union(each for member in node.members for each in characters(member))
         case syntax.UnicodeClass():
-            found = members(node.name, fold=node.folded)
-            return complement(found) if node.negated else found
+            ranges = members(node.name, fold=node.folded)
         case syntax.PerlClass() | syntax.PosixClass():
-            found = PERL[node.letter] if isinstance(node, syntax.PerlClass) else POSIX[node.name]
-            found = _every_case(found) if node.folded else found
-            return complement(found) if node.negated else found
-        case syntax.Character() | syntax.CharacterRange():
-            found = (
-                listed(node.character) if isinstance(node, syntax.Character) else ((ord(node.first), ord(node.last)),)
-            )
-            return _every_case(found) if node.folded else found
+            ranges = PERL[node.letter] if isinstance(node, syntax.PerlClass) else POSIX[node.name]
+            ranges = _every_case(ranges) if node.folded else ranges
         case _:
             assert_never(node)
+    return complement(ranges) if node.negated else ranges
 
 
 def _every_case(characters: Ranges) -> Ranges:

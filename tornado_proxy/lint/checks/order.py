@@ -44,7 +44,7 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
         if not shows or any(target.rewrites[pair.other].pattern.search(each.test.key) for each in tests):
             continue  # a test pins the order
         one, other = target.languages[pair.one], target.languages[pair.other]
-        if isinstance(difference(one, other, budget.portion(budget.left)), Example):
+        if isinstance(difference(one, other, budget.portion()), Example):
             doubtful.setdefault(pair.other, []).append(pair)
     return doubtful
 
@@ -168,7 +168,7 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     later = OverlapCandidates(languages)
     for index in reversed(range(len(languages))):
         candidates = later.find(index) if index in idle else ()
-        answers = (overlap(languages[index], languages[each], budget.portion(budget.left)) for each in candidates)
+        answers = (overlap(languages[index], languages[each], budget.portion()) for each in candidates)
         if not all(isinstance(answer, NoKey) for answer in answers):
             shielding.add(index)
         later.add(index)

@@ -58,7 +58,7 @@ def _unmatchable(source: Literal, budget: Budget) -> LintFinding:
 
 
 def _has_key(text: str, budget: Budget) -> bool:
-    return isinstance(shortest_key(language(text), budget.portion(budget.left)), Example)
+    return isinstance(shortest_key(language(text), budget.portion()), Example)
 
 
 @check(Category.MISTAKES, Severity.ERROR)
@@ -127,4 +127,4 @@ def _swaps(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
         return taker + 1 if taking.search(key) else None
 
     languages = [*target.languages[:taker], target.languages[index], target.languages[taker]]
-    return isinstance(reach_of(languages, taker + 1, first, budget.portion(budget.left)), Covered)
+    return isinstance(reach_of(languages, taker + 1, first, budget.portion()), Covered)

@@ -172,5 +172,5 @@ def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> s
         if guessed.endswith("/") is not files and target.taker(guessed) == index and not objection(guessed):
             return guessed
     kind = _FILES if files else _DIRECTORIES
-    answer = overlap(target.languages[index], kind, budget.portion(budget.left))
+    answer = overlap(target.languages[index], kind, budget.portion())
     return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None

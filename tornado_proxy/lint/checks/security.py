@@ -86,7 +86,7 @@ def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) 
         return
     paths = language(f"^{re.escape(mount)}{text[1:]}")
     for glob in globs:
-        answer = overlap(paths, language(path_expression(glob)), budget.portion(budget.left))
+        answer = overlap(paths, language(path_expression(glob)), budget.portion())
         if isinstance(answer, Example):
             yield answer.key[len(mount) :]
 
