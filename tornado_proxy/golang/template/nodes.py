@@ -148,9 +148,9 @@ class Call(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Jump(Statement):
-    """A `break` or a `continue`; `leaves` means `break`."""
+    """A `break` or a `continue`."""
 
-    leaves: bool
+    keyword: str
 
 
 Node: TypeAlias = TextNode | Output | Branch | Range | Call | Jump

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 from functools import partial
 from typing import TypeAlias
 
@@ -14,13 +13,6 @@ from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.golang.template.values import INVALID, ExecutionError, Value
 
 _LONG = 255  # a shorter text costs no more than the action that reads, creates or writes it
-
-
-class Leaving(Enum):
-    """The statement that ended the body of a `range` early."""
-
-    BREAK = "break"
-    CONTINUE = "continue"
 
 
 class Run:
@@ -74,8 +66,8 @@ Evaluate: TypeAlias = Callable[..., Value]
 Its arguments are the run and dot; the closure of a command with a piped value receives that value too.
 """
 
-Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
-"""A closure of a body, which writes to the run."""
+Execute: TypeAlias = Callable[[Run, Value], "str | None"]
+"""A closure of a body, which writes to the run; it returns the `break` or `continue` that ended the body early."""
 
 UNSET = object()
 """The value of a variable before its declaration is evaluated."""
@@ -233,7 +225,6 @@ class Operands:
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
     def _argument(self, operand: nodes.Operand, parameter: calling.Parameter) -> Evaluate:
-        """Compiles an operand and its conversion for a parameter."""
         evaluate, convert = self._operand(operand, parameter.literal), parameter.convert
         return evaluate if isinstance(operand, nodes.Constant) else lambda run, dot: convert(evaluate(run, dot))
 

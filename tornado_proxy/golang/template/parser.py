@@ -256,7 +256,7 @@ class _TemplateParser:
             case "break" | "continue":
                 if not self._ranges:
                     raise statement.mistake(f"there is no `range` to {keyword}")
-                return nodes.Jump(statement.base, keyword == "break")
+                return nodes.Jump(statement.base, keyword)
             case "define":
                 raise statement.mistake("a template is defined at the outermost level only")
         if keyword == "block":
