@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -76,17 +76,16 @@ def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter 
     return Function(call, parameters, rest, special=True)
 
 
+_LITERALS: Mapping[type, str] = {bool: "a bool", Number: "a number", bytes: "a string"}
+
+
 def wrong_type(value: Value, expected: str) -> ExecutionError:
-    """Returns the error for a value that a parameter does not accept."""
-    if value is INVALID:
-        return ExecutionError(f"expected `{expected}`, found no value")
-    return ExecutionError(f"expected `{expected}`, found `{go.type_name(value)}`")
-
-
-def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
-    """Returns the error for a literal that a parameter does not accept."""
-    kinds: dict[type, str] = {bool: "a bool", Number: "a number", bytes: "a string"}
-    return ExecutionError(f"expected `{expected}`, found {kinds.get(type(literal.value), 'nil')}")
+    """Returns the error for a value or a literal that a parameter does not accept."""
+    if isinstance(value, Constant):
+        kind = _LITERALS.get(type(value.value), "nil")
+    else:
+        kind = "no value" if value is INVALID else f"`{go.type_name(value)}`"
+    return ExecutionError(f"expected `{expected}`, found {kind}")
 
 
 def ideal(literal: Constant) -> Value:
@@ -120,7 +119,7 @@ def exactly(cls: type, name: str, form: str = "") -> Parameter:
         value = getattr(literal.value, form, None) if form else literal.value
         if type(value) is cls:
             return value
-        raise wrong_literal(literal, name)
+        raise wrong_type(literal, name)
 
     return Parameter(name, convert, convert_literal)
 
@@ -133,10 +132,7 @@ def struct_of(name: str) -> Parameter:
             return value
         raise wrong_type(value, name)
 
-    def refuse_literal(literal: Constant) -> NoReturn:
-        raise wrong_literal(literal, name)
-
-    return Parameter(name, convert, refuse_literal)
+    return Parameter(name, convert, convert)
 
 
 def _convert_any(value: Value) -> Value:
@@ -147,17 +143,11 @@ def _convert_any(value: Value) -> Value:
 
 
 def _convert_map(value: Value) -> Map:
-    if value is INVALID:
-        return Map((), nil=True)
     if go.is_string_map(value):
         return value  # type: ignore[no-any-return]
-    raise wrong_type(value, go.ANY_MAP.name)
-
-
-def _map_literal(literal: Constant) -> Map:
-    if literal.value is None:
+    if value is INVALID or (isinstance(value, Constant) and value.value is None):
         return Map((), nil=True)
-    raise wrong_literal(literal, go.ANY_MAP.name)
+    raise wrong_type(value, go.ANY_MAP.name)
 
 
 STRING = exactly(bytes, "string")
@@ -168,7 +158,7 @@ ANY = Parameter("interface {}", _convert_any, lambda literal: None if literal.va
 REFLECTED = Parameter(
     "reflect.Value", lambda value: value, lambda literal: INVALID if literal.value is None else ideal(literal)
 )
-MAP = Parameter(go.ANY_MAP.name, _convert_map, _map_literal)
+MAP = Parameter(go.ANY_MAP.name, _convert_map, _convert_map)
 
 
 def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
