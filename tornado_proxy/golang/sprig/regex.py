@@ -149,7 +149,6 @@ def _find_all(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> S
 
 
 def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
-    """Replaces each match by an expansion with its groups."""
     expression, expansion = _compiled(budget, pattern), _expansion(replacement)
 
     def expand(spans: Sequence[ByteSpan]) -> bytes:

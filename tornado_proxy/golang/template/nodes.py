@@ -164,11 +164,10 @@ KEYWORDS = frozenset(
 )
 
 
-class ToAction(Transformer[Token, ActionNode]):
+class _ToAction(Transformer[Token, ActionNode]):
     """A transformer with a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
 
     def output(self, children: list[Pipeline]) -> ActionNode:
-        """Returns the action that prints a pipeline."""
         (pipeline,) = children
         return ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
 
@@ -182,7 +181,6 @@ class ToAction(Transformer[Token, ActionNode]):
         return ActionNode(start, pipeline.end if pipeline else end, keyword, pipeline, name, name_start)
 
     def pipeline(self, children: list[Any]) -> Pipeline:
-        """Returns a pipeline of commands, with the variables before them."""
         if not isinstance(children[0], Pipeline):
             children.insert(0, Pipeline(children[0][0].start, 0, (), False, ()))
         declaration: Pipeline = children[0]
@@ -195,7 +193,6 @@ class ToAction(Transformer[Token, ActionNode]):
         return Pipeline(*_span(tokens[0]), names, tokens[-1].startswith("="), ())
 
     def command(self, operands: list[Operand]) -> Command:
-        """Returns an operand and its arguments."""
         return tuple(operands)
 
     def operand(self, children: list[Any]) -> Operand:
@@ -273,7 +270,7 @@ def _literal(token: Token) -> Constant:
 def action_parser() -> Lark:
     """Returns the parser of an action's text, which makes nodes instead of Lark's trees."""
     text = Path(__file__).with_name("gotemplate.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", maybe_placeholders=False, transformer=ToAction())
+    return Lark(text, parser="lalr", maybe_placeholders=False, transformer=_ToAction())
 
 
 _WORD = re.compile(r"(?:[.$]?\w+|[.$])(?P<next>[^\s\w])")

@@ -46,10 +46,8 @@ class TemplateCheck:
                 case ("Groups", str() | bytes() as key, *_):
                     name = key if isinstance(key, str) else runes(key)
                     if name not in names:
-                        message = f"the source has no group `{name}`"
-                        self.mistakes.append(
-                            TemplateMistake(message, each.start, each.end, help_for_unknown(name, names))
-                        )
+                        message, hint = f"the source has no group `{name}`", help_for_unknown(name, names)
+                        self.mistakes.append(TemplateMistake(message, each.start, each.end, hint))
                     elif each.start >= start:
                         references.add((each.start - start, each.end - start, name))
         self.mistakes += (*fields.mistakes, *fields.doubts)
