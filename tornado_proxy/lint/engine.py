@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
-from tornado_proxy.lint.allowances import find_allowances
+from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject
@@ -50,7 +50,7 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
     chosen = selection or Selection()
     running = chosen.checks(checks)
     able = frozenset(check.name for check in running if subject.settings or not check.needs_configuration)
-    allowances = find_allowances(subject.documents, able, tuple(check.name for check in checks))
+    allowances = Allowances(subject.documents, able, tuple(check.name for check in checks))
     asked = replace(subject, allowances=allowances)
     diagnostics = [*subject.mistakes]
     for check in running:

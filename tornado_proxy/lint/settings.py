@@ -183,10 +183,6 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
             mistakes.append(f": `{name}`{':' if isinstance(error, UnknownWord) else ''} {error}")
     if mistakes:
         raise SettingsMistake(file, *mistakes)
-    selection = Selection(
-        values.get("select", frozenset({ALL})),
-        values.get("ignore", frozenset()),
-        values.get("per-file-ignores", {}),
-        directory,
-    )
+    select, ignore = values.get("select", frozenset({ALL})), values.get("ignore", frozenset())
+    selection = Selection(select, ignore, values.get("per-file-ignores", {}), directory)
     return LintSettings(selection, values.get("fail-level", Severity.WARNING))

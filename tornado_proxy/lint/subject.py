@@ -144,13 +144,8 @@ def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: 
     for block in (block for document in loaded.documents for block in document.blocks):
         blocks.setdefault(block.name.value, []).append(block)
     disputed = {each.span.source.name for each in loaded.diagnostics if each.span and each.span.text in _CONFLICT}
-    targets = tuple(
-        TargetRules(
-            tuple(blocks[name]),
-            rule_set,
-            configured.get(name),
-            any(block.span.source.name in disputed for block in blocks[name]),
-        )
-        for name, rule_set in loaded.rule_sets.items()
-    )
-    return Subject(loaded.documents, targets, (*mistakes, *loaded.diagnostics), settings)
+    targets = []
+    for name, rule_set in loaded.rule_sets.items():
+        is_disputed = any(block.span.source.name in disputed for block in blocks[name])
+        targets.append(TargetRules(tuple(blocks[name]), rule_set, configured.get(name), is_disputed))
+    return Subject(loaded.documents, tuple(targets), (*mistakes, *loaded.diagnostics), settings)

@@ -60,14 +60,10 @@ def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
 
 def _overlapping(target: TargetRules, later: int, pairs: list[Overlap]) -> LintFinding:
     first, key = named(target.rewrites[pairs[0].one]), shown(pairs[0].key)
-    earlier = (
-        f"{first} and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else f"{first} comes first and takes"
-    )
-    notes = tuple(
-        Note(f"{named(one)} takes {shown(pair.key)}", one.statement.source.span)
-        for one, pair in ((target.rewrites[pair.one], pair) for pair in pairs[:_SHOWN])
-    )
-    message = f"{earlier} keys that this source also matches, such as {key}"
+    come = f"and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else "comes first and takes"
+    earlier = [(target.rewrites[pair.one], pair.key) for pair in pairs[:_SHOWN]]
+    notes = tuple(Note(f"{named(one)} takes {shown(taken)}", one.statement.source.span) for one, taken in earlier)
+    message = f"{first} {come} keys that this source also matches, such as {key}"
     advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
     return LintFinding(message, target.rewrites[later].statement.source.span, advice, notes)
 
@@ -84,8 +80,7 @@ def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
 def _rewritten(target: TargetRules, index: int) -> Iterator[tuple[str, str]]:
     """Yields keys that a rewrite takes, with their results."""
     key = target.example(index)
-    result = None if key is None else target.result(key)
-    if key is not None and result is not None:
+    if key is not None and (result := target.result(key)) is not None:
         yield key, result
     for outcome in target.tested.get(target.rewrites[index].number, ()):
         if isinstance(outcome.got, Rewritten):
