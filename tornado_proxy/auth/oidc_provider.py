@@ -351,8 +351,7 @@ def user_of(claims: Claims, group_claim: str) -> User:
     """
     email = _text(claims.get("email"))
     username = _text(claims.get("preferred_username")) or email
-    objection = segment_objection(username)
-    if objection is not None:
+    if objection := segment_objection(username):
         # The name becomes a segment of keys: `..` or a slash in it would lead to another user's files.
         raise TokenError(f"the user's name {objection}")
     groups = _claim(claims, group_claim)

@@ -189,12 +189,10 @@ _PRECISION = 15  # significant digits of a float
 
 
 def _of_text(method: Filter) -> Filter:
-    """Returns a filter of the text of its value."""
     return lambda _, value, *args, **kwargs: method(written(value), *args, **kwargs)
 
 
 def _of_value(function: Filter) -> Filter:
-    """Returns a filter of its value."""
     return lambda _, value, *args, **kwargs: function(value, *args, **kwargs)
 
 

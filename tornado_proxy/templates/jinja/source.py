@@ -158,9 +158,7 @@ class TemplateReading:
                 case nodes.Getattr() if node.attr not in RECORDS.get(record := self._dotted(node.node), (node.attr,)):
                     start, fields = self._tokens.after(start), RECORDS[record]
                     message = f"`{record}` has no field `{node.attr}`"
-                    hint = help_for_unknown(node.attr, fields) or "it has " + ", ".join(
-                        f"`{field}`" for field in fields
-                    )
+                    hint = help_for_unknown(node.attr, fields) or f"it has {', '.join(map('`{}`'.format, fields))}"
             if message is not None:
                 yield TemplateMistake(message, start, self._tokens.end(start), hint)
 
