@@ -294,10 +294,7 @@ def _read_key(key: object) -> list[Any]:
 
 
 def verify_token(token: str, trusted: Metadata, client_id: str, now: float) -> Claims:
-    """Returns the claims of a token that a provider signed for a client; raises `TokenError`.
-
-    `now` is in seconds since 1970.
-    """
+    """Returns the claims of a token signed for a client; raises `TokenError`. `now` is in seconds since 1970."""
     if len(token) > _LONGEST_TOKEN:
         raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
     try:
@@ -345,10 +342,7 @@ def _is_time(value: object) -> bool:
 
 
 def user_of(claims: Claims, group_claim: str) -> User:
-    """Returns the user of claims; raises `TokenError` if they do not name one.
-
-    `group_claim` is the name of the claim that lists groups; dots lead into objects (`realm_access.roles`).
-    """
+    """Returns the user of claims; dots in `group_claim` lead into objects. Raises `TokenError` without a name."""
     email = _text(claims.get("email"))
     username = _text(claims.get("preferred_username")) or email
     if objection := segment_objection(username):

@@ -120,10 +120,7 @@ def removed(statement: Statement) -> tuple[Edit, ...]:
 
 
 def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
-    """Returns the edits that move a statement with its comments above another one in the same file.
-
-    Empty if one of the two shares a line with something else.
-    """
+    """Returns the edits that move a statement with its comments above another; none if one shares a line."""
     lines, there = _with_comments(statement).whole_lines(), _with_comments(above).whole_lines()
     if lines.source is not there.source or not (lines.text.endswith("\n") and there.text.endswith("\n")):
         return ()

@@ -29,10 +29,7 @@ class UnknownWord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The words that turn checks on and off.
-
-    `per_file` turns more checks off for the files that a glob matches; their paths are relative to `directory`.
-    """
+    """The words that turn checks on and off; `per_file` are globs relative to `directory`, with checks that are off."""
 
     select: frozenset[str] = frozenset({ALL})
     ignore: frozenset[str] = frozenset()

@@ -109,10 +109,7 @@ class TargetRules:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Everything that is linted together.
-
-    `mistakes` come from the parser, the compiler and the configuration, `allowances` from comments in the files.
-    """
+    """All that is linted together; `mistakes` were found before, `allowances` are those of comments in the files."""
 
     documents: tuple[Document, ...]
     targets: tuple[TargetRules, ...]

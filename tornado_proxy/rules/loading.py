@@ -47,10 +47,7 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Rule files in their order, and a diagnostic for each that cannot be read.
-
-    `releases` are those that were fetched: the place and the digest of each.
-    """
+    """Rule files in order, what cannot be read, and `releases` that were fetched: the place and digest of each."""
 
     files: tuple[RuleFile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()

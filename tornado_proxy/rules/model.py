@@ -130,10 +130,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The new key, and the rewrite that made it with its captures and its template's raw result.
-
-    The key is unchanged and the other three are None if no rewrite matched.
-    """
+    """The new key, and the rewrite that made it with captures and raw result; None if no rewrite matched."""
 
     key: Key
     rewrite: Rewrite | None = None
@@ -156,10 +153,7 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rewrites of one target in order, compiled; the first whose source matches is applied, once.
-
-    The automata of `before`, which searches in another rule set, are reused.
-    """
+    """All rewrites of a target in order: the first that matches is applied, once. Automata of `before` are reused."""
 
     target: str
     rewrites: tuple[Rewrite, ...] = ()

@@ -58,10 +58,7 @@ def peer_address(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def client_at(address: str) -> str:
-    """Returns an address as the name of one client: a client of IPv6 has all addresses of a /64 (RFC 6177 2).
-
-    Any other text stays as it is.
-    """
+    """Returns an address as one client's name: IPv6 clients have all of a /64 (RFC 6177 2). Other texts stay."""
     try:
         ip = _plain(address)
     except ValueError:

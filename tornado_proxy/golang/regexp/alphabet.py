@@ -194,10 +194,7 @@ _BASE = (KEY_CHARACTERS, listed("/"), listed("."))
 
 
 class KeySymbol(NamedTuple):
-    """All characters that are in the same sets; `character` is the most readable of them.
-
-    `sets` has a bit for each set that contains them; `size` is in bytes of UTF-8.
-    """
+    """All characters with the same `sets`, a bit for each; `character` reads best, `size` is in bytes of UTF-8."""
 
     character: str
     sets: int

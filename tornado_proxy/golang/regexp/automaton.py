@@ -86,10 +86,7 @@ class Automaton:
 
     @cached_property
     def literal_prefix(self) -> str:
-        """The text with which all keys begin that match, or `""`.
-
-        Position N of the automaton reads character N of it.
-        """
+        """The text with which all matching keys begin, or `""`. Position N of the automaton reads character N."""
         prefix = []
         anchored = False
         for node, _ in self.atoms:

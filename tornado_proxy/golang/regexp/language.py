@@ -17,10 +17,7 @@ DEEPEST = 60
 
 @dataclass(frozen=True)  # no slots: what most answers do not need is made when first asked for
 class Language:
-    """The valid keys that an expression matches.
-
-    Without a `tree` nothing can be proved of it; `objection` gives the reason.
-    """
+    """The valid keys that an expression matches; `objection` is why nothing is proved of one without a `tree`."""
 
     text: str
     tree: syntax.Node | None = field(compare=False, repr=False)
@@ -54,10 +51,7 @@ class Language:
         return guess(self.tree) if self.tree else None
 
     def finds(self, key: str, budget: Budget | None = None) -> bool:
-        """Whether the expression matches a key that begins with `/`, valid or not.
-
-        Raises `Unsupported`, and `Exhausted` if a budget is given and used up.
-        """
+        """Whether it matches a key that begins with `/`, even an invalid one; raises `Unsupported`, and `Exhausted`."""
         automaton = self.automaton
         if not key.startswith(automaton.literal_prefix):
             return False

@@ -201,10 +201,7 @@ def _parts(expression: Expression) -> int:
 
 
 class FirstMatch:
-    """Finds the first pattern of a list that matches a key; immutable.
-
-    It takes over portions of `known` that have the same patterns.
-    """
+    """Finds the first pattern of a list that matches a key; immutable. It takes over equal portions of `known`."""
 
     __slots__ = ("_portions",)
 

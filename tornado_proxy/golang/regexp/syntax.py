@@ -9,10 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 
 class PatternError(Exception):
-    """The text is not an expression in Go's syntax, RE2 cannot compile it, or it would be slow.
-
-    `offset` and `end` are code points in it.
-    """
+    """An expression that Go or RE2 refuses, or that would be slow; `offset` and `end` are code points in it."""
 
     def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
         super().__init__(message)

@@ -18,11 +18,7 @@ from tornado_proxy.golang.template.values import INVALID, ExecutionError, Map, N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter of a Go type, whose name is `name`.
-
-    `convert` converts a value and `literal` a literal to the value that the function receives; both raise
-    `ExecutionError`.
-    """
+    """A parameter of a Go type: `convert` and `literal` convert values and literals, or raise `ExecutionError`."""
 
     name: str
     convert: Callable[[Value], Value]
@@ -105,10 +101,7 @@ def ideal(literal: Constant) -> Value:
 
 
 def exactly(cls: type, name: str, form: str = "") -> Parameter:
-    """Returns a parameter that accepts values and literals of one Python type.
-
-    `form` is the attribute of `Number` that a literal is read from; without it, the literal's value itself is used.
-    """
+    """Returns a parameter of a Python type; `form` is the attribute of `Number` that a numeric literal is read from."""
 
     def convert(value: Value) -> Value:
         if type(value) is cls:
@@ -162,10 +155,7 @@ MAP = Parameter(go.ANY_MAP.name, _convert_map, _convert_map)
 
 
 def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
-    """Returns the field, the key's value or the method's result of that name.
-
-    The result for the receiver `INVALID` is `INVALID`.
-    """
+    """Returns a field, a key's value or a method's result by its name; of `INVALID`, `INVALID`."""
     if type(receiver) is Struct:
         getter = receiver.type.getters.get(name)
         if getter is not None:

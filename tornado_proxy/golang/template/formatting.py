@@ -35,10 +35,7 @@ def shown(value: go.Value, budget: RenderBudget, *, follow: bool = False) -> byt
 
 
 class Printer:
-    """A buffer that values are formatted into by their kind and a verb.
-
-    `sharp_v` and `plus_v` are the flags of `%#v` and `%+v`.
-    """
+    """A buffer that values are formatted into by a verb; `sharp_v` and `plus_v` are the flags of `%#v` and `%+v`."""
 
     __slots__ = (
         *("_erring", "budget", "buffer", "precision", "size", "width"),
@@ -117,10 +114,7 @@ class Printer:
             self.pad(quote(value, ascii_only=self.plus))
 
     def hexadecimal(self, value: bytes, *, large: bool) -> None:
-        """Writes a string's bytes in hexadecimal.
-
-        The precision counts bytes, a space flag separates them, and `#` adds 0x.
-        """
+        """Writes bytes in hexadecimal: as many as the precision, with spaces between by a flag, and 0x by `#`."""
         value = value if self.precision is None else value[: self.precision]
         prefix = b"0x" if self.sharp else b""
         digits = value.hex(" ").encode().split(b" ")
@@ -159,10 +153,7 @@ class Printer:
             self.pad((sign + number).encode())
 
     def argument(self, value: go.Value, verb: str, *, follow: bool = False) -> None:
-        """Writes a value that is not inside another one, with the flags that are set.
-
-        `follow` writes what a pointer points to, without its `&`.
-        """
+        """Writes a value that is not inside another; `follow` writes what a pointer points to, without its `&`."""
         if value is None and verb in "Tv":
             self.pad(b"<nil>")
         elif value is None or verb == "w":

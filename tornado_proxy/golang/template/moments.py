@@ -23,10 +23,7 @@ WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "S
 
 
 def days_since_epoch(year: int, month: int, day: int) -> int:
-    """Returns the number of days from 1970-01-01 to a date of the Gregorian calendar.
-
-    Years, months and days may be out of range.
-    """
+    """Returns the days from 1970-01-01 to a Gregorian date, whose year, month and day may be out of range."""
     years, month = divmod(month - 1, 12)
     era, year_of_era = divmod(year + years - 1, 400)
     return era * _ERA_DAYS + date(year_of_era + 1, month + 1, 1).toordinal() + day - 2 - _EPOCH_DAYS
@@ -41,10 +38,7 @@ def date_of(days: int) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment in a zone.
-
-    `offset` is in seconds east of UTC. A zone with an empty name is known by its offset only.
-    """
+    """A moment; `offset` is in seconds east of UTC. A zone with an empty name is known by its offset only."""
 
     seconds: int
     nanosecond: int = 0
@@ -76,10 +70,7 @@ class Moment:
         return replace(self, seconds=self.seconds + seconds, nanosecond=nanosecond)
 
     def plus_date(self, years: int, months: int, days: int) -> Moment:
-        """Returns the moment with a later date (Time.AddDate).
-
-        Days beyond the end of a month continue in the next month.
-        """
+        """Returns a moment later by a date (Time.AddDate); a day beyond the end of a month is in the next one."""
         today, time_of_day = divmod(self.seconds + self.offset, DAY)
         year, month, day = date_of(today)
         local = days_since_epoch(year + years, month + months, day + days) * DAY + time_of_day
@@ -208,10 +199,7 @@ class _MomentReader:
         return ExecutionError(f"`{self._text}` does not match its layout")
 
     def skip(self, literal: str) -> None:
-        """Reads literal text.
-
-        A run of spaces matches a run of any length, and the empty rest at the end of the text.
-        """
+        """Reads literal text; a run of spaces matches one of any length, and the empty rest at the end."""
         for index, char in enumerate(literal):
             if char != " ":
                 self._match(re.escape(char))

@@ -36,10 +36,7 @@ class Dot(ExpressionNode):
 
 @dataclass(frozen=True, slots=True)
 class Constant(ExpressionNode):
-    """A constant: a string, a bool, nil as None, or a number or character.
-
-    The type of a number or character depends on where it is used.
-    """
+    """A string, a bool, nil as None, or a number or character, whose type depends on where it is used."""
 
     value: bytes | bool | Number | None
 
@@ -68,10 +65,7 @@ class Chain(ExpressionNode):
 
 @dataclass(frozen=True, slots=True)
 class Pipeline(ExpressionNode):
-    """Commands in a row; each one receives the result of the previous one.
-
-    `variables` are set to the last result. `assigns` means `=` instead of `:=`.
-    """
+    """Commands in a row, each with the result of the one before; `:=` sets `variables`, or `=` if `assigns`."""
 
     variables: tuple[str, ...]
     assigns: bool
@@ -85,10 +79,7 @@ Command: TypeAlias = tuple[Operand, ...]
 
 @dataclass(frozen=True, slots=True)
 class ActionNode(ExpressionNode):
-    """The content of one pair of delimiters: a keyword and what follows it.
-
-    `keyword` is empty if the pipeline is printed.
-    """
+    """The content of one pair of delimiters; `keyword` is empty if the pipeline is printed."""
 
     keyword: str = ""
     pipeline: Pipeline | None = None
@@ -225,10 +216,7 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def _word(token: Token) -> str:
-    """Returns the text of a token.
-
-    Raises `TemplateMistake` for a letter or digit that Python allows in a name, but Go does not.
-    """
+    """Returns the text of a token; raises `TemplateMistake` for a letter or digit that Go does not allow in a name."""
     for offset, char in enumerate(token.rstrip(), _span(token)[0]):
         if not char.isascii() and not is_letter(char) and not is_digit(char):
             raise TemplateMistake(f"`{char}` is not allowed in a name", offset, offset + 1)

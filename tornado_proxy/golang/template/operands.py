@@ -135,10 +135,7 @@ class Operands:
         return evaluate
 
     def index(self, name: str) -> int:
-        """Returns the index of the variable of that name that was declared last.
-
-        The index is negative for an unknown variable and for one that cannot be set here.
-        """
+        """Returns the index of the variable declared last by that name; negative if it is unknown or not set here."""
         for declared, index in reversed(self.scope):
             if declared == name and index >= 0:
                 return index
@@ -240,10 +237,7 @@ class Operands:
         return lambda run, dot: read(dot, name, run.budget)
 
     def _method(self, chain: nodes.Chain, operands: list[nodes.Operand], *, piped: bool) -> Evaluate:
-        """Compiles the call of a method; the piped value is its last argument.
-
-        The fields, keys and methods before the last name are read to get its receiver.
-        """
+        """Compiles the call of a method on what the names before it lead to; the piped value is its last argument."""
         *path, last = (name.encode() for name in chain.fields)
         self.weight += len(chain.fields)
         receiver = _path(self._operand(chain.operand), path)
@@ -265,10 +259,7 @@ class Operands:
         return call
 
     def _method_argument(self, operand: nodes.Operand) -> Evaluate:
-        """Compiles an argument of a method to a closure whose third argument is the parameter.
-
-        The parameter depends on the method, and the method on the receiver, so it is not known before the evaluation.
-        """
+        """Compiles an argument to a closure of run, dot and the parameter, which is known once the receiver is."""
         evaluate = self._operand(operand, lambda literal: literal)
         if isinstance(operand, nodes.Constant):
             return lambda _run, _dot, parameter: parameter.literal(operand)
@@ -278,10 +269,7 @@ class Operands:
         self.mistakes.append(TemplateMistake(message, self.base + place.start, self.base + place.end))
 
     def failing(self, message: str, start: int, end: int) -> Evaluate:
-        """Compiles something that always fails.
-
-        Adds the error to `certain`, so that the template can be refused when it is loaded.
-        """
+        """Compiles what always fails; `certain` gets the error, so that the template can be refused at load."""
         start, end = self.base + start, self.base + end
         context = self._text[start:end]
         self.certain.append(TemplateMistake(message, start, end))

@@ -143,10 +143,7 @@ def parse_start(text: str) -> ParsedStart:
 
 
 def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
-    """Returns the tree of a template; raises `TemplateMistake`, with offsets in code points, for an invalid one.
-
-    `start` has been parsed already.
-    """
+    """Returns the tree of a template, whose `start` is parsed already; raises `TemplateMistake`."""
     parser = _TemplateParser(scan(text, _after(text, start.end) if start.trims else start.end))
     parser.templates, parser.root_definition = dict(start.templates), start.root_definition
     body = start.body + parser.top()

@@ -26,10 +26,7 @@ from tornado_proxy.templates.template import trimmed
 
 
 class TemplateCheck:
-    """A check of all parts of a template that may run: the groups and fields that it names, and its need of a user.
-
-    The text of the template begins at `start`, after the texts of its helpers.
-    """
+    """A check of the parts of a template that may run; its text begins at `start`, after those of its helpers."""
 
     def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
         names = frozenset(groups)

@@ -107,10 +107,7 @@ _SPECIAL_NAMES = frozenset({"loop", "caller", "varargs", "kwargs"})
 
 
 class TemplateReading:
-    """A parsed template: its nodes with their parents, and the names to which it assigns a value itself.
-
-    Raises `TemplateMistake` if its nodes nest too deeply.
-    """
+    """A parsed template: nodes with parents, names that it sets. Raises `TemplateMistake` if nodes nest too deep."""
 
     def __init__(self, tree: nodes.Template, tokens: TokenPlaces) -> None:
         self._tokens = tokens
