@@ -31,14 +31,9 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
 
 _LOGIN_SECONDS = 600
-_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
-"""What a header may contain as it is; all else in an address is percent-encoded."""
-
-_RENEWABLE_SECONDS = 30 * 24 * 3600
-"""How long a session with a refresh token may rest before it is renewed."""
-
-_AWAY_SECONDS = 24 * 3600
-"""How long a session goes on after its ID token has expired, while the provider cannot be asked."""
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))  # what a header may contain; all else is percent-encoded
+_RENEWABLE_SECONDS = 30 * 24 * 3600  # how long a session with a refresh token may rest before it is renewed
+_AWAY_SECONDS = 24 * 3600  # how long one goes on after its ID token has expired, while the provider cannot be asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,30 +25,18 @@ from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.request import User
 
 _DISCOVERY = "/.well-known/openid-configuration"
-_FRESH = 3600.0
-"""Seconds for which metadata and keys are used without asking again."""
-
-_PAUSE = 10.0
-"""Seconds between two attempts to ask a provider: a client that sends unknown keys must not make us flood it."""
-
-_PATIENCE = 2.0
-"""Seconds that a request waits for an answer of the provider without which it can go on."""
-
-_REMEMBERED = 60.0
-"""Seconds for which a renewal answers the other requests that a browser has sent with the same cookie."""
-
+_FRESH = 3600.0  # seconds for which metadata and keys are used without asking again
+_PAUSE = 10.0  # seconds between two attempts to ask: clients that send unknown keys must not make us flood the provider
+_PATIENCE = 2.0  # seconds that a request waits for an answer of the provider without which it can go on
+_REMEMBERED = 60.0  # seconds for which a renewal answers other requests that a browser sends with the same cookie
 _LONG_AGO = float("-inf")
 
 # Never `none`, and never HMAC: with those, anyone with the public key could sign (RFC 8725 3.1).
 _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 _DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
 _LONGEST_TOKEN = 16 * 1024
-_LEEWAY = 60
-"""Seconds between the clocks of provider and service that are tolerated."""
-
-_END_OF_TIME = 2**53
-"""Seconds since 1970; beyond it, a float is not exact."""
-
+_LEEWAY = 60  # seconds between the clocks of provider and service that are tolerated
+_END_OF_TIME = 2**53  # seconds since 1970; beyond it, a float is not exact
 _TRY_LATER = frozenset({408, 425, 429})
 
 Claims = Mapping[str, Any]

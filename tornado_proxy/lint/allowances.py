@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Span
 from tornado_proxy.lang.tree import Comment, Document
 
-UNALLOWABLE = "unused-allowance"
-"""The check whose findings cannot be allowed."""
+UNALLOWABLE = "unused-allowance"  # the check whose findings cannot be allowed
 
 # The reason follows the names, in parentheses or after a dash that is not part of a name.
 _ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>.*?)(?:\(.*|(?<=\s)-+(?:\s.*)?|[\u2013\u2014].*)?$")

@@ -12,9 +12,7 @@ from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.loading import RuleFile
 
-INTERNAL_ERROR = "internal-error"
-"""The code of the diagnostic for a check that raised an exception."""
-
+INTERNAL_ERROR = "internal-error"  # the code of the diagnostic for a check that raised an exception
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
@@ -83,12 +81,9 @@ def _in_order(diagnostics: Iterable[Diagnostic], names: Sequence[str]) -> list[D
     return sorted(diagnostics, key=key)
 
 
-ROUNDS = 20
-"""The most rounds of fixes: one fix may make another one possible."""
+ROUNDS = 20  # the most rounds of fixes: one fix may make another one possible
 
-Look = Callable[[Sequence[RuleFile]], LintReport]
-"""Lints some state of the files."""
-
+Look = Callable[[Sequence[RuleFile]], LintReport]  # lints some state of the files
 _MARK = b"\xef\xbb\xbf"
 
 

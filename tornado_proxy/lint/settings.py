@@ -16,8 +16,7 @@ from typing import Any
 from tornado_proxy.lang.diagnostic import Severity, did_you_mean
 from tornado_proxy.lint.check import Category, Check
 
-ALL = "all"
-"""The word for every check."""
+ALL = "all"  # the word for every check
 
 
 class UnknownWord(ValueError):

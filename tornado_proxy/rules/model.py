@@ -23,11 +23,8 @@ from tornado_proxy.semantics.request import READING, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template
 
-Key = NewType("Key", str)
-"""The decoded path below the mount, starting with `/`, which rules get and produce."""
-
-LONGEST_OBJECT_KEY = 1024
-"""The most bytes of UTF-8 in a key of S3 (S3 API, PutObject)."""
+Key = NewType("Key", str)  # the decoded path below the mount, starting with `/`, which rules get and produce
+LONGEST_OBJECT_KEY = 1024  # the most bytes of UTF-8 in a key of S3 (S3 API, PutObject)
 
 # The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"

@@ -22,9 +22,7 @@ _LIST = re.compile(rf"[ \t,]*(?:{_ETAG}[ \t]*(?:,[ \t,]*|$))*")
 
 _NAMES = frozenset({"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"})
 
-ANY = "*"
-"""The value of a condition that any existing representation meets."""
-
+ANY = "*"  # the value of a condition that any existing representation meets
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = f"(?P<month>{'|'.join(_MONTHS)})"
 _TIME = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"

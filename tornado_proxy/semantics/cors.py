@@ -13,8 +13,7 @@ _USUAL_HEADERS = ("Origin", "Accept", "Content-Type")
 _ASKED = "Access-Control-Request-Method"
 _ASKED_HEADERS = "Access-Control-Request-Headers"
 
-Ask = Callable[[str], str]
-"""Returns the value of a request's header; empty if there is none."""
+Ask = Callable[[str], str]  # returns the value of a request's header; empty if there is none
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,7 @@ from urllib.parse import quote, unquote
 
 Headers = tuple[tuple[str, str], ...]
 
-REASONS = {status.value: status.phrase for status in HTTPStatus}
-"""The reason phrases of statuses (RFC 9110 15)."""
-
+REASONS = {status.value: status.phrase for status in HTTPStatus}  # the reason phrases of statuses (RFC 9110 15)
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule (RFC 9110 5.6.2), no secret
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # Blanks are taken possessively: two runs of them that meet would take quadratic time to fail.

@@ -162,15 +162,9 @@ def _address(text: str) -> str:
     return ""
 
 
-PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
-"""The first bytes of version 2."""
-
-LONGEST_PROXY_LINE = 107
-"""The most bytes of a line of version 1, CR LF included."""
-
-PROXY_HEAD = 16
-"""The number of bytes before the addresses in version 2."""
-
+PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"  # the first bytes of version 2
+LONGEST_PROXY_LINE = 107  # the most bytes of a line of version 1, CR LF included
+PROXY_HEAD = 16  # the number of bytes before the addresses in version 2
 _PROXY_LINE = re.compile(
     rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP([46]) ([0-9A-Fa-f:.]+) ([0-9A-Fa-f:.]+) ([0-9]{1,5}) ([0-9]{1,5}))\r\n"
 )

@@ -45,11 +45,8 @@ class OnlyOverlong(Unproved):
     """
 
 
-STEPS_PER_QUESTION = 200_000
-"""Default steps for one question: at most a second of plain Python."""
-
-STEPS_PER_LIST = 2_000_000
-"""Default steps for all questions about one list."""
+STEPS_PER_QUESTION = 200_000  # default steps for one question: at most a second of plain Python
+STEPS_PER_LIST = 2_000_000  # default steps for all questions about one list
 
 
 class Budget:
@@ -74,17 +71,13 @@ class Budget:
         return Budget(min(most, self.left), self)
 
 
-LONGEST_KEY = 1025
-"""The longest valid key in bytes of UTF-8, with its leading slash."""
-
+LONGEST_KEY = 1025  # the longest valid key in bytes of UTF-8, with its leading slash
 FORBIDDEN_CHARACTERS: Ranges = ((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF))
 """Control characters and surrogates, which no key may contain."""
 
-KEY_CHARACTERS = classes.complement(FORBIDDEN_CHARACTERS)
-"""The characters that a key may contain."""
+KEY_CHARACTERS = classes.complement(FORBIDDEN_CHARACTERS)  # the characters that a key may contain
 
-SLASH, DOT, OTHER, FORBIDDEN = range(4)
-"""The roles of characters in a path."""
+SLASH, DOT, OTHER, FORBIDDEN = range(4)  # the roles of characters in a path
 
 START, SEGMENT_START, ONE_DOT, TWO_DOTS, IN_SEGMENT, DEAD = range(6)
 """The states of an automaton that accepts valid paths: before the leading slash, at the start of a segment, after
@@ -104,8 +97,7 @@ PATH_TRANSITIONS = (
 _INVALID = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|/\.\.?(?:/|$)")
 _PATH_ROLES = {"/": SLASH, ".": DOT}
 
-FINAL_STATES = frozenset({SEGMENT_START, IN_SEGMENT})
-"""The states in which a valid key may end."""
+FINAL_STATES = frozenset({SEGMENT_START, IN_SEGMENT})  # the states in which a valid key may end
 
 
 @lru_cache(maxsize=4096)

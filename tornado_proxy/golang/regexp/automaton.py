@@ -16,8 +16,7 @@ from tornado_proxy.golang.regexp import alphabet, syntax
 from tornado_proxy.golang.regexp.alphabet import ASSERTION_BITS, EDGE, GAP_ASSERTIONS, Unsupported, gaps
 from tornado_proxy.golang.regexp.classes import Ranges, contains
 
-MOST_POSITIONS = 2000
-"""The most positions of one expression: enough for the 1,000 repetitions that RE2 allows."""
+MOST_POSITIONS = 2000  # the most positions of one expression: enough for the 1,000 repetitions that RE2 allows
 
 
 class Atom(NamedTuple):

@@ -17,12 +17,9 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp import syntax
 
-Range = tuple[int, int]
-"""The first and the last code point."""
+Range = tuple[int, int]  # the first and the last code point
 
-Ranges = tuple[Range, ...]
-"""Sorted and not adjacent; compared by value."""
-
+Ranges = tuple[Range, ...]  # sorted and not adjacent; compared by value
 LAST = 0x10FFFF
 EVERYTHING: Ranges = ((0, LAST),)
 
@@ -78,12 +75,8 @@ ALPHA = UPPER + LOWER
 ALNUM = DIGIT + ALPHA
 GRAPH: Ranges = ((0x21, 0x7E),)
 ASCII: Ranges = ((0, 0x7F),)
-WORD = union((*ALNUM, *listed("_")))
-r"""The characters that `\w` matches, next to which `\b` finds a boundary."""
-
-PERL = {"d": DIGIT, "s": listed("\t\n\f\r "), "w": WORD}
-r"""The classes `\d`, `\s` and `\w` by letter."""
-
+WORD = union((*ALNUM, *listed("_")))  # the characters that `\w` matches, next to which `\b` finds a boundary
+PERL = {"d": DIGIT, "s": listed("\t\n\f\r "), "w": WORD}  # the classes `\d`, `\s` and `\w` by letter
 POSIX = {
     "alnum": ALNUM,
     "alpha": ALPHA,
@@ -117,9 +110,7 @@ _LONG_NAMES = """
     Space_Separator=Zs Spacing_Mark=Mc Surrogate=Cs Symbol=S Titlecase_Letter=Lt Unassigned=Cn Uppercase_Letter=Lu
     cntrl=Cc digit=Nd punct=P
 """
-LONG_NAMES = dict(pair.split("=") for pair in _LONG_NAMES.split())
-"""The short name of each long one."""
-
+LONG_NAMES = dict(pair.split("=") for pair in _LONG_NAMES.split())  # the short name of each long one
 _SCRIPTS = """
     Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Beria_Erfe
     Bhaiksuki Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham
@@ -140,7 +131,6 @@ _SCRIPTS = """
 """
 
 NAMES = (*_CATEGORIES.split(), *_SCRIPTS.split(), *LONG_NAMES, "Any", "ASCII", "Assigned")
-"""The names of all classes."""
 
 
 def _ranges(text: str) -> Ranges:
@@ -181,9 +171,7 @@ ADDED_TO_CATEGORIES = {
 }
 """The code points that Unicode 16 and 17 added to general categories."""
 
-REMOVED = {"Ll": ((0x295, 0x295),), "Mn": ((0x1171E, 0x1171E),)}
-"""The code points that moved from a category to another."""
-
+REMOVED = {"Ll": ((0x295, 0x295),), "Mn": ((0x1171E, 0x1171E),)}  # code points that moved from a category to another
 ADDED_TO_SCRIPTS = {
     name: _ranges(text)
     for name, text in {

@@ -11,8 +11,7 @@ from tornado_proxy.golang.regexp.alphabet import Budget, Unsupported, gaps, most
 from tornado_proxy.golang.regexp.automaton import Atom, Automaton, atoms
 from tornado_proxy.golang.regexp.parser import parse
 
-DEEPEST = 60
-"""The deepest nesting of groups; beyond it, recursion over the tree would come near Python's limit."""
+DEEPEST = 60  # the deepest nesting of groups; beyond it, recursion over the tree would come near Python's limit
 
 
 @dataclass(frozen=True)  # no slots: what most answers do not need is made when first asked for

@@ -219,15 +219,12 @@ class Product:
         return moves
 
 
-State = tuple[PartialState, int]
-"""A state of the search, with the positions of all excluded automata."""
+State = tuple[PartialState, int]  # a state of the search, with the positions of all excluded automata
 
-Step = tuple[State, State | None, str]
-"""A state, its predecessor, and the character between them."""
+Step = tuple[State, State | None, str]  # a state, its predecessor, and the character between them
 
 
-_SETUP_STEPS = 50
-"""The steps that a search costs before it reads anything."""
+_SETUP_STEPS = 50  # the steps that a search costs before it reads anything
 
 
 def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automaton], budget: Budget) -> str | None:

@@ -21,8 +21,7 @@ from tornado_proxy.golang.template.values import STRING_SLICE, ExecutionError, S
 
 _MEMORY = 2 << 20  # bytes; compiling a larger expression would take too long
 
-LONGEST = 2048
-"""The maximum length of an expression, in bytes."""
+LONGEST = 2048  # the maximum length of an expression, in bytes
 
 
 @lru_cache(maxsize=64)

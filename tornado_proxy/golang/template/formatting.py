@@ -12,8 +12,7 @@ from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.numbers import MAX_UINT, SHORTEST, format_float, with_zeros
 from tornado_proxy.golang.template.text import can_backquote, go_string, is_print, quote, quote_rune
 
-STRINGER = 16
-"""The number of steps charged for a call of a value's String method, which is what a time costs."""
+STRINGER = 16  # the number of steps charged for a call of a value's String method, which is what a time costs
 _INTEGER_FORMS = {"v": "d", "d": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "x"}
 _FLOAT_PRECISIONS = dict.fromkeys("vbgGxX", SHORTEST) | dict.fromkeys("fFeE", 6)
 _FLOAT_VERBS = {"v": "g", "F": "f"}

@@ -82,7 +82,6 @@ class Moment:
 
 
 ZERO = Moment.of((1, 1, 1))
-"""Go's zero time."""
 
 
 _ELEMENT = re.compile(

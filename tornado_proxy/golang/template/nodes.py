@@ -73,8 +73,7 @@ class Pipeline(ExpressionNode):
 
 
 Operand: TypeAlias = Dot | Constant | Variable | Identifier | Chain | Pipeline
-Command: TypeAlias = tuple[Operand, ...]
-"""An operand and its arguments."""
+Command: TypeAlias = tuple[Operand, ...]  # an operand and its arguments
 
 
 @dataclass(frozen=True, slots=True)

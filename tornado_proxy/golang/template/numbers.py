@@ -139,8 +139,7 @@ _LEAST_EXPONENT = -1074  # of the last bit of a number
 _MANTISSA_BITS = 52
 # The range of exponents of the numbers that the shortest %g writes without an exponent.
 _LEAST_PLAIN, _MOST_PLAIN = -4, 6
-SHORTEST = -1
-"""The precision for the fewest digits that are parsed as the same number again."""
+SHORTEST = -1  # the precision for the fewest digits that are parsed as the same number again
 
 
 def format_float(value: float, verb: str, precision: int = SHORTEST) -> str:

@@ -69,10 +69,8 @@ Its arguments are the run and dot; the closure of a command with a piped value r
 Execute: TypeAlias = Callable[[Run, Value], "str | None"]
 """A closure of a body, which writes to the run; it returns the `break` or `continue` that ended the body early."""
 
-UNSET = object()
-"""The value of a variable before its declaration is evaluated."""
-HIDDEN = -1
-"""The index of a variable that Go's parser knows at this place, although nothing can have set it."""
+UNSET = object()  # the value of a variable before its declaration is evaluated
+HIDDEN = -1  # the index of a variable that Go's parser knows at this place, although nothing can have set it
 _UNDECLARED = -2
 
 

@@ -16,9 +16,7 @@ OUTERMOST = b"template-string-loaded"
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 
-DEEPEST = 100
-"""The most levels of parentheses and of control actions; Go allows more levels of parentheses."""
-
+DEEPEST = 100  # the most levels of parentheses and of control actions; Go allows more levels of parentheses
 _LEFT = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
 _COMMENT_END = re.compile(r"(?:[ \t\r\n]-)?\}\}")
 

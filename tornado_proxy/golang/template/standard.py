@@ -311,8 +311,7 @@ def _include(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value
     return text
 
 
-INCLUDE = special(_include, STRING, ANY)
-"""The function that Helm adds to sprig: the output of a template as a value."""
+INCLUDE = special(_include, STRING, ANY)  # the function that Helm adds to sprig: the output of a template as a value
 
 
 STANDARD: Mapping[str, Function] = {
@@ -338,4 +337,3 @@ STANDARD: Mapping[str, Function] = {
     "slice": function(_slice, REFLECTED, rest=REFLECTED),
     "urlquery": budgeted(lambda budget, *values: query_escape(_text(budget, *values)), rest=ANY),
 }
-"""The functions by name."""

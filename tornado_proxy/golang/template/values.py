@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.errors import RenderError
 
-Value: TypeAlias = Any
-"""A Go value, or `INVALID`."""
+Value: TypeAlias = Any  # a Go value, or `INVALID`
 
 
 class ExecutionError(RenderError):

@@ -27,4 +27,3 @@ CHECKS: tuple[Check, ...] = (
     tests.untested_rewrite,
     names.unused_allowance,  # last: it uses the findings of the others
 )
-"""All checks, in the order in which they run and are listed."""

@@ -21,8 +21,7 @@ _OVERLAP_STEPS = 400_000  # for each target
 _EFFECT_STEPS = 300_000  # for each target
 _SHOWN = 3  # earlier rewrites in the notes of a finding
 
-_Pieces = list[str | int]
-"""Text and the numbers of groups, in order."""
+_Pieces = list[str | int]  # text and the numbers of groups, in order
 
 
 @check(Category.DOUBTS, Severity.INFO)

@@ -15,7 +15,6 @@ from tornado_proxy.lint.engine import LintReport
 
 _MODULES = {"json": "documents", "github": "ci", "gitlab": "ci", "sarif": "documents", "junit": "ci"}
 FORMATS = ("full", "concise", *_MODULES)
-"""The formats."""
 
 
 def reporter(name: str) -> Callable[[LintReport], str]:

@@ -51,8 +51,7 @@ class TemplateCheck:
         self.group_references = tuple((name, first, last) for first, last, name in sorted(references))
 
 
-LIMITS = RenderLimits()
-"""The limits of one rendering of a rule's template."""
+LIMITS = RenderLimits()  # the limits of one rendering of a rule's template
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,8 @@ from tornado_proxy.golang.template.errors import TemplateMistake, help_for_unkno
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 
-CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
-"""The statements that end at an `end…` of their own."""
-
+CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")  # statements that end at an `end…` of their own
 STATEMENTS = (*CLOSED, "elif", "else")
-"""The statements of a template."""
 
 _QUOTED = re.compile(r"(?<!\w)'([^']*)'")
 _PLACE = re.compile(r" at \d+$")

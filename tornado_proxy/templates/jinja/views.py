@@ -127,8 +127,7 @@ RECORDS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
 }
 """The fields of each record; a misspelt one is found at load."""
 
-NAMES = ("user", "request", "target", "key", "groups")
-"""The variables of every template."""
+NAMES = ("user", "request", "target", "key", "groups")  # the variables of every template
 
 
 def variables(captures: Captures, data: TargetKeyRewriteData) -> dict[str, Any]:
