@@ -77,8 +77,7 @@ class HeaderAuthenticator(Authenticator):
         if not username or not email:
             missing = provider.email_header if username else provider.username_header
             return Refuse(401, f"the header `{missing}` is missing, empty or given twice")
-        objection = segment_objection(username)
-        if objection is not None:
+        if objection := segment_objection(username):
             return Refuse(401, f"the user's name {objection}")
         listed = _only(request, provider.groups_header) if provider.groups_header else ""
         return SignIn(User(username, "HEADER", email, groups_of(listed)))
@@ -114,8 +113,7 @@ class CertificateAuthenticator(Authenticator):
         names = certificate.emails if by_email else certificate.common_names
         if len(names) != 1:
             return Refuse(401, f"the certificate has {len(names)} {'email addresses' if by_email else 'common names'}")
-        objection = segment_objection(names[0])
-        if objection is not None:
+        if objection := segment_objection(names[0]):
             return Refuse(401, f"the user's name {objection}")
         # Browsers send certificates with every request, like cookies.
         if not only_reads(request) and is_cross_origin(request):

@@ -142,8 +142,7 @@ class BasicAuthenticator(Authenticator):
         offered = BasicCredentials.from_header(sent[0]) if len(sent) == 1 else None
         if offered is None:
             return self._refuse("the credentials cannot be read")
-        objection = segment_objection(offered.user)
-        if objection is not None:
+        if objection := segment_objection(offered.user):
             return self._refuse(f"the user's name {objection}")
         claim = Claim(self._name, offered.user, request.remote_address)
         listed = guard.find(offered.user)
@@ -313,13 +312,10 @@ class Verifier:
         else:
             check.result.set_result(computed.result())
             if computed.result():
-                self._remember(digest)
-        self._start()
-
-    def _remember(self, digest: bytes) -> None:
-        self._right_until[digest] = self._clock() + self._limits.remembered_for
+                self._right_until[digest] = self._clock() + self._limits.remembered_for
         if len(self._right_until) > self._limits.remembered:
             self._right_until.popitem(last=False)
+        self._start()
 
     def _is_remembered(self, digest: bytes) -> bool:
         until = self._right_until.get(digest)

@@ -20,13 +20,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _NONCE = 12  # bytes (NIST SP 800-38D 8.2)
-_CHUNK = 3800
-"""Characters in one cookie: browsers keep 4096 bytes with name and attributes (RFC 6265 6.1)."""
-
+_CHUNK = 3800  # characters in one cookie: browsers keep 4096 bytes with name and attributes (RFC 6265 6.1)
 _MOST_CHUNKS = 5
-
-_MOST_TEXTS = 8
-"""The texts of one number of chunks that the cookies of a request may make: each is decrypted, in microseconds."""
+_MOST_TEXTS = 8  # of one number of chunks that the cookies of a request may make: each is decrypted, in microseconds
 
 
 class CookieTooLarge(Exception):

@@ -216,7 +216,6 @@ def decode(name: str, data: bytes) -> SourceFile | Diagnostic:
 
 
 def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
-    """Returns the diagnostic of the first byte that is not UTF-8."""
     readable = data[:offset].decode("utf-8-sig")
     # The rest of a binary file may be one line of megabytes, which would fill the screen.
     source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))

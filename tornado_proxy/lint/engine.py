@@ -8,15 +8,13 @@ from dataclasses import replace
 import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
-from tornado_proxy.lint.allowances import find_allowances
+from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.loading import RuleFile
 
-INTERNAL_ERROR = "internal-error"
-"""The code of the diagnostic for a check that raised an exception."""
-
+INTERNAL_ERROR = "internal-error"  # the code of the diagnostic for a check that raised an exception
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
@@ -51,7 +49,7 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
     chosen = selection or Selection()
     running = chosen.checks(checks)
     able = frozenset(check.name for check in running if subject.settings or not check.needs_configuration)
-    allowances = find_allowances(subject.documents, able, tuple(check.name for check in checks))
+    allowances = Allowances(subject.documents, able, tuple(check.name for check in checks))
     asked = replace(subject, allowances=allowances)
     diagnostics = [*subject.mistakes]
     for check in running:
@@ -84,12 +82,9 @@ def _in_order(diagnostics: Iterable[Diagnostic], names: Sequence[str]) -> list[D
     return sorted(diagnostics, key=key)
 
 
-ROUNDS = 20
-"""The most rounds of fixes: one fix may make another one possible."""
+ROUNDS = 20  # the most rounds of fixes: one fix may make another one possible
 
-Look = Callable[[Sequence[RuleFile]], LintReport]
-"""Lints some state of the files."""
-
+Look = Callable[[Sequence[RuleFile]], LintReport]  # lints some state of the files
 _MARK = b"\xef\xbb\xbf"
 
 

@@ -17,8 +17,7 @@ import msgspec
 from tornado_proxy.lang.diagnostic import Severity, did_you_mean
 from tornado_proxy.lint.check import Category, Check
 
-ALL = "all"
-"""The word for every check."""
+ALL = "all"  # the word for every check
 
 
 class UnknownWord(ValueError):
@@ -29,10 +28,7 @@ class UnknownWord(ValueError):
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """The words that turn checks on and off.
-
-    `per_file` turns more checks off for the files that a glob matches; their paths are relative to `directory`.
-    """
+    """The words that turn checks on and off; `per_file` are globs relative to `directory`, with checks that are off."""
 
     select: frozenset[str] = frozenset({ALL})
     ignore: frozenset[str] = frozenset()
@@ -182,10 +178,6 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
             mistakes.append(f": `{name}`{':' if isinstance(error, UnknownWord) else ''} {error}")
     if mistakes:
         raise SettingsMistake(file, *mistakes)
-    selection = Selection(
-        values.get("select", frozenset({ALL})),
-        values.get("ignore", frozenset()),
-        values.get("per-file-ignores", {}),
-        directory,
-    )
+    select, ignore = values.get("select", frozenset({ALL})), values.get("ignore", frozenset())
+    selection = Selection(select, ignore, values.get("per-file-ignores", {}), directory)
     return LintSettings(selection, values.get("fail-level", Severity.WARNING))

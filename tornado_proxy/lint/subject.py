@@ -110,10 +110,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Everything that is linted together.
-
-    `mistakes` come from the parser, the compiler and the configuration, `allowances` from comments in the files.
-    """
+    """All that is linted together; `mistakes` were found before, `allowances` are those of comments in the files."""
 
     documents: tuple[Document, ...]
     targets: tuple[TargetRules, ...]
@@ -145,13 +142,8 @@ def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: 
     for block in (block for document in loaded.documents for block in document.blocks):
         blocks.setdefault(block.name.value, []).append(block)
     disputed = {each.span.source.name for each in loaded.diagnostics if each.span and each.span.text in _CONFLICT}
-    targets = tuple(
-        TargetRules(
-            tuple(blocks[name]),
-            rule_set,
-            configured.get(name),
-            any(block.span.source.name in disputed for block in blocks[name]),
-        )
-        for name, rule_set in loaded.rule_sets.items()
-    )
-    return Subject(loaded.documents, targets, (*mistakes, *loaded.diagnostics), settings)
+    targets = []
+    for name, rule_set in loaded.rule_sets.items():
+        is_disputed = any(block.span.source.name in disputed for block in blocks[name])
+        targets.append(TargetRules(tuple(blocks[name]), rule_set, configured.get(name), is_disputed))
+    return Subject(loaded.documents, tuple(targets), (*mistakes, *loaded.diagnostics), settings)

@@ -25,11 +25,8 @@ from tornado_proxy.semantics.request import READING, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template
 
-Key = NewType("Key", str)
-"""The decoded path below the mount, starting with `/`, which rules get and produce."""
-
-LONGEST_OBJECT_KEY = 1024
-"""The most bytes of UTF-8 in a key of S3 (S3 API, PutObject)."""
+Key = NewType("Key", str)  # the decoded path below the mount, starting with `/`, which rules get and produce
+LONGEST_OBJECT_KEY = 1024  # the most bytes of UTF-8 in a key of S3 (S3 API, PutObject)
 
 # The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
@@ -131,10 +128,7 @@ class Rewrite:
 
 
 class Rewritten(msgspec.Struct, frozen=True):
-    """The new key, and the rewrite that made it with its captures and its template's raw result.
-
-    The key is unchanged and the other three are None if no rewrite matched.
-    """
+    """The new key, and the rewrite that made it with captures and raw result; None if no rewrite matched."""
 
     key: Key
     rewrite: Rewrite | None = None
@@ -157,10 +151,7 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rewrites of one target in order, compiled; the first whose source matches is applied, once.
-
-    The automata of `before`, which searches in another rule set, are reused.
-    """
+    """All rewrites of a target in order: the first that matches is applied, once. Automata of `before` are reused."""
 
     target: str
     rewrites: tuple[Rewrite, ...] = ()

@@ -18,9 +18,7 @@ from msgspec.structs import asdict
 
 from tornado_proxy.rules.loading import LARGEST, RuleFile
 
-LARGEST_RELEASE = 2 * LARGEST
-"""The most bytes of a release: JSON escapes line ends, quotes and backslashes."""
-
+LARGEST_RELEASE = 2 * LARGEST  # the most bytes of a release: JSON escapes line ends, quotes and backslashes
 LARGEST_POINTER = 256 * 1024  # bytes
 MOST_FILES = 10_000
 MOST_MOVES = 100

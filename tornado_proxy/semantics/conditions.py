@@ -23,23 +23,20 @@ _LIST = re.compile(rf"[ \t,]*(?:{_ETAG}[ \t]*(?:,[ \t,]*|$))*")
 
 _NAMES = frozenset({"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"})
 
-ANY = "*"
-"""The value of a condition that any existing representation meets."""
-
+ANY = "*"  # the value of a condition that any existing representation meets
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = f"(?P<month>{'|'.join(_MONTHS)})"
 _TIME = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
 
-_IMF_FIXDATE = re.compile(
-    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?P<day>[0-9]{{2}}) {_MONTH} (?P<year>[0-9]{{4}}) {_TIME} GMT"
+_WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_LONG_WEEKDAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DAY, _YEAR = "(?P<day>[0-9]{2})", "(?P<year>[0-9]{4})"
+
+_FORMS = (
+    re.compile(rf"{_WEEKDAY}, {_DAY} {_MONTH} {_YEAR} {_TIME} GMT"),  # IMF-fixdate
+    re.compile(rf"{_LONG_WEEKDAY}, {_DAY}-{_MONTH}-(?P<year>[0-9]{{2}}) {_TIME} GMT"),  # RFC 850
+    re.compile(rf"{_WEEKDAY} {_MONTH} (?P<day>[0-9]{{2}}| [0-9]) {_TIME} {_YEAR}"),  # asctime
 )
-_RFC_850 = re.compile(
-    rf"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?P<day>[0-9]{{2}})-{_MONTH}-(?P<year>[0-9]{{2}}) {_TIME} GMT"
-)
-_ASCTIME = re.compile(
-    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH} (?P<day>[0-9]{{2}}| [0-9]) {_TIME} (?P<year>[0-9]{{4}})"
-)
-_FORMS = (_IMF_FIXDATE, _RFC_850, _ASCTIME)
 
 _LAST_SECOND = 59
 
@@ -209,8 +206,6 @@ def format_date(moment: datetime) -> str:
 # cache-directive = token [ "=" ( token / quoted-string ) ] (RFC 9111 5.2).
 _DIRECTIVE = re.compile(r'([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:=(?:"([^"]*)"|([^\s,"]*)))?')
 _FORBIDDING = frozenset({"no-store", "private"})
-
-
 _ALLOWING = frozenset({"public", "s-maxage"})
 
 

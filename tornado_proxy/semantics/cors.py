@@ -14,8 +14,7 @@ _USUAL_HEADERS = ("Origin", "Accept", "Content-Type")
 _ASKED = "Access-Control-Request-Method"
 _ASKED_HEADERS = "Access-Control-Request-Headers"
 
-Ask = Callable[[str], str]
-"""Returns the value of a request's header; empty if there is none."""
+Ask = Callable[[str], str]  # returns the value of a request's header; empty if there is none
 
 
 class CorsPolicy(msgspec.Struct, frozen=True):

@@ -20,9 +20,7 @@ import msgspec
 
 Headers = tuple[tuple[str, str], ...]
 
-REASONS = {status.value: status.phrase for status in HTTPStatus}
-"""The reason phrases of statuses (RFC 9110 15)."""
-
+REASONS = {status.value: status.phrase for status in HTTPStatus}  # the reason phrases of statuses (RFC 9110 15)
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule (RFC 9110 5.6.2), no secret
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # Blanks are taken possessively: two runs of them that meet would take quadratic time to fail.
@@ -177,10 +175,7 @@ def is_of_types(types: Container[str], content_type: str) -> bool:
 
 
 def path_reference(path: str) -> str:
-    """Returns a reference that decodes to an absolute path, and does not begin with `//`.
-
-    One that begins with `//` would name another host (RFC 3986 4.2).
-    """
+    """Returns a reference to a path; never one with `//` at the start, which would name a host (RFC 3986 4.2)."""
     # `quote` is several times slower, which matters for a listing of a thousand names.
     encoded = path.translate(_ASCII) if path.isascii() else quote(path, safe=_AS_THEY_ARE)
     return "/%2F" + encoded[2:] if encoded.startswith("//") else encoded

@@ -59,10 +59,7 @@ def peer_address(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def client_at(address: str) -> str:
-    """Returns an address as the name of one client: a client of IPv6 has all addresses of a /64 (RFC 6177 2).
-
-    Any other text stays as it is.
-    """
+    """Returns an address as one client's name: IPv6 clients have all of a /64 (RFC 6177 2). Other texts stay."""
     try:
         ip = _plain(address)
     except ValueError:
@@ -164,15 +161,9 @@ def _address(text: str) -> str:
     return ""
 
 
-PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
-"""The first bytes of version 2."""
-
-LONGEST_PROXY_LINE = 107
-"""The most bytes of a line of version 1, CR LF included."""
-
-PROXY_HEAD = 16
-"""The number of bytes before the addresses in version 2."""
-
+PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"  # the first bytes of version 2
+LONGEST_PROXY_LINE = 107  # the most bytes of a line of version 1, CR LF included
+PROXY_HEAD = 16  # the number of bytes before the addresses in version 2
 _PROXY_LINE = re.compile(
     rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP([46]) ([0-9A-Fa-f:.]+) ([0-9A-Fa-f:.]+) ([0-9]{1,5}) ([0-9]{1,5}))\r\n"
 )

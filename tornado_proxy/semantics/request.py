@@ -8,9 +8,7 @@ import msgspec
 
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
-METHODS: tuple[Method, ...] = get_args(Method)
-"""The methods that act on objects, in the order of an Allow header."""
-
+METHODS: tuple[Method, ...] = get_args(Method)  # the methods that act on objects, in the order of an Allow header
 READING = METHODS[:2]
 WRITING = METHODS[2:]
 

@@ -123,7 +123,7 @@ def _reached(languages: Sequence[Language], index: int, first: Callable[[str], i
     taken = None if key is None else first(key)
     if key is not None and taken == index:
         return Example(key)
-    budget = whole.portion(min(STEPS_PER_QUESTION, whole.left))
+    budget = whole.portion(STEPS_PER_QUESTION)
     # A source that takes one key may take them all.
     candidates = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
 
@@ -228,7 +228,7 @@ def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callabl
 
 def _proved(one: Language, other: Language, whole: Budget) -> str | None:
     """Returns a key that two sources match; raises `Exhausted` if the whole budget is used up."""
-    answer = overlap(one, other, whole.portion(min(STEPS_PER_QUESTION, whole.left)))
+    answer = overlap(one, other, whole.portion(STEPS_PER_QUESTION))
     return answer.key if isinstance(answer, Example) else None
 
 

@@ -28,8 +28,7 @@ ENDLESS = RenderLimits(steps=1 << 62)
 _QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
 _LOOKUPS = frozenset(("get", "index"))
 
-UNKNOWN: Any = object()
-"""A value of a type that is not known before the template runs."""
+UNKNOWN: Any = object()  # a value of a type that is not known before the template runs
 
 _Sample = Value
 

@@ -34,10 +34,7 @@ class Dot(ExpressionNode, frozen=True):
 
 
 class Constant(ExpressionNode, frozen=True):
-    """A constant: a string, a bool, nil as None, or a number or character.
-
-    The type of a number or character depends on where it is used.
-    """
+    """A string, a bool, nil as None, or a number or character, whose type depends on where it is used."""
 
     value: bytes | bool | Number | None
 
@@ -62,10 +59,7 @@ class Chain(ExpressionNode, frozen=True):
 
 
 class Pipeline(ExpressionNode, frozen=True):
-    """Commands in a row; each one receives the result of the previous one.
-
-    `variables` are set to the last result. `assigns` means `=` instead of `:=`.
-    """
+    """Commands in a row, each with the result of the one before; `:=` sets `variables`, or `=` if `assigns`."""
 
     variables: tuple[str, ...]
     assigns: bool
@@ -73,15 +67,11 @@ class Pipeline(ExpressionNode, frozen=True):
 
 
 Operand: TypeAlias = Dot | Constant | Variable | Identifier | Chain | Pipeline
-Command: TypeAlias = tuple[Operand, ...]
-"""An operand and its arguments."""
+Command: TypeAlias = tuple[Operand, ...]  # an operand and its arguments
 
 
 class ActionNode(ExpressionNode, frozen=True):
-    """The content of one pair of delimiters: a keyword and what follows it.
-
-    `keyword` is empty if the pipeline is printed.
-    """
+    """The content of one pair of delimiters; `keyword` is empty if the pipeline is printed."""
 
     keyword: str = ""
     pipeline: Pipeline | None = None
@@ -134,9 +124,9 @@ class Call(Statement, frozen=True):
 
 
 class Jump(Statement, frozen=True):
-    """A `break` or a `continue`; `leaves` means `break`."""
+    """A `break` or a `continue`."""
 
-    leaves: bool
+    keyword: str
 
 
 Node: TypeAlias = TextNode | Output | Branch | Range | Call | Jump
@@ -150,11 +140,10 @@ KEYWORDS = frozenset(
 )
 
 
-class ToAction(Transformer[Token, ActionNode]):
+class _ToAction(Transformer[Token, ActionNode]):
     """A transformer with a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
 
     def output(self, children: list[Pipeline]) -> ActionNode:
-        """Returns the action that prints a pipeline."""
         (pipeline,) = children
         return ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
 
@@ -168,7 +157,6 @@ class ToAction(Transformer[Token, ActionNode]):
         return ActionNode(start, pipeline.end if pipeline else end, keyword, pipeline, name, name_start)
 
     def pipeline(self, children: list[Any]) -> Pipeline:
-        """Returns a pipeline of commands, with the variables before them."""
         if not isinstance(children[0], Pipeline):
             children.insert(0, Pipeline(children[0][0].start, 0, (), False, ()))
         declaration: Pipeline = children[0]
@@ -181,7 +169,6 @@ class ToAction(Transformer[Token, ActionNode]):
         return Pipeline(*_span(tokens[0]), names, tokens[-1].startswith("="), ())
 
     def command(self, operands: list[Operand]) -> Command:
-        """Returns an operand and its arguments."""
         return tuple(operands)
 
     def operand(self, children: list[Any]) -> Operand:
@@ -214,10 +201,7 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def _word(token: Token) -> str:
-    """Returns the text of a token.
-
-    Raises `TemplateMistake` for a letter or digit that Python allows in a name, but Go does not.
-    """
+    """Returns the text of a token; raises `TemplateMistake` for a letter or digit that Go does not allow in a name."""
     for offset, char in enumerate(token.rstrip(), _span(token)[0]):
         if not char.isascii() and not is_letter(char) and not is_digit(char):
             raise TemplateMistake(f"`{char}` is not allowed in a name", offset, offset + 1)
@@ -259,7 +243,7 @@ def _literal(token: Token) -> Constant:
 def action_parser() -> Lark:
     """Returns the parser of an action's text, which makes nodes instead of Lark's trees."""
     text = Path(__file__).with_name("gotemplate.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", maybe_placeholders=False, transformer=ToAction())
+    return Lark(text, parser="lalr", maybe_placeholders=False, transformer=_ToAction())
 
 
 _WORD = re.compile(r"(?:[.$]?\w+|[.$])(?P<next>[^\s\w])")

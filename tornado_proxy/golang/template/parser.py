@@ -17,9 +17,7 @@ OUTERMOST = b"template-string-loaded"
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 
-DEEPEST = 100
-"""The most levels of parentheses and of control actions; Go allows more levels of parentheses."""
-
+DEEPEST = 100  # the most levels of parentheses and of control actions; Go allows more levels of parentheses
 _LEFT = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
 _COMMENT_END = re.compile(r"(?:[ \t\r\n]-)?\}\}")
 
@@ -141,10 +139,7 @@ def parse_start(text: str) -> ParsedStart:
 
 
 def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
-    """Returns the tree of a template; raises `TemplateMistake`, with offsets in code points, for an invalid one.
-
-    `start` has been parsed already.
-    """
+    """Returns the tree of a template, whose `start` is parsed already; raises `TemplateMistake`."""
     parser = _TemplateParser(scan(text, _after(text, start.end) if start.trims else start.end))
     parser.templates, parser.root_definition = dict(start.templates), start.root_definition
     body = start.body + parser.top()
@@ -253,7 +248,7 @@ class _TemplateParser:
             case "break" | "continue":
                 if not self._ranges:
                     raise statement.mistake(f"there is no `range` to {keyword}")
-                return nodes.Jump(statement.base, keyword == "break")
+                return nodes.Jump(statement.base, keyword)
             case "define":
                 raise statement.mistake("a template is defined at the outermost level only")
         if keyword == "block":

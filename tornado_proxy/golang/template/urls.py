@@ -19,8 +19,7 @@ from tornado_proxy.golang.template.values import STRING_SLICE, ExecutionError, M
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
 _HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""
 
-PATH = _UNRESERVED + b"$&+,/:;=@"
-"""The bytes that are not escaped in a path; the other sets are for other parts of a URL."""
+PATH = _UNRESERVED + b"$&+,/:;=@"  # bytes that are not escaped in a path; the other sets are for other parts of a URL
 FRAGMENT = _UNRESERVED + b"$&+,/:;=?@!()*"
 USER_PASSWORD = _UNRESERVED + b"$&+,;="
 

@@ -373,9 +373,7 @@ ROOT = go.Type(
     },
 )
 
-DATA = frozenset(name.decode() for name in ROOT.getters)
-"""The names of what a rule's template can read."""
-
+DATA = frozenset(name.decode() for name in ROOT.getters)  # the names of what a rule's template can read
 _NOBODY = AbsentUser()
 
 

@@ -12,7 +12,7 @@ from tornado_proxy.golang.regexp.language import language
 from tornado_proxy.golang.regexp.syntax import Group, Node, walk
 from tornado_proxy.lang.diagnostic import Span, counted
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
-from tornado_proxy.lint.allowances import find_allowances
+from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
@@ -34,7 +34,7 @@ _REACH = {  # by whether the expression is anchored to the start and to the end
 
 def hover_at(analysis: Analysis, document: Document, offset: int) -> tuple[str, Span] | None:
     """Returns Markdown about a place of a file, with its span; None if there is nothing to show."""
-    allowances = find_allowances([document], frozenset(), ()).all
+    allowances = Allowances([document]).all
     allowed = next((each for each in allowances if _covers(each.span, offset) and each.name in _CHECKS), None)
     if allowed is not None:
         return page(_CHECKS[allowed.name]), allowed.span

@@ -19,7 +19,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, SourceF
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
-from tornado_proxy.lint.allowances import UNALLOWABLE, find_allowances
+from tornado_proxy.lint.allowances import UNALLOWABLE, Allowances
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import apart, applicable, lint
 from tornado_proxy.lint.settings import Selection
@@ -270,7 +270,7 @@ def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
         return None
     block, statement = place_in_tree
     node = statement or block
-    for there in reversed(find_allowances([document], frozenset(), ()).all):
+    for there in reversed(Allowances([document]).all):
         if there.covers == node.span:
             return Edit(Span(document.source, there.span.end, there.span.end), f", {check_name}")
     comment = f"# allow: {check_name}"
