@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 import pytest
+from config_schema import published
 from configurations import MINIMAL, report
 
 from tornado_proxy.config.loading import compile_configuration
@@ -24,7 +25,6 @@ from tornado_proxy.config.options import (
     options_of,
 )
 from tornado_proxy.config.secrets import Reference, unresolved
-from tornado_proxy.config.show import published
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import SourceFile
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import pytest
+from config_schema import bounds_schema
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -210,7 +211,7 @@ def test_any_text_is_a_quantity_or_an_invalid_value(text):
 
 def test_the_json_schema_has_bounds_and_units():
     """The schema of a quantity has the bounds of a number and the pattern of a text with units."""
-    assert Size(1, 2).json_schema()["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 2}
-    assert Size(1).json_schema()["anyOf"][0] == {"type": "integer", "minimum": 1}
-    assert Duration(0.5, 2).json_schema()["anyOf"][0] == {"type": "number", "minimum": 0.5, "maximum": 2}
-    assert re.search(Size(1).json_schema()["anyOf"][1]["pattern"], "5GiB")
+    assert bounds_schema(Size(1, 2))["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 2}
+    assert bounds_schema(Size(1))["anyOf"][0] == {"type": "integer", "minimum": 1}
+    assert bounds_schema(Duration(0.5, 2))["anyOf"][0] == {"type": "number", "minimum": 0.5, "maximum": 2}
+    assert re.search(bounds_schema(Size(1))["anyOf"][1]["pattern"], "5GiB")

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import DAY, Bounds, Constraint, Duration, Mark, OptionGroup, Size, option, place_of
+from tornado_proxy.config.options import DAY, Bounds, Duration, Mark, OptionGroup, Size, option, place_of
 from tornado_proxy.config.providers import HttpUrl, Line, UserName
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.semantics.request import METHODS
 
-IndexDocument = Annotated[str, Constraint(values.index_document)]
-Template = Annotated[str, Constraint(values.property_template)]
+IndexDocument = Annotated[str, values.index_document]
+Template = Annotated[str, values.property_template]
 CannedAcl = Literal[
     "private",
     "public-read",
@@ -23,9 +23,8 @@ CannedAcl = Literal[
     "bucket-owner-read",
     "bucket-owner-full-control",
 ]
-HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_templates)]
-MediaType = Annotated[str, Constraint(values.media_type)]
-_HEADERS = Constraint(values.header_pairs)
+HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_templates]
+MediaType = Annotated[str, values.media_type]
 _Wait = Annotated[float, Duration(0, DAY)]
 
 _GET_CONFIG = OptionGroup("config", "Options of GET and HEAD.")
@@ -42,10 +41,10 @@ class Webhook:
 
     url: HttpUrl = option("The URL that is called.")
     method: Literal["POST", "PUT", "PATCH", "DELETE"] = option("The method.", default="POST")
-    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_values)] = option(
+    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_values] = option(
         "Headers by name.", default=()
     )
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, _HEADERS] = option(
+    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = option(
         "Headers whose values are secrets, by name.", default=()
     )
     retry_count: Annotated[int, Bounds(0, 100)] = option(
@@ -154,7 +153,7 @@ class PutAction:
         default=(),
         group=_PUT_CONFIG,
     )
-    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
+    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, values.header_pairs] = option(
         "The metadata of uploaded objects: names and templates. Empty values are left out.",
         default=(),
         group=_PUT_CONFIG,

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, HeaderTemplates
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
+from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Duration, Mark, Size, option, place_of
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     BasicProvider,
@@ -29,20 +29,18 @@ from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
 from tornado_proxy.lang.diagnostic import Span
 
-Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
+Host = Annotated[str, values.host]
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif")  # that browsers show
-NamePattern = Annotated[str, Constraint(values.name_pattern)]
-LogoPlace = Annotated[str, Constraint(partial(values.asset_place, endings=_PICTURES), (("minLength", 1),))]
-SheetPlace = Annotated[str, Constraint(partial(values.asset_place, endings=(".css",)), (("minLength", 1),))]
-StatusTemplate = Annotated[str, Constraint(values.status_template)]
-MountPath = Annotated[str, Constraint(values.mount_path)]
-BucketName = Annotated[str, Constraint(values.bucket_name)]
-Prefix = Annotated[str, Constraint(values.prefix)]
-Region = Annotated[str, Constraint(values.region)]
-Endpoint = Annotated[str, Constraint(values.endpoint, (("minLength", 1),))]
-S3Headers = Annotated[
-    tuple[tuple[str, Annotated[str, Constraint(values.s3_header)]], ...], Mark.PAIRS, Constraint(values.s3_headers)
-]
+NamePattern = Annotated[str, values.name_pattern]
+LogoPlace = Annotated[str, partial(values.asset_place, endings=_PICTURES)]
+SheetPlace = Annotated[str, partial(values.asset_place, endings=(".css",))]
+StatusTemplate = Annotated[str, values.status_template]
+MountPath = Annotated[str, values.mount_path]
+BucketName = Annotated[str, values.bucket_name]
+Prefix = Annotated[str, values.prefix]
+Region = Annotated[str, values.region]
+Endpoint = Annotated[str, values.endpoint]
+S3Headers = Annotated[tuple[tuple[str, Annotated[str, values.s3_header]], ...], Mark.PAIRS, values.s3_headers]
 
 
 def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -57,7 +55,7 @@ class Mount:
         "A host name without a port, or a pattern in which `*` matches one label or more. Empty matches any host.",
         default="",
     )
-    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Constraint(_distinct)] = option(
+    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, _distinct] = option(
         "Path prefixes. They are compared segment by segment; the rest of the path is the key.",
         default=("/",),
         name="path",
@@ -132,9 +130,7 @@ class RulesBucket:
 
     shape: ClassVar[str] = "such as `{s3: s3://my-bucket/rules/, region: eu-west-1}`"
 
-    s3: Annotated[str, Constraint(values.rules_url, (("pattern", values.RULES_URL),))] = option(
-        "The place: `s3://BUCKET/PREFIX/`."
-    )
+    s3: Annotated[str, values.rules_url] = option("The place: `s3://BUCKET/PREFIX/`.")
     region: Region | None = option(
         "The bucket's region. By default, the one that boto3 finds, else `us-east-1`.", default=None
     )

@@ -7,20 +7,21 @@
         level: Literal["debug", "info"] = option("The least severe level that is logged.", default="info")
 
 The reader, the redaction, the JSON Schema and the tables of docs/configuration.md are derived from these fields.
+A function in the annotation of a type returns a value in its final form, or raises `InvalidValue`.
 An option is written in camelCase in the file. Fields that are not made by `option` are not read from the file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
-from tornado_proxy.config.values import InvalidValue, TextPattern
+from tornado_proxy.config.values import InvalidValue
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -57,28 +58,10 @@ class OptionGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
-    """A mark of a type: `function` returns the value in its final form or raises `InvalidValue`.
-
-    `schema` is the part of the check that JSON Schema can express, unless the function is a `TextPattern`.
-    """
-
-    function: Callable[[Any], Any]
-    schema: tuple[tuple[str, Any], ...] = ()
-
-    def json_schema(self) -> dict[str, Any]:
-        """The check as keywords of JSON Schema."""
-        pattern = {"pattern": self.function.expression} if isinstance(self.function, TextPattern) else {}
-        return pattern | dict(self.schema)
-
-
-@dataclass(frozen=True, slots=True)
 class Bounds:
     """A mark of a number: its smallest and largest value."""
 
     units: ClassVar[Mapping[str, Decimal]] = {}  # the largest first: a bound is shown in the first that divides it
-    notation: ClassVar[str] = ""  # of numbers with units
-    schema_type: ClassVar[str] = "integer"
 
     lowest: float
     highest: float | None = None
@@ -99,12 +82,6 @@ class Bounds:
         exact = Decimal(str(bound))
         unit = next((unit for unit, factor in self.units.items() if exact and not exact % factor), None)
         return f"{exact // self.units[unit]}{unit}" if unit else str(bound)
-
-    def json_schema(self) -> dict[str, Any]:
-        """A number within the bounds, or one with units."""
-        limits = {"minimum": self.lowest, "maximum": self.highest}
-        numeric = {"type": self.schema_type} | {name: bound for name, bound in limits.items() if bound is not None}
-        return {"anyOf": [numeric, {"type": "string", "pattern": f"^{self.notation}$"}]} if self.notation else numeric
 
 
 class Size(Bounds):
@@ -127,7 +104,6 @@ class Duration(Bounds):
 
     units = _SECONDS
     notation = rf"(?:{_NUMBER}(?:ms|[dhms]))+"
-    schema_type = "number"
 
     def _number(self, value: Any) -> Decimal:
         if isinstance(value, int | float) and not isinstance(value, bool):

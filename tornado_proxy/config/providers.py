@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
+from tornado_proxy.config.options import Mark, OptionGroup, option, place_of
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.semantics.request import METHODS, Method
 
-Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
-HeaderName = Annotated[str, Constraint(values.header_name)]
-CookieName = Annotated[str, Constraint(values.header_name)]
-HttpUrl = Annotated[GuardedUrl, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
-PagePath = Annotated[str, Constraint(values.page_path)]
-UserName = Annotated[str, Constraint(values.user_name)]
-Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
+Line = Annotated[str, values.line]
+HeaderName = Annotated[str, values.header_name]
+HttpUrl = Annotated[GuardedUrl, values.http_url]
+PagePath = Annotated[str, values.page_path]
+UserName = Annotated[str, values.user_name]
+Glob = Annotated[str, values.glob]
 
 SHORTEST_KEY = 16
 """The fewest characters of a secret that encrypts sessions; a shorter one could be guessed."""
@@ -56,7 +55,7 @@ class OidcProvider:
     )
     group_claim: Line = option("The claim with the user's groups; dots select members of objects.", default="groups")
     email_verified: bool = option("Whether only users with a verified email address may sign in.", default=False)
-    cookie_name: CookieName = option("The name of the session cookie.", default="oidc")
+    cookie_name: HeaderName = option("The name of the session cookie.", default="oidc")
     cookie_secure: bool = option("Whether the cookie is `Secure` even if the request came by HTTP.", default=False)
     cookie_domains: tuple[Line, ...] = option(
         "Domains whose hosts share a session. The first one that contains the request's host is used.", default=()
@@ -189,7 +188,7 @@ class Resource:
     path: Glob = option(
         "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments."
     )
-    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
+    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, _with_head] = option(
         "The methods that the resource covers. GET includes HEAD.", default=("GET", "HEAD")
     )
     white_list: bool = option("Whether everyone has access without signing in.", default=False)

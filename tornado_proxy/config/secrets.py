@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, option, options_of
+from tornado_proxy.config.options import option, options_of
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import read_file
 
@@ -32,13 +32,13 @@ class Reference:
 
     shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
-    env: Annotated[str, Constraint(values.variable)] | None = option(
+    env: Annotated[str, values.variable] | None = option(
         "The environment variable that holds the secret.", default=None
     )
-    path: Annotated[str, Constraint(values.line, (("minLength", 1),))] | None = option(
+    path: Annotated[str, values.line] | None = option(
         "The file that holds the secret, relative to the configuration file. One line end is trimmed.", default=None
     )
-    credential: Annotated[str, Constraint(values.credential)] | None = option(
+    credential: Annotated[str, values.credential] | None = option(
         "The systemd credential that holds the secret (`LoadCredential=` in the unit).", default=None
     )
     value: str | None = option(

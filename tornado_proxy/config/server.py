@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, values_of
+from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Duration, Mark, Size, option, values_of
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
@@ -51,19 +51,19 @@ def cipher_suite(text: str) -> str:
     return text
 
 
-Network = Annotated[str, Constraint(values.network)]
-Address = Annotated[str, Constraint(values.listen_address)]
+Network = Annotated[str, values.network]
+Address = Annotated[str, values.listen_address]
 Port = Annotated[int, Bounds(0, 65535)]
 Timeout = Annotated[float, Duration(0.1, DAY)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LOG_LEVELS = get_args(LogLevel)
 
 
-Origin = Annotated[str, Constraint(values.origin)]
-DocumentUrl = Annotated[GuardedUrl, Constraint(document_url)]
-BareUrl = Annotated[GuardedUrl, Constraint(values.bare_url, (("pattern", values.HTTP_URL),))]
-TlsVersion = Annotated[str, Constraint(tls_version)]
-CipherSuite = Annotated[str, Constraint(cipher_suite)]
+Origin = Annotated[str, values.origin]
+DocumentUrl = Annotated[GuardedUrl, document_url]
+BareUrl = Annotated[GuardedUrl, values.bare_url]
+TlsVersion = Annotated[str, tls_version]
+CipherSuite = Annotated[str, cipher_suite]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,10 @@ class UrlConfig:
     """The options for fetching a certificate or key."""
 
     http_timeout: Annotated[float, Duration(0.001, 300)] = option("How long fetching may take.", default=5.0)
-    aws_region: Annotated[str, Constraint(values.region)] | None = option(
+    aws_region: Annotated[str, values.region] | None = option(
         "The AWS region. The default is the region of the ARN, or else the one that boto3 finds.", default=None
     )
-    aws_endpoint: Annotated[str, Constraint(values.endpoint, (("minLength", 1),))] | None = option(
-        "The URL of a server that is not AWS.", default=None
-    )
+    aws_endpoint: Annotated[str, values.endpoint] | None = option("The URL of a server that is not AWS.", default=None)
     aws_disable_ssl: bool = option(
         "Whether to use HTTP if `awsEndpoint` has no scheme.", default=False, name="awsDisableSSL"
     )
@@ -119,9 +117,9 @@ class Ssl:
         "The certificates. A client gets the first one for the host that it requests, or else the first of all.",
         default=(),
     )
-    self_signed_hostnames: tuple[
-        Annotated[str, Constraint(values.host, (("pattern", values.HOST), ("minLength", 1)))], ...
-    ] = option("Host names of a self-signed certificate for tests, which is made at start and comes first.", default=())
+    self_signed_hostnames: tuple[Annotated[str, values.host], ...] = option(
+        "Host names of a self-signed certificate for tests, which is made at start and comes first.", default=()
+    )
     min_version: TlsVersion = option(
         "The oldest version of TLS that is accepted.", default="TLSv1.2", name="minTLSVersion"
     )
@@ -166,7 +164,7 @@ class Cors:
     allow_methods: tuple[Line, ...] = option(
         "The methods that pages of these origins may use. The default is GET, POST and HEAD.", default=()
     )
-    allow_headers: tuple[Annotated[str, Constraint(values.line)], ...] = option(
+    allow_headers: tuple[Line, ...] = option(
         "The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type.", default=()
     )
     expose_headers: tuple[HeaderName, ...] = option("The headers of answers that these pages may read.", default=())
@@ -424,7 +422,7 @@ class Tracing:
     shape: ClassVar[str] = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
 
     endpoint: BareUrl = option("The URL that traces are sent to.")
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
+    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = option(
         "Headers of the calls, by name.", default=()
     )
     service_name: Line = option("The name of the service in traces.", default="tornado-proxy")
