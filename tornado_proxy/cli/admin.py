@@ -90,7 +90,7 @@ class AdminListener:
     def ask(self, method: str, path: str, within: float) -> tuple[int, Any]:
         """Returns the status and the content of an answer, JSON or text; raises `CommandError`."""
         try:
-            with closing(self._connection(within)) as connection:
+            with closing(_Connection(self, within)) as connection:
                 connection.request(method, path)
                 answer = connection.getresponse()
                 content = answer.read(_LARGEST).decode()
@@ -104,45 +104,27 @@ class AdminListener:
                 reason += "; if it demands a certificate, present one with `--cert`"
         raise CommandError(f"{self.url.geturl()} cannot be reached: {reason}")
 
-    def _connection(self, within: float) -> http.client.HTTPConnection:
-        if self.url.scheme == "unix":
-            return _LocalConnection(self.url.path, within)
-        assert self.url.hostname is not None
-        if self.address:
-            return _AddressedConnection(self.url.hostname, self.url.port, within, self.address, self.context)
-        if self.context is None:
-            return http.client.HTTPConnection(self.url.hostname, self.url.port, timeout=within)
-        return http.client.HTTPSConnection(self.url.hostname, self.url.port, timeout=within, context=self.context)
 
+class _Connection(http.client.HTTPConnection):
+    """A connection to an admin listener."""
 
-class _LocalConnection(http.client.HTTPConnection):
-    """A connection to a socket in the file system."""
-
-    def __init__(self, path: str, within: float) -> None:
-        super().__init__("localhost", timeout=within)
-        self._path = path
+    def __init__(self, listener: AdminListener, within: float) -> None:
+        url = listener.url
+        super().__init__(url.hostname or "localhost", url.port or (443 if listener.context else 80), timeout=within)
+        self._listener = listener
 
     def connect(self) -> None:
         """Connects; called by `http.client`."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
-
-
-class _AddressedConnection(http.client.HTTPConnection):
-    """A connection to one address of a host name, whose certificate is for the name."""
-
-    def __init__(
-        self, host: str, port: int | None, within: float, address: str, context: ssl.SSLContext | None
-    ) -> None:
-        super().__init__(host, port or (443 if context else 80), timeout=within)
-        self._address, self._context = address, context
-
-    def connect(self) -> None:
-        """Connects; called by `http.client`."""
-        self.sock = socket.create_connection((self._address, self.port), self.timeout)
-        if self._context is not None:
-            self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host)
+        listener = self._listener
+        if listener.url.scheme == "unix":
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(listener.url.path)
+        else:
+            self.sock = socket.create_connection((listener.address or self.host, self.port), self.timeout)
+        if listener.context is not None:
+            # The certificate is for the name, whatever address of it is called.
+            self.sock = listener.context.wrap_socket(self.sock, server_hostname=self.host)
 
 
 def _context(host: str, tls: argparse.Namespace) -> ssl.SSLContext:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compile import HelperTexts, no_helpers, unknown_targets
@@ -88,6 +89,18 @@ def add_timeout(parser: argparse.ArgumentParser, seconds: float, what: str) -> N
     text = f"how long {what} (default: {seconds:g})"
     kind = number(float, 0.001, 3600)
     parser.add_argument("--timeout", type=kind, default=seconds, metavar="SECONDS", help=text)
+
+
+def valid(check: Callable[[str], str]) -> Callable[[str], str]:
+    """Returns the type of an argument that is as an option of the configuration."""
+
+    def converted(text: str) -> str:
+        try:
+            return check(text)
+        except InvalidValue as invalid:
+            raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
+
+    return converted
 
 
 Number = TypeVar("Number", int, float)

@@ -6,13 +6,13 @@ import argparse
 import getpass
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, redirect_stdout, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tornado_proxy.cli.diff import compare_rules
-from tornado_proxy.cli.inputs import load_settings
+from tornado_proxy.cli.inputs import load_settings, valid
 from tornado_proxy.cli.lint import lint_arguments, run_lint
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_diff
 from tornado_proxy.cli.requests import add_log_arguments, add_request_arguments
@@ -34,7 +34,7 @@ _SHORT = 12  # digits of a digest, for people
 def push_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("rules", nargs="?", type=Path, metavar="PATH", help="a rule file, or a directory of them")
-    parser.add_argument("place", type=_valid(values.rules_url), metavar="S3URL", help="where to: `s3://BUCKET/PREFIX/`")
+    parser.add_argument("place", type=valid(values.rules_url), metavar="S3URL", help="where to: `s3://BUCKET/PREFIX/`")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--dry-run", action="store_true", help="write nothing; check, and show what would change")
     instead.add_argument("--history", action="store_true", help="show who put what in force, the newest first")
@@ -46,8 +46,8 @@ def push_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", default="", metavar="TEXT", help="what the history says about it")
     parser.add_argument("--quiet", action="store_true", help="print the digest alone; findings go to standard error")
     bucket = parser.add_argument_group("bucket", "boto3 finds what is not given, and the credentials.")
-    bucket.add_argument("--endpoint", type=_valid(values.endpoint), metavar="URL", help="an S3 server that is not AWS")
-    bucket.add_argument("--region", type=_valid(values.region), help="the bucket's region")
+    bucket.add_argument("--endpoint", type=valid(values.endpoint), metavar="URL", help="an S3 server that is not AWS")
+    bucket.add_argument("--region", type=valid(values.region), help="the bucket's region")
     where = parser.add_argument_group("input")
     whose = where.add_mutually_exclusive_group()
     whose.add_argument("--target", metavar="NAME", help="with `--requests`: whose rules apply (default: the only one)")
@@ -225,15 +225,3 @@ def _described(move: PointerMove) -> str:
 def _done(arguments: argparse.Namespace, digest: str, text: str) -> ExitStatus:
     print(digest if arguments.quiet else text)
     return ExitStatus.CLEAN
-
-
-def _valid(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Returns the type of an argument that is as an option of the configuration."""
-
-    def converted(text: str) -> str:
-        try:
-            return check(text)
-        except values.InvalidValue as invalid:
-            raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
-
-    return converted

@@ -37,7 +37,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     )
     where.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
     where.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
-    where.add_argument("--prefix", type=_prefix, help="the bucket's prefix, without `--config`")
+    where.add_argument("--prefix", type=inputs.valid(values.prefix), help="the bucket's prefix, without `--config`")
     add_request_arguments(parser, methods=METHODS)
     parser.add_argument("--file-name", metavar="NAME", help="the file's name in the form of an upload")
     parser.add_argument(
@@ -182,13 +182,6 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
 def _may_read_query(rewrite: Rewrite) -> bool:
     """Returns whether a template may read the query: in Go also through its data as a whole, in Jinja by name only."""
     return rewrite.dialect is Dialect.GO or (rewrite.dialect is Dialect.JINJA and "request" in rewrite.template.text)
-
-
-def _prefix(text: str) -> str:
-    try:
-        return values.prefix(text)
-    except values.InvalidValue as invalid:
-        raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
 
 
 def _header(text: str) -> tuple[str, str]:
