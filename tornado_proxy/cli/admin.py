@@ -90,7 +90,7 @@ class AdminListener:
     def ask(self, method: str, path: str, within: float) -> tuple[int, Any]:
         """Returns the status and the content of an answer, JSON or text; raises `CommandError`."""
         try:
-            with closing(_Connection(self, within)) as connection:
+            with closing(_ListenerConnection(self, within)) as connection:
                 connection.request(method, path)
                 answer = connection.getresponse()
                 content = answer.read(_LARGEST).decode()
@@ -105,7 +105,7 @@ class AdminListener:
         raise CommandError(f"{self.url.geturl()} cannot be reached: {reason}")
 
 
-class _Connection(http.client.HTTPConnection):
+class _ListenerConnection(http.client.HTTPConnection):
     """A connection to an admin listener."""
 
     def __init__(self, listener: AdminListener, within: float) -> None:

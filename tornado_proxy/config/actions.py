@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import DAY, Bounds, Duration, Mark, OptionGroup, Size, option, place_of
+from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of
 from tornado_proxy.config.providers import HttpUrl, Line, UserName
+from tornado_proxy.config.quantities import DAY, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.semantics.request import METHODS
@@ -68,23 +69,19 @@ class GetAction:
         default="",
         group=_GET_CONFIG,
     )
-    redirect_with_trailing_slash_for_not_found_file: bool = option(
-        "Whether a missing file is redirected to the directory of that name, if there is one.",
-        default=False,
-        group=_GET_CONFIG,
+    redirect_with_trailing_slash_for_not_found_file: bool = flag(
+        "Whether a missing file is redirected to the directory of that name, if there is one.", group=_GET_CONFIG
     )
-    disable_listing: bool = option(
-        "Whether directories without an index document are answered with 403.", default=False, group=_GET_CONFIG
+    disable_listing: bool = flag(
+        "Whether directories without an index document are answered with 403.", group=_GET_CONFIG
     )
-    redirect_to_signed_url: bool = option(
+    redirect_to_signed_url: bool = flag(
         "Whether clients are redirected to a signed URL of S3 instead of getting the file from this service.",
-        default=False,
         group=_GET_CONFIG,
     )
-    user_isolation: bool = option(
+    user_isolation: bool = flag(
         "Whether each user has a separate prefix below the bucket's, named after the user. It applies "
         "to all methods and is not visible in paths.",
-        default=False,
         group=_GET_CONFIG,
     )
     user_isolation_admins: tuple[UserName, ...] = option(
@@ -99,9 +96,8 @@ class GetAction:
         group=_GET_CONFIG,
     )
     config_span: Span | None = place_of("config")
-    content_security_policy: Line | None = option(
+    content_security_policy: Line | None = optional(
         "The Content-Security-Policy of files, such as `sandbox`. Listings and errors have their own.",
-        default=None,
         group=_GET_CONFIG,
     )
     active_content: Literal["auto", "attachment", "inline"] = option(
@@ -136,16 +132,13 @@ class SystemMetadata:
 class PutAction:
     """Uploads."""
 
-    enabled: bool = option("Whether files can be uploaded.", default=False)
-    allow_override: bool = option(
-        "Whether an upload may replace a file; otherwise the answer is 409.", default=False, group=_PUT_CONFIG
+    enabled: bool = flag("Whether files can be uploaded.")
+    allow_override: bool = flag("Whether an upload may replace a file; otherwise the answer is 409.", group=_PUT_CONFIG)
+    max_size: Annotated[int, Size(1)] | None = optional(
+        "The largest file that can be uploaded. The default is the limit of S3.", group=_PUT_CONFIG
     )
-    max_size: Annotated[int, Size(1)] | None = option(
-        "The largest file that can be uploaded. The default is the limit of S3.", default=None, group=_PUT_CONFIG
-    )
-    raw_uploads: bool = option(
+    raw_uploads: bool = flag(
         "Whether the request body can be the file itself, as `curl -T` sends it, if the path does not end in `/`.",
-        default=False,
         group=_PUT_CONFIG,
     )
     allowed_types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
@@ -164,11 +157,9 @@ class PutAction:
     storage_class: Template = option(
         "The template of the storage class of uploaded objects, such as `STANDARD_IA`.", default="", group=_PUT_CONFIG
     )
-    canned_acl: CannedAcl | None = option(
-        "The canned ACL of uploaded objects.", default=None, name="cannedACL", group=_PUT_CONFIG
-    )
-    direct_uploads: bool = option(
-        "Whether clients can request a form for uploading a file straight to S3.", default=False, group=_PUT_CONFIG
+    canned_acl: CannedAcl | None = optional("The canned ACL of uploaded objects.", name="cannedACL", group=_PUT_CONFIG)
+    direct_uploads: bool = flag(
+        "Whether clients can request a form for uploading a file straight to S3.", group=_PUT_CONFIG
     )
     direct_upload_expiration: Annotated[int, Duration(1, DAY)] = option(
         "How long the form of a direct upload is valid.", default=300, group=_PUT_CONFIG
@@ -180,7 +171,7 @@ class PutAction:
 class DeleteAction:
     """Removal of files."""
 
-    enabled: bool = option("Whether files can be deleted.", default=False)
+    enabled: bool = flag("Whether files can be deleted.")
     webhooks: tuple[Webhook, ...] = option("Calls after each successful DELETE.", default=(), group=_DELETE_CONFIG)
 
 

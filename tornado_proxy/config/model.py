@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, HeaderTemplates
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Duration, Mark, Size, option, place_of
+from tornado_proxy.config.options import Mark, flag, option, optional, place_of
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     BasicProvider,
@@ -25,6 +25,7 @@ from tornado_proxy.config.providers import (
     Provider,
     Resource,
 )
+from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
 from tornado_proxy.lang.diagnostic import Span
@@ -91,22 +92,19 @@ class Bucket:
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
         "What the key of every object that is served begins with. Rules do not see it.", default=""
     )
-    leading_slash: bool = option("Whether object keys start with `/`, as some tools write them.", default=False)
+    leading_slash: bool = flag("Whether object keys start with `/`, as some tools write them.")
     region: Region = option("The bucket's region.", default="us-east-1")
-    s3_endpoint: Endpoint | None = option(
-        "The URL of an S3 server that is not AWS. If it has no scheme, `disableSSL` selects one.", default=None
+    s3_endpoint: Endpoint | None = optional(
+        "The URL of an S3 server that is not AWS. If it has no scheme, `disableSSL` selects one."
     )
-    disable_ssl: bool = option("Whether to use HTTP if `s3Endpoint` has no scheme.", default=False, name="disableSSL")
-    force_path_style: bool = option(
-        "Whether the bucket's name is part of the path instead of the host name.",
-        default=False,
-        name="s3ForcePathStyle",
+    disable_ssl: bool = flag("Whether to use HTTP if `s3Endpoint` has no scheme.", name="disableSSL")
+    force_path_style: bool = flag(
+        "Whether the bucket's name is part of the path instead of the host name.", name="s3ForcePathStyle"
     )
-    credentials: Credentials | None = option(
-        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance).",
-        default=None,
+    credentials: Credentials | None = optional(
+        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance)."
     )
-    anonymous: bool = option("Whether requests to S3 are sent without credentials, for a public bucket.", default=False)
+    anonymous: bool = flag("Whether requests to S3 are sent without credentials, for a public bucket.")
     request_config: CallHeaders = option("Headers that are added to calls to S3.", default=CallHeaders())
     list_max_keys: Annotated[int, Bounds(1, 10_000)] = option(
         "The most entries on a page of a listing. The service's own pages have 1000 at most; a page of your own"
@@ -131,20 +129,15 @@ class RulesBucket:
     shape: ClassVar[str] = "such as `{s3: s3://my-bucket/rules/, region: eu-west-1}`"
 
     s3: Annotated[str, values.rules_url] = option("The place: `s3://BUCKET/PREFIX/`.")
-    region: Region | None = option(
-        "The bucket's region. By default, the one that boto3 finds, else `us-east-1`.", default=None
+    region: Region | None = optional("The bucket's region. By default, the one that boto3 finds, else `us-east-1`.")
+    s3_endpoint: Endpoint | None = optional(
+        "The URL of an S3 server that is not AWS. By default, the one that boto3 finds."
     )
-    s3_endpoint: Endpoint | None = option(
-        "The URL of an S3 server that is not AWS. By default, the one that boto3 finds.", default=None
+    force_path_style: bool = flag(
+        "Whether the bucket's name is part of the path instead of the host name.", name="s3ForcePathStyle"
     )
-    force_path_style: bool = option(
-        "Whether the bucket's name is part of the path instead of the host name.",
-        default=False,
-        name="s3ForcePathStyle",
-    )
-    credentials: Credentials | None = option(
-        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance).",
-        default=None,
+    credentials: Credentials | None = optional(
+        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance)."
     )
 
     def __str__(self) -> str:
@@ -155,8 +148,8 @@ class RulesBucket:
 class PageOptions:
     """A page: its Go template, and the templates of its headers and its status."""
 
-    path: Line | None = option(
-        "The file of the template, relative to the configuration file. The default is the service's page.", default=None
+    path: Line | None = optional(
+        "The file of the template, relative to the configuration file. The default is the service's page."
     )
     headers: HeaderTemplates = option(
         "Headers and their templates. A header whose template has an empty result is omitted.", default=()
@@ -171,9 +164,7 @@ class PageOptions:
 class TargetPageOptions(PageOptions):
     """A page of a target, whose template may lie in its bucket."""
 
-    in_bucket: bool = option(
-        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
-    )
+    in_bucket: bool = flag("Whether `path` is the key of an object in the target's bucket, prefix included.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +174,7 @@ class HelperOptions:
     shape: ClassVar[str] = "such as `{path: pages/helpers.tpl}`"
 
     path: Line = option("The file, relative to the configuration file.")
-    in_bucket: bool = option(
-        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
-    )
+    in_bucket: bool = flag("Whether `path` is the key of an object in the target's bucket, prefix included.")
     path_span: Span | None = place_of("path")
 
 
@@ -202,15 +191,15 @@ class Templates:
     helpers: tuple[Line, ...] = option(
         "Files of helper templates for pages and rules, relative to the configuration file.", default=()
     )
-    folder_list: PageOptions | None = option(_LIST, default=None)
-    target_list: PageOptions | None = option("The page of all targets.", default=None)
-    not_found_error: PageOptions | None = option(_MISSING, default=None)
-    unauthorized_error: PageOptions | None = option(_UNAUTHORIZED, default=None)
-    forbidden_error: PageOptions | None = option(_FORBIDDEN, default=None)
-    bad_request_error: PageOptions | None = option(_BAD, default=None)
-    internal_server_error: PageOptions | None = option(_FAILED, default=None)
-    put: PageOptions | None = option(_PUT, default=None)
-    delete: PageOptions | None = option(_DELETE, default=None)
+    folder_list: PageOptions | None = optional(_LIST)
+    target_list: PageOptions | None = optional("The page of all targets.")
+    not_found_error: PageOptions | None = optional(_MISSING)
+    unauthorized_error: PageOptions | None = optional(_UNAUTHORIZED)
+    forbidden_error: PageOptions | None = optional(_FORBIDDEN)
+    bad_request_error: PageOptions | None = optional(_BAD)
+    internal_server_error: PageOptions | None = optional(_FAILED)
+    put: PageOptions | None = optional(_PUT)
+    delete: PageOptions | None = optional(_DELETE)
     helpers_span: Span | None = place_of("helpers")
 
 
@@ -221,23 +210,21 @@ class TargetTemplates:
     helpers: tuple[HelperOptions, ...] = option(
         "Files of helper templates, which replace those for all targets.", default=()
     )
-    folder_list: TargetPageOptions | None = option(_LIST, default=None)
-    not_found_error: TargetPageOptions | None = option(_MISSING, default=None)
-    unauthorized_error: TargetPageOptions | None = option(_UNAUTHORIZED, default=None)
-    forbidden_error: TargetPageOptions | None = option(_FORBIDDEN, default=None)
-    bad_request_error: TargetPageOptions | None = option(_BAD, default=None)
-    internal_server_error: TargetPageOptions | None = option(_FAILED, default=None)
-    put: TargetPageOptions | None = option(_PUT, default=None)
-    delete: TargetPageOptions | None = option(_DELETE, default=None)
+    folder_list: TargetPageOptions | None = optional(_LIST)
+    not_found_error: TargetPageOptions | None = optional(_MISSING)
+    unauthorized_error: TargetPageOptions | None = optional(_UNAUTHORIZED)
+    forbidden_error: TargetPageOptions | None = optional(_FORBIDDEN)
+    bad_request_error: TargetPageOptions | None = optional(_BAD)
+    internal_server_error: TargetPageOptions | None = optional(_FAILED)
+    put: TargetPageOptions | None = optional(_PUT)
+    delete: TargetPageOptions | None = optional(_DELETE)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOptions:
     """Downloads of a directory as one file, which is made while it is sent."""
 
-    enabled: bool = option(
-        "Whether `?format=zip` and `?format=tar` download a directory with everything below it.", default=False
-    )
+    enabled: bool = flag("Whether `?format=zip` and `?format=tar` download a directory with everything below it.")
     max_size: Annotated[int, Size(1)] = option(
         "The largest sum of the sizes of all files; a larger directory is answered with 403.", default=GIB
     )
@@ -259,7 +246,7 @@ class ListingOptions:
         " be requested: to protect it, use `resources`.",
         default=(),
     )
-    readme: bool = option("Whether a README (Markdown or text) is shown below the list.", default=False)
+    readme: bool = flag("Whether a README (Markdown or text) is shown below the list.")
     archive: ArchiveOptions = option("Directories as one file.", default=ArchiveOptions())
 
 
@@ -267,20 +254,15 @@ class ListingOptions:
 class ThemeOptions:
     """The look of the service's own pages."""
 
-    title: Line | None = option(
-        "The name that pages show instead of the mount's path, and that ends their titles.", default=None
+    title: Line | None = optional("The name that pages show instead of the mount's path, and that ends their titles.")
+    logo: LogoPlace | None = optional(
+        "The picture beside the title: a URL or a file (SVG, PNG, JPEG, WebP, GIF) relative to the configuration file."
     )
-    logo: LogoPlace | None = option(
-        "The picture beside the title: a URL or a file (SVG, PNG, JPEG, WebP, GIF) relative to the configuration file.",
-        default=None,
+    css: SheetPlace | None = optional(
+        "A style sheet that is loaded after the service's own: a URL, or a file relative to the configuration file."
     )
-    css: SheetPlace | None = option(
-        "A style sheet that is loaded after the service's own: a URL, or a file relative to the configuration file.",
-        default=None,
-    )
-    templates: Line | None = option(
-        "A directory, relative to the configuration file, of Jinja templates that replace the service's own.",
-        default=None,
+    templates: Line | None = optional(
+        "A directory, relative to the configuration file, of Jinja templates that replace the service's own."
     )
     logo_span: Span | None = place_of("logo")
     css_span: Span | None = place_of("css")
@@ -321,13 +303,9 @@ class Target:
         "requests that match none are refused.",
         default=(),
     )
-    pages: ThemeOptions | None = option(
-        "The look of the target's pages, which replaces that of all pages.", default=None
-    )
+    pages: ThemeOptions | None = optional("The look of the target's pages, which replaces that of all pages.")
     listing: ListingOptions = option("What listings contain.", default=ListingOptions())
-    cache: ObjectCache | None = option(
-        "The cache of objects in memory. Without this section, there is none.", default=None
-    )
+    cache: ObjectCache | None = optional("The cache of objects in memory. Without this section, there is none.")
     templates: TargetTemplates = option("Custom pages of the target.", default=TargetTemplates())
 
 
@@ -335,9 +313,9 @@ class Target:
 class TargetList:
     """The page of all targets with their links."""
 
-    enabled: bool = option("Whether the page exists.", default=False)
+    enabled: bool = flag("Whether the page exists.")
     mount: Mount = option("The host and the paths of the page itself.", default=Mount())
-    resource: Resource | None = option("Who may see the page. By default, everyone.", default=None)
+    resource: Resource | None = optional("Who may see the page. By default, everyone.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,20 +347,19 @@ class Settings:
         name="clientCertificate",
         group=AUTH_PROVIDERS,
     )
-    list_targets: TargetList | None = option("The page of all targets.", default=None)
+    list_targets: TargetList | None = optional("The page of all targets.")
     targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = option(
         "The targets by name. `target NAME { … }` in a rule file refers to the same name.", default=()
     )
     templates: Templates = option("Custom pages of all targets.", default=Templates())
-    pages: ThemeOptions | None = option(
-        "The look of pages that belong to no target, such as errors of a sign-in, and of targets without `pages`.",
-        default=None,
+    pages: ThemeOptions | None = optional(
+        "The look of pages that belong to no target, such as errors of a sign-in, and of targets without `pages`."
     )
     limits: Limits = option("Limits for clients.", default=Limits())
     s3: S3Pool = option("How S3 is called and probed.", default=S3Pool())
     reload: Reload = option("How an edit of the files is tested before it is used.", default=Reload())
     log: Log = option("The log.", default=Log())
-    tracing: Tracing | None = option("Traces of requests. Without this section, none are sent.", default=None)
+    tracing: Tracing | None = optional("Traces of requests. Without this section, none are sent.")
     directory: Path = field(default_factory=Path)  # of the configuration file; relative paths start from it
     rule_spans: Mapping[Path | RulesBucket, Span] = field(
         default_factory=dict, repr=False, compare=False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Mark, OptionGroup, option, place_of
+from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Span
@@ -42,21 +42,21 @@ class OidcProvider:
     name: str
     issuer_url: HttpUrl = option("The URL of the issuer, as in its metadata.")
     client_id: Line = option("The client's identifier at the issuer.", name="clientID")
-    client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
-    session_key: Secret | None = option(
-        "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key.", default=None
+    client_secret: Secret | None = optional("The client's secret; a public client has none.")
+    session_key: Secret | None = optional(
+        "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key."
     )
-    redirect_url: HttpUrl | None = option(
-        "The public URL of this service. Without it, the request's scheme and host are used.", default=None
+    redirect_url: HttpUrl | None = optional(
+        "The public URL of this service. Without it, the request's scheme and host are used."
     )
     scopes: Annotated[tuple[Line, ...], Mark.NOT_EMPTY] = option(
         "The scopes that are requested. `offline_access` allows sessions to be renewed.",
         default=("openid", "profile", "email"),
     )
     group_claim: Line = option("The claim with the user's groups; dots select members of objects.", default="groups")
-    email_verified: bool = option("Whether only users with a verified email address may sign in.", default=False)
+    email_verified: bool = flag("Whether only users with a verified email address may sign in.")
     cookie_name: HeaderName = option("The name of the session cookie.", default="oidc")
-    cookie_secure: bool = option("Whether the cookie is `Secure` even if the request came by HTTP.", default=False)
+    cookie_secure: bool = flag("Whether the cookie is `Secure` even if the request came by HTTP.")
     cookie_domains: tuple[Line, ...] = option(
         "Domains whose hosts share a session. The first one that contains the request's host is used.", default=()
     )
@@ -100,7 +100,7 @@ class HeaderProvider:
     name: str
     username_header: HeaderName = option("The header with the user's name.")
     email_header: HeaderName = option("The header with the user's email address.")
-    groups_header: HeaderName | None = option("The header with the user's groups, separated by commas.", default=None)
+    groups_header: HeaderName | None = optional("The header with the user's groups, separated by commas.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,10 @@ class AccessRule:
 
     shape: ClassVar[str] = "such as `{group: editors}`"
 
-    group: Line | None = option("A group of the user.", default=None)
-    email: Line | None = option("The user's email address.", default=None)
-    regexp: bool = option(
-        "Whether `group` or `email` is a regular expression in Go's syntax, which may match anywhere.", default=False
-    )
-    forbidden: bool = option("Whether matching users are denied access.", default=False)
+    group: Line | None = optional("A group of the user.")
+    email: Line | None = optional("The user's email address.")
+    regexp: bool = flag("Whether `group` or `email` is a regular expression in Go's syntax, which may match anywhere.")
+    forbidden: bool = flag("Whether matching users are denied access.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +150,7 @@ class Authorization:
         default=(),
         name="authorizationAccesses",
     )
-    opa: OpaServer | None = option(
-        "A policy server that must also allow the request.", default=None, name="authorizationOPAServer"
-    )
+    opa: OpaServer | None = optional("A policy server that must also allow the request.", name="authorizationOPAServer")
 
 
 def _with_head(methods: tuple[str, ...]) -> tuple[str, ...]:
@@ -191,24 +187,17 @@ class Resource:
     methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, _with_head] = option(
         "The methods that the resource covers. GET includes HEAD.", default=("GET", "HEAD")
     )
-    white_list: bool = option("Whether everyone has access without signing in.", default=False)
-    provider: Line | None = option(
-        "The name of the provider, from `authProviders`, with which users sign in.", default=None
-    )
+    white_list: bool = flag("Whether everyone has access without signing in.")
+    provider: Line | None = optional("The name of the provider, from `authProviders`, with which users sign in.")
     users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
         "The users who have access.", default=(), name="credentials", group=_RESOURCE_BASIC
     )
-    opa: OpaServer | None = option(
-        "A policy server that must also allow the request.",
-        default=None,
-        name="authorizationOPAServer",
-        group=_RESOURCE_BASIC,
+    opa: OpaServer | None = optional(
+        "A policy server that must also allow the request.", name="authorizationOPAServer", group=_RESOURCE_BASIC
     )
-    oidc: Authorization | None = option("Access for users of an `oidc` provider.", default=None)
-    header: Authorization | None = option("Access for users of a `header` provider.", default=None)
-    client_certificate: Authorization | None = option(
-        "Access for users of a `clientCertificate` provider.", default=None
-    )
+    oidc: Authorization | None = optional("Access for users of an `oidc` provider.")
+    header: Authorization | None = optional("Access for users of a `header` provider.")
+    client_certificate: Authorization | None = optional("Access for users of a `clientCertificate` provider.")
 
     @property
     def authorization(self) -> Authorization | None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import option, options_of
+from tornado_proxy.config.options import option, optional, options_of
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import read_file
 
@@ -32,17 +32,15 @@ class Reference:
 
     shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
-    env: Annotated[str, values.variable] | None = option(
-        "The environment variable that holds the secret.", default=None
+    env: Annotated[str, values.variable] | None = optional("The environment variable that holds the secret.")
+    path: Annotated[str, values.line] | None = optional(
+        "The file that holds the secret, relative to the configuration file. One line end is trimmed."
     )
-    path: Annotated[str, values.line] | None = option(
-        "The file that holds the secret, relative to the configuration file. One line end is trimmed.", default=None
+    credential: Annotated[str, values.credential] | None = optional(
+        "The systemd credential that holds the secret (`LoadCredential=` in the unit)."
     )
-    credential: Annotated[str, values.credential] | None = option(
-        "The systemd credential that holds the secret (`LoadCredential=` in the unit).", default=None
-    )
-    value: str | None = option(
-        "The secret itself. Everyone who can read the file knows it, so there is a warning.", default=None, show=False
+    value: str | None = optional(
+        "The secret itself. Everyone who can read the file knows it, so there is a warning.", show=False
     )
 
     @property
@@ -89,7 +87,7 @@ class Credentials:
 
     access_key: Secret = option("The access key's identifier.")
     secret_key: Secret = option("The secret access key.")
-    session_token: Secret | None = option("The session token of temporary credentials.", default=None)
+    session_token: Secret | None = optional("The session token of temporary credentials.")
 
     def reveal(self) -> tuple[str, str, str | None]:
         """Returns the three themselves."""

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Duration, Mark, Size, option, values_of
+from tornado_proxy.config.options import Mark, flag, option, optional, values_of
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
+from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import Span
@@ -71,16 +72,12 @@ class UrlConfig:
     """The options for fetching a certificate or key."""
 
     http_timeout: Annotated[float, Duration(0.001, 300)] = option("How long fetching may take.", default=5.0)
-    aws_region: Annotated[str, values.region] | None = option(
-        "The AWS region. The default is the region of the ARN, or else the one that boto3 finds.", default=None
+    aws_region: Annotated[str, values.region] | None = optional(
+        "The AWS region. The default is the region of the ARN, or else the one that boto3 finds."
     )
-    aws_endpoint: Annotated[str, values.endpoint] | None = option("The URL of a server that is not AWS.", default=None)
-    aws_disable_ssl: bool = option(
-        "Whether to use HTTP if `awsEndpoint` has no scheme.", default=False, name="awsDisableSSL"
-    )
-    aws_credentials: Credentials | None = option(
-        "The key pair. Without one, boto3 looks for credentials.", default=None
-    )
+    aws_endpoint: Annotated[str, values.endpoint] | None = optional("The URL of a server that is not AWS.")
+    aws_disable_ssl: bool = flag("Whether to use HTTP if `awsEndpoint` has no scheme.", name="awsDisableSSL")
+    aws_credentials: Credentials | None = optional("The key pair. Without one, boto3 looks for credentials.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +86,14 @@ class Certificate:
 
     shape: ClassVar[str] = "such as `{certificateUrl: files.crt, privateKeyUrl: files.key}`"
 
-    certificate: str | None = option("The certificate and its chain, the certificate first.", default=None)
-    certificate_url: DocumentUrl | None = option(
+    certificate: str | None = optional("The certificate and its chain, the certificate first.")
+    certificate_url: DocumentUrl | None = optional(
         "The location: a file, relative to the configuration, or a URL with `file:`, `http:`, `https:`, "
-        "`s3:` or `arn:` (S3, Secrets Manager, SSM).",
-        default=None,
+        "`s3:` or `arn:` (S3, Secrets Manager, SSM)."
     )
     certificate_url_config: UrlConfig = option("How `certificateUrl` is fetched.", default=UrlConfig())
-    private_key: Secret | None = option("The private key, without a passphrase.", default=None)
-    private_key_url: DocumentUrl | None = option(
-        "The location of the private key, as for `certificateUrl`.", default=None
-    )
+    private_key: Secret | None = optional("The private key, without a passphrase.")
+    private_key_url: DocumentUrl | None = optional("The location of the private key, as for `certificateUrl`.")
     private_key_url_config: UrlConfig = option("How `privateKeyUrl` is fetched.", default=UrlConfig())
     spans: tuple[Span, ...] = values_of("certificateUrl")
     key_spans: tuple[Span, ...] = values_of("privateKeyUrl")
@@ -154,9 +148,9 @@ class Ssl:
 class Cors:
     """Cross-origin requests: which pages of other origins may read answers (Fetch, 3.2)."""
 
-    enabled: bool = option("Whether answers have CORS headers.", default=False)
-    allow_all: bool = option(
-        "Whether pages of any origin have full access without credentials. Overrides the other options.", default=False
+    enabled: bool = flag("Whether answers have CORS headers.")
+    allow_all: bool = flag(
+        "Whether pages of any origin have full access without credentials. Overrides the other options."
     )
     allow_origins: tuple[Origin, ...] = option(
         "The origins that have access; one `*` matches any text. The default is every origin.", default=()
@@ -171,23 +165,19 @@ class Cors:
     max_age: Annotated[int, Bounds(0, 86400)] = option(
         "How many seconds a browser may cache the answer to a preflight; 0 leaves it to the browser.", default=0
     )
-    allow_credentials: bool = option(
-        "Whether these pages may send cookies and passwords. Requires `allowOrigins`.", default=False
-    )
-    options_passthrough: bool = option(
-        "Whether a preflight is also handled as an ordinary OPTIONS request.", default=False
-    )
+    allow_credentials: bool = flag("Whether these pages may send cookies and passwords. Requires `allowOrigins`.")
+    options_passthrough: bool = flag("Whether a preflight is also handled as an ordinary OPTIONS request.")
 
 
 @dataclass(frozen=True, slots=True)
 class CacheHeaders:
     """Headers about caching, for answers that are no errors. An object's own Cache-Control and Expires come first."""
 
-    no_cache_enabled: bool = option("Whether caching is forbidden. Overrides the other options.", default=False)
-    expires: Line | None = option("The Expires header.", default=None)
-    cache_control: Line | None = option("The Cache-Control header.", default=None)
-    pragma: Line | None = option("The Pragma header.", default=None)
-    x_accel_expires: Line | None = option("The X-Accel-Expires header, which nginx reads.", default=None)
+    no_cache_enabled: bool = flag("Whether caching is forbidden. Overrides the other options.")
+    expires: Line | None = optional("The Expires header.")
+    cache_control: Line | None = optional("The Cache-Control header.")
+    pragma: Line | None = optional("The Pragma header.")
+    x_accel_expires: Line | None = optional("The X-Accel-Expires header, which nginx reads.")
 
 
 COMPRESSED_TYPES = (
@@ -224,7 +214,7 @@ class Listener:
         "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
     )
     port: Port = option("The port. 0 selects any free port.", default=8080)
-    ssl: Ssl | None = option("TLS. Without this section, the listener speaks plain HTTP.", default=None)
+    ssl: Ssl | None = optional("TLS. Without this section, the listener speaks plain HTTP.")
 
     @property
     def speaks_tls(self) -> bool:
@@ -252,17 +242,16 @@ class Server(Listener):
     trusted_proxies: tuple[Network, ...] = option(
         "Addresses and networks of proxies whose headers about the client are trusted.", default=()
     )
-    proxy_protocol: bool = option(
-        "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2.",
-        default=False,
+    proxy_protocol: bool = flag(
+        "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2."
     )
     health_path: PagePath = option(
         "The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same "
         "path; empty disables it.",
         default="",
     )
-    cors: Cors | None = option("Access for pages of other origins (CORS).", default=None)
-    cache: CacheHeaders | None = option("Headers about caching.", default=None)
+    cors: Cors | None = optional("Access for pages of other origins (CORS).")
+    cache: CacheHeaders | None = optional("Headers about caching.")
     compress: Compress = option("Compression of answers.", default=Compress())
 
 
@@ -271,8 +260,8 @@ class InternalServer(Listener):
     """The admin listener: health, metrics, status. Keep it away from clients."""
 
     port: Port = option("The port. 0 selects any free port.", default=9090)
-    read_only: bool = option(
-        "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only.", default=False
+    read_only: bool = flag(
+        "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only."
     )
     kept_requests: Annotated[int, Bounds(0, 10_000)] = option(
         "How many of the last requests a draft of rules is tried on. Each process keeps so many in memory: method, "
@@ -344,8 +333,8 @@ class S3Pool:
     probe_interval: Annotated[float, Duration(0, DAY)] = option(
         "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.", default=60.0
     )
-    ready_needs_bucket: bool = option(
-        "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded.", default=False
+    ready_needs_bucket: bool = flag(
+        "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded."
     )
 
 
@@ -379,18 +368,16 @@ class Reload:
     test_timeout: Timeout = option(
         "How long the tests may run. Tests that have not finished by then count as failed.", default=10.0
     )
-    stage: Annotated[float, Duration(1, 7 * DAY)] | None = option(
+    stage: Annotated[float, Duration(1, 7 * DAY)] | None = optional(
         "How long an edit decides beside what is in force, without an effect, before it is put in force. Without it, "
-        "an edit is in force at once.",
-        default=None,
+        "an edit is in force at once."
     )
     promote_if: PromoteIf = option(
         "The conditions at the end of `stage`; else the edit is refused.", default=PromoteIf()
     )
-    canary: Annotated[int, Bounds(1, 50)] | None = option(
+    canary: Annotated[int, Bounds(1, 50)] | None = optional(
         "The percentage of clients that an edit answers after `stage`; as long again it answers 25 %, then all. "
-        "Without it, an edit answers all at once.",
-        default=None,
+        "Without it, an edit answers all at once."
     )
     poll_interval: Annotated[float, Duration(1, DAY)] = option(
         "The time between two looks at rules in a bucket, plus or minus a tenth.", default=10.0
@@ -410,9 +397,7 @@ class Log:
         default="text",
     )
     access: bool = option("Whether each request is logged, whatever the level.", default=True)
-    access_levels: bool = option(
-        "Whether lines of text about requests with a 5xx have the level `error`.", default=False
-    )
+    access_levels: bool = flag("Whether lines of text about requests with a 5xx have the level `error`.")
 
 
 @dataclass(frozen=True, slots=True)
