@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of
+from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of, several
 from tornado_proxy.config.providers import HttpUrl, Line, UserName
 from tornado_proxy.config.quantities import DAY, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Secret
@@ -42,11 +42,9 @@ class Webhook:
 
     url: HttpUrl = option("The URL that is called.")
     method: Literal["POST", "PUT", "PATCH", "DELETE"] = option("The method.", default="POST")
-    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_values] = option(
-        "Headers by name.", default=()
-    )
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = option(
-        "Headers whose values are secrets, by name.", default=()
+    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_values] = several("Headers by name.")
+    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = several(
+        "Headers whose values are secrets, by name."
     )
     retry_count: Annotated[int, Bounds(0, 100)] = option(
         "How often a failed call is repeated. A call fails if it is answered with 429 or 5xx, or not at all.", default=0
@@ -84,15 +82,14 @@ class GetAction:
         "to all methods and is not visible in paths.",
         group=_GET_CONFIG,
     )
-    user_isolation_admins: tuple[UserName, ...] = option(
-        "Users who have access to the prefixes of all users.", default=(), group=_GET_CONFIG
+    user_isolation_admins: tuple[UserName, ...] = several(
+        "Users who have access to the prefixes of all users.", group=_GET_CONFIG
     )
     signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
         "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
     )
-    streamed_file_headers: HeaderTemplates = option(
+    streamed_file_headers: HeaderTemplates = several(
         "Headers of files and their Go templates. A template with an empty result does not change its header.",
-        default=(),
         group=_GET_CONFIG,
     )
     config_span: Span | None = place_of("config")
@@ -106,7 +103,7 @@ class GetAction:
         default="auto",
         group=_GET_CONFIG,
     )
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful GET.", default=(), group=_GET_CONFIG)
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful GET.", group=_GET_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ class HeadAction:
     """HEAD; it obeys GET's configuration."""
 
     enabled: bool = option("Whether HEAD is enabled.", default=True)
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful HEAD.", default=(), group=_HEAD_CONFIG)
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful HEAD.", group=_HEAD_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +138,12 @@ class PutAction:
         "Whether the request body can be the file itself, as `curl -T` sends it, if the path does not end in `/`.",
         group=_PUT_CONFIG,
     )
-    allowed_types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
+    allowed_types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = several(
         "The types of files that can be uploaded, such as `application/pdf` or `image/*`. The default is all types.",
-        default=(),
         group=_PUT_CONFIG,
     )
-    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, values.header_pairs] = option(
-        "The metadata of uploaded objects: names and templates. Empty values are left out.",
-        default=(),
-        group=_PUT_CONFIG,
+    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, values.header_pairs] = several(
+        "The metadata of uploaded objects: names and templates. Empty values are left out.", group=_PUT_CONFIG
     )
     system_metadata: SystemMetadata = option(
         "The headers of uploaded objects, each a template.", default=SystemMetadata(), group=_PUT_CONFIG
@@ -164,7 +158,7 @@ class PutAction:
     direct_upload_expiration: Annotated[int, Duration(1, DAY)] = option(
         "How long the form of a direct upload is valid.", default=300, group=_PUT_CONFIG
     )
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful upload.", default=(), group=_PUT_CONFIG)
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful upload.", group=_PUT_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +166,7 @@ class DeleteAction:
     """Removal of files."""
 
     enabled: bool = flag("Whether files can be deleted.")
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful DELETE.", default=(), group=_DELETE_CONFIG)
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful DELETE.", group=_DELETE_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)

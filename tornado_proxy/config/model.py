@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, HeaderTemplates
-from tornado_proxy.config.options import Mark, flag, option, optional, place_of
+from tornado_proxy.config.options import Mark, flag, option, optional, place_of, several
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     BasicProvider,
@@ -70,16 +70,13 @@ class CallHeaders:
 
     shape: ClassVar[str] = "such as `{getHeaders: {x-amz-request-payer: requester}}`"
 
-    list_headers: S3Headers = option("Headers of listings.", default=())
-    get_headers: S3Headers = option(
-        "Headers of GET and HEAD. Those that begin with `x-amz-` are part of signed URLs.", default=()
-    )
-    put_headers: S3Headers = option(
+    list_headers: S3Headers = several("Headers of listings.")
+    get_headers: S3Headers = several("Headers of GET and HEAD. Those that begin with `x-amz-` are part of signed URLs.")
+    put_headers: S3Headers = several(
         "Headers of all calls that an upload makes. Of those that describe the object, such as encryption, each call"
-        " has the ones that S3 takes for it. The form of a direct upload has those that begin with `x-amz-`.",
-        default=(),
+        " has the ones that S3 takes for it. The form of a direct upload has those that begin with `x-amz-`."
     )
-    delete_headers: S3Headers = option("Headers of DELETE.", default=())
+    delete_headers: S3Headers = several("Headers of DELETE.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +148,8 @@ class PageOptions:
     path: Line | None = optional(
         "The file of the template, relative to the configuration file. The default is the service's page."
     )
-    headers: HeaderTemplates = option(
-        "Headers and their templates. A header whose template has an empty result is omitted.", default=()
+    headers: HeaderTemplates = several(
+        "Headers and their templates. A header whose template has an empty result is omitted."
     )
     status: StatusTemplate = option("The status, or its template. The default is the page's usual status.", default="")
     path_span: Span | None = place_of("path")
@@ -188,8 +185,8 @@ _PUT, _DELETE = "The answer to an upload.", "The answer to a deletion."
 class Templates:
     """Custom pages for all targets."""
 
-    helpers: tuple[Line, ...] = option(
-        "Files of helper templates for pages and rules, relative to the configuration file.", default=()
+    helpers: tuple[Line, ...] = several(
+        "Files of helper templates for pages and rules, relative to the configuration file."
     )
     folder_list: PageOptions | None = optional(_LIST)
     target_list: PageOptions | None = optional("The page of all targets.")
@@ -207,9 +204,7 @@ class Templates:
 class TargetTemplates:
     """Custom pages for a target, which replace the general ones."""
 
-    helpers: tuple[HelperOptions, ...] = option(
-        "Files of helper templates, which replace those for all targets.", default=()
-    )
+    helpers: tuple[HelperOptions, ...] = several("Files of helper templates, which replace those for all targets.")
     folder_list: TargetPageOptions | None = optional(_LIST)
     not_found_error: TargetPageOptions | None = optional(_MISSING)
     unauthorized_error: TargetPageOptions | None = optional(_UNAUTHORIZED)
@@ -241,10 +236,9 @@ class ListingOptions:
         "Whether directories come before files in pages, and in other formats if the client asks for an order.",
         default=True,
     )
-    hidden: tuple[NamePattern, ...] = option(
+    hidden: tuple[NamePattern, ...] = several(
         "Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still"
-        " be requested: to protect it, use `resources`.",
-        default=(),
+        " be requested: to protect it, use `resources`."
     )
     readme: bool = flag("Whether a README (Markdown or text) is shown below the list.")
     archive: ArchiveOptions = option("Directories as one file.", default=ArchiveOptions())
@@ -298,10 +292,9 @@ class Target:
     mount: Mount = option("The host and the paths of the target.", default=Mount())
     bucket: Bucket = option("The bucket and how to reach it.", default=Bucket(""), required=True)
     actions: Actions = option("What clients may do, by method.", default=Actions())
-    resources: Annotated[tuple[Resource, ...], Mark.NOT_EMPTY] = option(
+    resources: Annotated[tuple[Resource, ...], Mark.NOT_EMPTY] = several(
         "Who has access to which paths, in order. Without resources, everyone has access; with some, "
-        "requests that match none are refused.",
-        default=(),
+        "requests that match none are refused."
     )
     pages: ThemeOptions | None = optional("The look of the target's pages, which replaces that of all pages.")
     listing: ListingOptions = option("What listings contain.", default=ListingOptions())
@@ -324,32 +317,27 @@ class Settings:
 
     server: Server = option("The server for clients.", default=Server())
     internal_server: InternalServer = option("The admin listener.", default=InternalServer())
-    rules: Annotated[tuple[Path | RulesBucket, ...], Mark.ONE_OR_MANY] = option(
+    rules: Annotated[tuple[Path | RulesBucket, ...], Mark.ONE_OR_MANY] = several(
         "Rule files, and directories of `*.rules` files, relative to the configuration file, and places in buckets"
-        " (`s3://BUCKET/PREFIX/`), in order.",
-        default=(),
+        " (`s3://BUCKET/PREFIX/`), in order."
     )
-    basic_providers: Annotated[tuple[BasicProvider, ...], Mark.BY_NAME] = option(
-        "Providers of basic authentication, by the name that resources use.",
-        default=(),
-        name="basic",
-        group=AUTH_PROVIDERS,
+    basic_providers: Annotated[tuple[BasicProvider, ...], Mark.BY_NAME] = several(
+        "Providers of basic authentication, by the name that resources use.", name="basic", group=AUTH_PROVIDERS
     )
-    oidc_providers: Annotated[tuple[OidcProvider, ...], Mark.BY_NAME] = option(
-        "Providers of OpenID Connect, by the name that resources use.", default=(), name="oidc", group=AUTH_PROVIDERS
+    oidc_providers: Annotated[tuple[OidcProvider, ...], Mark.BY_NAME] = several(
+        "Providers of OpenID Connect, by the name that resources use.", name="oidc", group=AUTH_PROVIDERS
     )
-    header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = option(
-        "Proxies that sign users in, by the name that resources use.", default=(), name="header", group=AUTH_PROVIDERS
+    header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = several(
+        "Proxies that sign users in, by the name that resources use.", name="header", group=AUTH_PROVIDERS
     )
-    certificate_providers: Annotated[tuple[CertificateProvider, ...], Mark.BY_NAME] = option(
+    certificate_providers: Annotated[tuple[CertificateProvider, ...], Mark.BY_NAME] = several(
         "Sign-in by certificates of clients, by the name that resources use.",
-        default=(),
         name="clientCertificate",
         group=AUTH_PROVIDERS,
     )
     list_targets: TargetList | None = optional("The page of all targets.")
-    targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = option(
-        "The targets by name. `target NAME { … }` in a rule file refers to the same name.", default=()
+    targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = several(
+        "The targets by name. `target NAME { … }` in a rule file refers to the same name."
     )
     templates: Templates = option("Custom pages of all targets.", default=Templates())
     pages: ThemeOptions | None = optional(

@@ -142,6 +142,9 @@ def option(  # noqa: PLR0913 - an option has many properties
 optional = partial(option, default=None)
 """Returns an option whose value is None where the file has none."""
 
+several = partial(option, default=())
+"""Returns an option of several values, which is empty where the file has none."""
+
 flag = partial(option, default=False)
 """Returns an option that is false unless the file says otherwise."""
 

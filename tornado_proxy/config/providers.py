@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of
+from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of, several
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Span
@@ -57,8 +57,8 @@ class OidcProvider:
     email_verified: bool = flag("Whether only users with a verified email address may sign in.")
     cookie_name: HeaderName = option("The name of the session cookie.", default="oidc")
     cookie_secure: bool = flag("Whether the cookie is `Secure` even if the request came by HTTP.")
-    cookie_domains: tuple[Line, ...] = option(
-        "Domains whose hosts share a session. The first one that contains the request's host is used.", default=()
+    cookie_domains: tuple[Line, ...] = several(
+        "Domains whose hosts share a session. The first one that contains the request's host is used."
     )
     login: PagePath = option("The page that begins a login. The default is `/auth/NAME`.", default="", name="loginPath")
     callback: PagePath = option(
@@ -136,8 +136,8 @@ class OpaServer:
     shape: ClassVar[str] = "such as `{url: http://127.0.0.1:8181/v1/data/files/allow}`"
 
     url: HttpUrl = option("The URL of the decision, below `/v1/data`.")
-    tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = option(
-        "Names and values that the policy gets as `input.tags`.", default=()
+    tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = several(
+        "Names and values that the policy gets as `input.tags`."
     )
 
 
@@ -145,9 +145,8 @@ class OpaServer:
 class Authorization:
     """The signed-in users who may pass; without rules, all of them."""
 
-    accesses: tuple[AccessRule, ...] = option(
+    accesses: tuple[AccessRule, ...] = several(
         "Rules in order. The first one that matches the user decides; without a match, access is denied.",
-        default=(),
         name="authorizationAccesses",
     )
     opa: OpaServer | None = optional("A policy server that must also allow the request.", name="authorizationOPAServer")
@@ -189,8 +188,8 @@ class Resource:
     )
     white_list: bool = flag("Whether everyone has access without signing in.")
     provider: Line | None = optional("The name of the provider, from `authProviders`, with which users sign in.")
-    users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
-        "The users who have access.", default=(), name="credentials", group=_RESOURCE_BASIC
+    users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = several(
+        "The users who have access.", name="credentials", group=_RESOURCE_BASIC
     )
     opa: OpaServer | None = optional(
         "A policy server that must also allow the request.", name="authorizationOPAServer", group=_RESOURCE_BASIC

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
-from tornado_proxy.config.options import Mark, flag, option, optional, values_of
+from tornado_proxy.config.options import Mark, flag, option, optional, several, values_of
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
@@ -107,12 +107,11 @@ class Ssl:
     """TLS of a listener."""
 
     enabled: bool = option("Whether the listener speaks TLS only.", default=True)
-    certificates: tuple[Certificate, ...] = option(
-        "The certificates. A client gets the first one for the host that it requests, or else the first of all.",
-        default=(),
+    certificates: tuple[Certificate, ...] = several(
+        "The certificates. A client gets the first one for the host that it requests, or else the first of all."
     )
-    self_signed_hostnames: tuple[Annotated[str, values.host], ...] = option(
-        "Host names of a self-signed certificate for tests, which is made at start and comes first.", default=()
+    self_signed_hostnames: tuple[Annotated[str, values.host], ...] = several(
+        "Host names of a self-signed certificate for tests, which is made at start and comes first."
     )
     min_version: TlsVersion = option(
         "The oldest version of TLS that is accepted.", default="TLSv1.2", name="minTLSVersion"
@@ -120,18 +119,15 @@ class Ssl:
     max_version: TlsVersion = option(
         "The newest version of TLS that is accepted.", default="TLSv1.3", name="maxTLSVersion"
     )
-    cipher_suites: tuple[CipherSuite, ...] = option(
+    cipher_suites: tuple[CipherSuite, ...] = several(
         "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed, and a list of no others allows "
-        "TLS 1.3 only. The default is every suite with ECDHE and AEAD.",
-        default=(),
+        "TLS 1.3 only. The default is every suite with ECDHE and AEAD."
     )
     client_auth: Literal["none", "request", "require"] = option(
         "Whether clients are asked for a certificate, and whether those without one are turned away.", default="none"
     )
-    client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = option(
-        "The locations of the CA certificates that sign client certificates, as for `certificateUrl`.",
-        default=(),
-        name="clientCAs",
+    client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = several(
+        "The locations of the CA certificates that sign client certificates, as for `certificateUrl`.", name="clientCAs"
     )
     spans: tuple[Span, ...] = values_of("clientCAs")
     # The self-signed certificate and the documents, after they have been made and read.
@@ -152,16 +148,16 @@ class Cors:
     allow_all: bool = flag(
         "Whether pages of any origin have full access without credentials. Overrides the other options."
     )
-    allow_origins: tuple[Origin, ...] = option(
-        "The origins that have access; one `*` matches any text. The default is every origin.", default=()
+    allow_origins: tuple[Origin, ...] = several(
+        "The origins that have access; one `*` matches any text. The default is every origin."
     )
-    allow_methods: tuple[Line, ...] = option(
-        "The methods that pages of these origins may use. The default is GET, POST and HEAD.", default=()
+    allow_methods: tuple[Line, ...] = several(
+        "The methods that pages of these origins may use. The default is GET, POST and HEAD."
     )
-    allow_headers: tuple[Line, ...] = option(
-        "The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type.", default=()
+    allow_headers: tuple[Line, ...] = several(
+        "The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type."
     )
-    expose_headers: tuple[HeaderName, ...] = option("The headers of answers that these pages may read.", default=())
+    expose_headers: tuple[HeaderName, ...] = several("The headers of answers that these pages may read.")
     max_age: Annotated[int, Bounds(0, 86400)] = option(
         "How many seconds a browser may cache the answer to a preflight; 0 leaves it to the browser.", default=0
     )
@@ -239,8 +235,8 @@ class Server(Listener):
     generation_header: bool = option(
         "Whether answers identify the files in force by the header `X-Tornado-Proxy-Generation`.", default=True
     )
-    trusted_proxies: tuple[Network, ...] = option(
-        "Addresses and networks of proxies whose headers about the client are trusted.", default=()
+    trusted_proxies: tuple[Network, ...] = several(
+        "Addresses and networks of proxies whose headers about the client are trusted."
     )
     proxy_protocol: bool = flag(
         "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2."
@@ -407,8 +403,8 @@ class Tracing:
     shape: ClassVar[str] = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
 
     endpoint: BareUrl = option("The URL that traces are sent to.")
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = option(
-        "Headers of the calls, by name.", default=()
+    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = several(
+        "Headers of the calls, by name."
     )
     service_name: Line = option("The name of the service in traces.", default="tornado-proxy")
     sampled_percent: Annotated[int, Bounds(0, 100)] = option(
