@@ -190,7 +190,7 @@ def compose(text: str) -> Composed:
         _check_depth(text)
         documents = [builder.build(each).node for each in yaml.compose_all(text, Loader=_LOADER)]
     except _TooLarge as error:
-        return Composed((), (*builder.faults, Fault("unsupported-yaml", _TOO_MUCH, *error.place)), whole=False)
+        return Composed((), (*builder.faults, Fault("unsupported-yaml", _TOO_MUCH, *error.args)), whole=False)
     except yaml.MarkedYAMLError as error:
         return Composed((), (_syntax_fault(error, text),), whole=False)
     second = [
@@ -207,11 +207,7 @@ def compose(text: str) -> Composed:
 
 
 class _TooLarge(Exception):
-    """A text that nests too deep or expands to too many nodes; `place` is where."""
-
-    def __init__(self, place: tuple[int, int]) -> None:
-        super().__init__(place)
-        self.place = place
+    """A text that nests too deep or expands to too many nodes; the arguments are where."""
 
 
 def _check_depth(text: str) -> None:
@@ -220,7 +216,7 @@ def _check_depth(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
-                raise _TooLarge(_place(event))
+                raise _TooLarge(*_place(event))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -280,7 +276,7 @@ class _NodeBuilder:
         size, height = 1 + sum(each.size for each in composed), 1 + max((each.height for each in composed), default=0)
         start, end = _place(raw)
         if size > LARGEST or height > DEEPEST:
-            raise _TooLarge((start, end))
+            raise _TooLarge(start, end)
         nodes = [each.node for each in composed]
         if not raw.flow_style:  # its mark extends to the next token, over empty lines and comments
             end = max((start, *(each.end for each in nodes)))

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import option, optional, options_of
-from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import read_file
 
 LARGEST = 64 * 1024
@@ -103,13 +104,8 @@ _ORIGINS = {
 }
 
 
-class SecretMissing(Exception):
+class SecretMissing(InvalidValue):
     """A reference without a secret; `message` states the fact without any value."""
-
-    def __init__(self, message: str, help: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.help = help
 
 
 # `\Z`, since `$` would match before a line end too.
@@ -126,8 +122,7 @@ def unresolved(reference: Reference) -> Secret:
     return Secret(reference.origin, "")
 
 
-def _content(path: Path) -> bytes:
-    return read_file(path, LARGEST, regular=True)
+_content: Callable[[Path], bytes] = partial(read_file, largest=LARGEST, regular=True)
 
 
 def resolver(env: Mapping[str, str], directory: Path, read: Callable[[Path], bytes] = _content) -> Resolver:
@@ -236,9 +231,9 @@ def document_url(text: str) -> GuardedUrl:
     try:
         Location.of(values.line(text))
     except ValueError as error:
-        if isinstance(error, values.InvalidValue):
+        if isinstance(error, InvalidValue):
             raise
-        raise values.InvalidValue(f"cannot be `{GuardedUrl(text)}`", _LOCATIONS) from None
+        raise InvalidValue(f"cannot be `{GuardedUrl(text)}`", _LOCATIONS) from None
     return GuardedUrl(text)
 
 

@@ -191,7 +191,7 @@ _WORTH_IT = 20_000
 _PORTION = 5_000
 
 _inherited: tuple[Callable[[Sequence[Any]], Any], Sequence[Any]] = (len, ())
-"""The work and all items, set for as long as workers are being forked."""
+"""The work and all items, in a worker."""
 
 
 def in_portions(
@@ -219,16 +219,16 @@ def _forked(
     import multiprocessing  # noqa: PLC0415 - 20 ms that few items need not wait for
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - the same
 
-    global _inherited  # noqa: PLW0603 - forked workers share it as a global
-    context = multiprocessing.get_context("fork")
-    _inherited = (work, items)
-    try:
-        # Ctrl-C reaches every process of a terminal: the parent process ends its workers.
-        ignored = (signal.SIGINT, signal.SIG_IGN)
-        with ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=ignored) as pool:
-            yield from pool.map(_portion, starts)
-    finally:
-        _inherited = (len, ())
+    context = multiprocessing.get_context("fork")  # by which nothing is sent to the workers
+    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, items)) as pool:
+        yield from pool.map(_portion, starts)
+
+
+def _begin(work: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> None:
+    global _inherited  # noqa: PLW0603 - what each portion of a worker is about
+    # Ctrl-C reaches every process of a terminal: the parent process ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _inherited = work, items
 
 
 def _portion(start: int) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from tornado_proxy.lang.diagnostic import counted
@@ -54,18 +53,17 @@ class Usage:
 
 def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float], None]) -> Usage:
     """Counts the results of a log's requests; `progress` is called with the part that is done, from 0 to 1."""
-    requests: Sequence[tuple[LoggedRequest, int]] = list(log.requests.items())
+
+    def counted_in(requests: Iterable[tuple[LoggedRequest, int]]) -> Usage:
+        usage = Usage()
+        for request, times in requests:
+            usage.count(simulator.ask(request), times)
+        return usage
+
     whole = Usage()
-    for portion in in_portions(partial(_count, simulator), requests, progress):
+    for portion in in_portions(counted_in, list(log.requests.items()), progress):
         whole.add(portion)
     return whole
-
-
-def _count(simulator: Simulator, requests: Iterable[tuple[LoggedRequest, int]]) -> Usage:
-    usage = Usage()
-    for request, times in requests:
-        usage.count(simulator.ask(request), times)
-    return usage
 
 
 @dataclass(frozen=True, slots=True)
