@@ -357,14 +357,10 @@ def _problem(report: dict[str, Any]) -> str:
         return "not ready"
     if (failed := report["lastFailedAttempt"]) is None:
         problems = {name: (target["probe"] or {}).get("problem") for name, target in report["targets"].items()}
-        down = (
-            f"the bucket of target `{name}` cannot be used: {each['message']}"
-            for name, each in problems.items()
-            if each
-        )
-        stale = (
-            f"cannot fetch its rules: {each['problem']}" for each in report.get("rules", {}).values() if each["problem"]
-        )
+        rules = report.get("rules", {}).values()
+        stale = (f"cannot fetch its rules: {each['problem']}" for each in rules if each["problem"])
+        unusable = "the bucket of target `{}` cannot be used: {}"
+        down = (unusable.format(name, each["message"]) for name, each in problems.items() if each)
         return "; ".join(chain(stale, down))
     first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
     place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""

@@ -80,9 +80,8 @@ def _template(places: Sequence[Path], path: str) -> str | None:
 def run_convert(arguments: argparse.Namespace) -> int:
     """Converts; returns 1 if something needs a look or cannot be loaded, 2 if nothing was written."""
     try:
-        done = conversion.convert(
-            read(arguments.places), KeysAs(arguments.keys_as), read_file=partial(_template, arguments.places)
-        )
+        templates = partial(_template, arguments.places)
+        done = conversion.convert(read(arguments.places), KeysAs(arguments.keys_as), read_file=templates)
         files = {**done.files, conversion.REPORT: conversion.to_markdown(done.report)}
         conversion.save(files, arguments.out, force=arguments.force)
     except Unreadable as error:

@@ -229,9 +229,8 @@ def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> Key
         pair = target.bucket.credentials
         for secret in (pair.access_key, pair.secret_key, pair.session_token) if pair else ():
             if secret is not None and secret.origin in new.missing:
-                raise CommandError(
-                    f"`--probe` needs the credentials of target `{target.name}`: {new.missing[secret.origin]}"
-                )
+                reason = new.missing[secret.origin]
+                raise CommandError(f"`--probe` needs the credentials of target `{target.name}`: {reason}")
     with progress("asking S3") as show:
         answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], _HEAD_WITHIN, show))
     answered = list(zip(chosen, answers, strict=True))

@@ -215,9 +215,8 @@ def _files(places: Sequence[str | Path | RulesBucket], stdin_filename: str) -> t
     roots = (Path(place) if isinstance(place, str) else place for place in places if place != _STANDARD_INPUT)
     read = read_rule_files(roots)
     if read.diagnostics:
-        raise CommandError(
-            "\n".join(each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
-        )
+        reasons = (each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
+        raise CommandError("\n".join(reasons))
     if _STANDARD_INPUT not in places:
         return read.files
     from_input = RuleFile(stdin_filename, sys.stdin.buffer.read())

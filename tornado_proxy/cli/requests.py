@@ -60,12 +60,9 @@ def run_explain(arguments: argparse.Namespace) -> int:
 
 
 def _explanation(mounts: Mounts, arguments: argparse.Namespace) -> str:
-    user = signed_in_user(arguments)
-    headers = tuple(arguments.header)
-    asked = explain.ExplainedRequest(
-        arguments.path, arguments.method, arguments.host, user, headers, arguments.file_name
-    )
-    shown = explain.explain(mounts, asked)
+    user, headers = signed_in_user(arguments), tuple(arguments.header)
+    path, method, host = arguments.path, arguments.method, arguments.host
+    shown = explain.explain(mounts, explain.ExplainedRequest(path, method, host, user, headers, arguments.file_name))
     if arguments.format == "json":
         return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
     return explain.to_text(shown, configured=arguments.config is not None, user=user)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import yaml
@@ -246,9 +247,8 @@ class _NodeBuilder:
             return _BuiltNode(ScalarNode(*_place(raw), ScalarKind.BROKEN, ""))
         if part is None:
             self._begun.add(id(raw))
-            part = self._built[id(raw)] = (
-                self._scalar(raw) if isinstance(raw, yaml.ScalarNode) else self._collection(raw)
-            )
+            part = self._scalar(raw) if isinstance(raw, yaml.ScalarNode) else self._collection(raw)
+            self._built[id(raw)] = part
         return part
 
     def _fault(self, raw: yaml.Node, message: str, help: str | None = None) -> None:
@@ -270,9 +270,7 @@ class _NodeBuilder:
         if raw.tag not in (f"{_TAG}map", f"{_TAG}seq"):
             self._tagged(raw)
         is_mapping = isinstance(raw, yaml.MappingNode)
-        composed = [
-            self.build(each) for each in ([node for pair in raw.value for node in pair] if is_mapping else raw.value)
-        ]
+        composed = [self.build(each) for each in (chain.from_iterable(raw.value) if is_mapping else raw.value)]
         size, height = 1 + sum(each.size for each in composed), 1 + max((each.height for each in composed), default=0)
         start, end = _place(raw)
         if size > LARGEST or height > DEEPEST:

@@ -84,7 +84,6 @@ class Duration(Bounds):
         if isinstance(value, int | float) and not isinstance(value, bool):
             return Decimal(str(value))
         if not isinstance(value, str) or not re.fullmatch(self.notation, value):
-            raise InvalidValue(
-                "is not a duration", "a number of seconds, or one with units: `500ms`, `30s`, `5m`, `1h30m`, `7d`"
-            )
+            advice = "a number of seconds, or one with units: `500ms`, `30s`, `5m`, `1h30m`, `7d`"
+            raise InvalidValue("is not a duration", advice)
         return sum((Decimal(number) * _SECONDS[unit] for number, unit in _PERIOD.findall(value)), Decimal(0))

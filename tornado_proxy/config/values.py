@@ -367,7 +367,6 @@ def asset_place(text: str, endings: tuple[str, ...]) -> str:
         if re.search(r"[;,'\s]", http_url(text).reveal().partition("?")[0]):
             raise InvalidValue("has a character that no policy can contain", "percent-encode `;`, `,` and `'`")
     elif not text.lower().endswith(endings):
-        raise InvalidValue(
-            f"cannot be `{text}`", f"a URL, or a file that ends in {', '.join(map('`{}`'.format, endings))}"
-        )
+        named = ", ".join(map("`{}`".format, endings))
+        raise InvalidValue(f"cannot be `{text}`", f"a URL, or a file that ends in {named}")
     return text

@@ -208,20 +208,18 @@ def in_portions(
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if len(items) >= _WORTH_IT else 1
     done = (work(items[start : start + _PORTION]) for start in starts)
-    for number, result in enumerate(done if workers < 2 else _forked(work, items, starts, workers), start=1):
+    for number, result in enumerate(done if workers < 2 else _forked(work, items, workers), start=1):
         yield result
         progress(number / len(starts))
 
 
-def _forked(
-    work: Callable[[Sequence[Item]], Result], items: Sequence[Item], starts: Sequence[int], workers: int
-) -> Iterator[Result]:
+def _forked(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
     import multiprocessing  # noqa: PLC0415 - 20 ms that few items need not wait for
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - the same
 
     context = multiprocessing.get_context("fork")  # by which nothing is sent to the workers
     with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, items)) as pool:
-        yield from pool.map(_portion, starts)
+        yield from pool.map(_portion, range(0, len(items), _PORTION))
 
 
 def _begin(work: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> None:
