@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, number, raise_errors
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_timeout, number
+from tornado_proxy.cli.inputs import load_settings, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.lang.excerpt import visible
@@ -42,13 +43,12 @@ _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
 def add_tls_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments for TLS."""
     tls = parser.add_argument_group("TLS, with files in PEM")
-    tls.add_argument("--cert", type=Path, metavar="FILE", help="the certificate to present to the admin listener")
-    tls.add_argument("--key", type=Path, metavar="FILE", help="its private key (default: in the file of `--cert`)")
-    tls.add_argument(
+    add_file(tls, "--cert", "the certificate to present to the admin listener")
+    add_file(tls, "--key", "its private key (default: in the file of `--cert`)")
+    add_file(
+        tls,
         "--ca",
-        type=Path,
-        metavar="FILE",
-        help="the authorities that sign the listener's certificate (default: the system's; loopback is not verified)",
+        "the authorities that sign the listener's certificate (default: the system's; loopback is not verified)",
     )
 
 
@@ -165,9 +165,7 @@ def _is_loopback(host: str) -> bool:
 
 def add_listener_arguments(parser: argparse.ArgumentParser, within: int, meaning: str) -> None:
     """Declares the arguments of a command that calls the admin listener of one service."""
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="the configuration of the service, which names its admin listener"
-    )
+    add_file(parser, "--config", "the configuration of the service, which names its admin listener")
     parser.add_argument(
         "--admin",
         type=admin_url,
@@ -187,7 +185,7 @@ def listener_of(arguments: argparse.Namespace) -> AdminListener:
 def reload_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     add_listener_arguments(parser, 80, "the reload may take")
-    parser.add_argument("--quiet", action="store_true", help="print nothing unless the reload fails")
+    add_flag(parser, "--quiet", "print nothing unless the reload fails")
 
 
 def run_reload(arguments: argparse.Namespace) -> int:
@@ -252,11 +250,7 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="ask again until all services are as expected, for so long at most",
     )
-    parser.add_argument(
-        "--every-address",
-        action="store_true",
-        help="ask each address of a host name apart, as of a headless service of Kubernetes",
-    )
+    add_flag(parser, "--every-address", "ask each address of a host name apart, as of a headless service of Kubernetes")
     add_timeout(parser, 5, "each service may take to answer")
     add_format(parser, "text", "json")
     add_tls_arguments(parser)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tornado_proxy.cli.admin import AdminListener, add_listener_arguments, listener_of
-from tornado_proxy.cli.inputs import add_format
+from tornado_proxy.cli.arguments import add_flag, add_format
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
@@ -29,7 +29,7 @@ _TITLES = {
 def staged_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     add_listener_arguments(parser, _WITHIN, "each answer may take")
-    parser.add_argument("--wait", action="store_true", help="wait until the edit is promoted or discarded")
+    add_flag(parser, "--wait", "wait until the edit is promoted or discarded")
     add_format(parser, "text", "json")
 
 
