@@ -117,7 +117,7 @@ def _is_beyond_structs(node: ast.ClassDef) -> bool:
         if isinstance(call, ast.Call)
     ]
     words = {keyword.arg for call in calls for keyword in call.keywords} | {ast.unparse(call.func) for call in calls}
-    return not words.isdisjoint({"compare", "repr", "init", "option"})
+    return not words.isdisjoint({"compare", "repr", "init", "option", "optional", "flag", "several"})
 
 
 def test_values_are_structs():

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.cli import inputs
+from tornado_proxy.cli.arguments import add_count, add_file, add_flag, add_format
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.cli.requests import (
     add_log_arguments,
@@ -53,26 +54,14 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     whose.add_argument(
         "--target", metavar="NAME", help="of rules: the target whose rules apply (default: the only one)"
     )
-    whose.add_argument(
-        "--config", type=Path, metavar="FILE", help="of rules: a configuration whose mounts and access apply"
-    )
+    add_file(whose, "--config", "of rules: a configuration whose mounts and access apply")
     add_request_arguments(parser)
-    parser.add_argument(
-        "--examples",
-        type=inputs.number(int, 0),
-        default=5,
-        metavar="N",
-        help="how many requests to show for each group (default: 5)",
+    add_count(parser, "--examples", 5, "how many requests to show for each group")
+    add_flag(parser, "--probe", "ask the buckets by HEAD whether the new keys exist")
+    add_count(
+        parser, "--most-keys", 1000, "how many new keys `--probe` asks for, the most requested first", (1, 100_000)
     )
-    parser.add_argument("--probe", action="store_true", help="ask the buckets by HEAD whether the new keys exist")
-    parser.add_argument(
-        "--most-keys",
-        type=inputs.number(int, 1, 100_000),
-        default=1000,
-        metavar="N",
-        help="how many new keys `--probe` asks for, the most requested first (default: 1000)",
-    )
-    inputs.add_format(parser, "text", "json", "markdown")
+    add_format(parser, "text", "json", "markdown")
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
@@ -233,9 +222,8 @@ def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> Key
         pair = target.bucket.credentials
         for secret in (pair.access_key, pair.secret_key, pair.session_token) if pair else ():
             if secret is not None and secret.origin in new.missing:
-                raise CommandError(
-                    f"`--probe` needs the credentials of target `{target.name}`: {new.missing[secret.origin]}"
-                )
+                reason = new.missing[secret.origin]
+                raise CommandError(f"`--probe` needs the credentials of target `{target.name}`: {reason}")
     with progress("asking S3") as show:
         answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], _HEAD_WITHIN, show))
     answered = list(zip(chosen, answers, strict=True))

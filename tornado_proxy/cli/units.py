@@ -84,11 +84,8 @@ def _listening(unit: str) -> Iterator[UnitSocket]:
 
 
 def _is_same(listener: Listener, opened: UnitSocket) -> bool:
-    address = "" if listener.address in EVERY_INTERFACE else listener.address
-    is_open_to_all = opened.address in EVERY_INTERFACE
-    return listener.port == opened.port and (
-        not address if is_open_to_all else address in (opened.address, "localhost")
-    )
+    same_addresses = EVERY_INTERFACE if opened.address in EVERY_INTERFACE else {opened.address, "localhost"}
+    return listener.port == opened.port and listener.address in same_addresses
 
 
 def _shown(address: str, port: int) -> str:

@@ -206,9 +206,8 @@ class Theme:
         )
         environment.globals["theme"] = self
         # Loaded now: a request may find no free descriptor.
-        self._templates = {
-            name: environment.get_template(name) for name in environment.list_templates(extensions=["html"])
-        }
+        names = environment.list_templates(extensions=["html"])
+        self._templates = {name: environment.get_template(name) for name in names}
 
     def render(self, name: str, root: str, values: Mapping[str, object]) -> str:
         """Returns a page of a mount, or of another directory; its assets lie below that."""

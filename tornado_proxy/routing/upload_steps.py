@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tornado_proxy.config.actions import PutAction
-from tornado_proxy.config.options import MIB
+from tornado_proxy.config.quantities import MIB
 from tornado_proxy.golang.template.budget import RenderLimits
 from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError

@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -159,17 +158,23 @@ class Comparer:
     def __init__(
         self, old: Simulator, new: Simulator, examples: int, options: tuple[ChangedOption, ...] | None = None
     ) -> None:
-        self.examples = examples
+        self._examples = examples
         self._old, self._new, self._options = old, new, options
         self._kept = _kept_targets(old.mounts, new.mounts)
 
     def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
         """Returns the requests that change; `progress` is called with the part that is done, from 0 to 1."""
         whole = Changes()
-        for portion in in_portions(partial(_changes, self), list(log.requests.items()), progress):
-            whole.add(portion, self.examples)
+        for portion in in_portions(self._portion, list(log.requests.items()), progress):
+            whole.add(portion, self._examples)
         groups = tuple(sorted(whole.groups.items(), key=lambda item: -item[1].times))
         return DiffReport(self._old.sites, self._new.sites, log, groups, whole.keys, self._options)
+
+    def _portion(self, requests: Iterable[tuple[LoggedRequest, int]]) -> Changes:
+        portion = Changes()
+        for request, times in requests:
+            portion.add(self.changes(request, times), self._examples)
+        return portion
 
     def _meets_the_same(self, asked: Request) -> bool:
         """Whether a request meets the same target and rewrite on both sides: most do, and need no template to run."""
@@ -217,13 +222,6 @@ def _taker(match: RouteMatch) -> object:
         return None
     each = match.site.rules.rewrites[taken[0]]
     return each.pattern.text, each.dialect, each.template.text, getattr(each.template, "helpers", ())
-
-
-def _changes(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> Changes:
-    portion = Changes()
-    for request, times in requests:
-        portion.add(comparer.changes(request, times), comparer.examples)
-    return portion
 
 
 def _target(decision: Decision) -> str:

@@ -22,10 +22,11 @@ from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
+from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.reporting import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
+from tornado_proxy.tools.simulator import refused
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
@@ -53,9 +54,7 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
     try:
         request = read_request(typed, asked.method, asked.host, asked.headers)
     except RequestError as error:
-        # There is no decoded path to show.
-        refused = plan.Refuse(error.status, str(error))
-        return Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,))
+        return refused(asked.address, asked.method, error)
     return simulate(mounts, request, asked.user, asked.file_name)
 
 

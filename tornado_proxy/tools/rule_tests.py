@@ -68,9 +68,8 @@ class TestRun(msgspec.Struct, frozen=True):
     def coverage(self) -> Coverage:
         """The coverage of all targets together."""
         coverages = [each.coverage for each in self.targets]
-        return Coverage(
-            sum(each.rewrites for each in coverages), tuple(missed for each in coverages for missed in each.missed)
-        )
+        missed = tuple(rewrite for each in coverages for rewrite in each.missed)
+        return Coverage(sum(each.rewrites for each in coverages), missed)
 
 
 def run_tests(rule_sets: Iterable[RuleSet], data: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:

@@ -11,7 +11,8 @@ import msgspec
 
 from tornado_proxy.config import model, values
 from tornado_proxy.config.actions import CannedAcl
-from tornado_proxy.config.options import DAY, camel_case
+from tornado_proxy.config.options import camel_case
+from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.semantics.request import METHODS

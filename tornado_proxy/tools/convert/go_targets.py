@@ -159,9 +159,8 @@ class _TemplateRewriter:
                 case nodes.Call(name=name, pipeline=nodes.Pipeline() as pipeline) if _is_root(_alone(pipeline)):
                     self._check_helper(name)
                 case _:
-                    raise patterns.NotConvertible(
-                        "it has a `with`, a `range` or a call that is not of a helper with all data"
-                    )
+                    reason = "it has a `with`, a `range` or a call that is not of a helper with all data"
+                    raise patterns.NotConvertible(reason)
 
     def check(self, body: nodes.Body) -> None:
         """Raises `NotConvertible` if a result may have an empty segment; joins slashes in the results of functions."""
@@ -186,9 +185,8 @@ class _TemplateRewriter:
                 return
             else:
                 break
-        raise patterns.NotConvertible(
-            f"nothing proves that its result begins with the prefix `{directory}`", f"begin it with `{directory}`"
-        )
+        reason = f"nothing proves that its result begins with the prefix `{directory}`"
+        raise patterns.NotConvertible(reason, f"begin it with `{directory}`")
 
     def edited(self) -> str:
         """Returns the text with all edits made."""
@@ -275,12 +273,10 @@ class _TemplateRewriter:
         match node.pipeline.commands[-1]:
             case (nodes.Identifier(name=function), *_) if function in _MAKE_TEXT:
                 self._join_slashes(node)
-                return patterns.Piece(
-                    f"the result of `{function}`", begins_with_slash=True, ends_with_slash=True, empty=True
-                )
-        raise patterns.NotConvertible(
-            "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
-        )
+                name = f"the result of `{function}`"
+                return patterns.Piece(name, begins_with_slash=True, ends_with_slash=True, empty=True)
+        reason = "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
+        raise patterns.NotConvertible(reason)
 
     def _join_slashes(self, output: nodes.Output) -> None:
         """Prints one slash where a printed text has several in a row."""
@@ -332,9 +328,7 @@ def _printed(pipeline: nodes.Pipeline) -> tuple[nodes.Operand | None, bool]:
         match command:
             case (nodes.Identifier(name="lower" | "upper"), *rest):
                 printed += rest
-            case (nodes.Identifier(name="trimPrefix"), nodes.Constant(value=bytes(value)), *rest) if value.endswith(
-                b"/"
-            ):
+            case (nodes.Identifier(name="trimPrefix"), nodes.Constant(value=bytes(text)), *rest) if text.endswith(b"/"):
                 trimmed = True
                 printed += rest
             case operands:

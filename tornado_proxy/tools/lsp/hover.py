@@ -1,4 +1,4 @@
-"""Hover texts, definitions, the outline of a file, and the results of its tests."""
+"""Hover texts, definitions, and the results of tests."""
 
 from __future__ import annotations
 
@@ -245,33 +245,6 @@ def _group_places(statement: RewriteStatement, at: int) -> Iterator[Span]:
 def _head(statement: RewriteStatement) -> Span:
     """Returns the place of a rewrite's name, or of its source if it has no name."""
     return statement.name.span if statement.name else statement.source.span
-
-
-_UNNAMED = "(no name)"
-
-
-class Symbol(msgspec.Struct, frozen=True):
-    """A target, or a rewrite below it; `name_span` is the place that an editor jumps to."""
-
-    name: str
-    detail: str
-    span: Span
-    name_span: Span
-    children: tuple[Symbol, ...] = ()
-
-
-def symbols(document: Document) -> Iterator[Symbol]:
-    """Yields the targets of a file."""
-    for block in document.blocks:
-        yield Symbol(block.name.value or _UNNAMED, "", block.span, block.name.span, tuple(_rewrites(block)))
-
-
-def _rewrites(block: TargetBlock) -> Iterator[Symbol]:
-    for statement in block.statements:
-        if isinstance(statement, RewriteStatement):
-            shown, where = (statement.name, "source") if statement.name else (statement.source, "")
-            detail = f"{statement.source.value} → {statement.template.value}" if where else statement.template.value
-            yield Symbol(shown.value or _UNNAMED, detail, statement.span, shown.span)
 
 
 class Lens(msgspec.Struct, frozen=True):

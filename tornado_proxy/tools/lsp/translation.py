@@ -16,8 +16,9 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
+from tornado_proxy.lang.tree import RewriteStatement, TargetBlock
 from tornado_proxy.tools.lsp.completion import Completion
-from tornado_proxy.tools.lsp.hover import Lens, Symbol
+from tornado_proxy.tools.lsp.hover import Lens
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -160,13 +161,19 @@ class Translation(msgspec.Struct):
         place = self.location(lens.test or lens.span)
         return types.CodeLens(self.range(lens.span), types.Command(lens.title, SHOW_TEST, arguments=[place]))
 
-    def symbol(self, symbol: Symbol, kind: types.SymbolKind = types.SymbolKind.Module) -> types.DocumentSymbol:
-        """Converts a symbol with its children."""
+    def symbol(self, node: TargetBlock | RewriteStatement) -> types.DocumentSymbol:
+        """Converts a target with its rewrites, or a rewrite; an editor jumps to the name or the source."""
+        if isinstance(node, RewriteStatement):
+            name, kind, children = node.name or node.source, types.SymbolKind.Function, []
+            detail = f"{node.source.value} → {node.template.value}" if node.name else node.template.value
+        else:
+            name, kind, detail = node.name, types.SymbolKind.Module, ""
+            children = [self.symbol(each) for each in node.statements if isinstance(each, RewriteStatement)]
         return types.DocumentSymbol(
-            name=symbol.name,
+            name=name.value or "(no name)",
             kind=kind,
-            range=self.range(symbol.span),
-            selection_range=self.range(symbol.name_span),
-            detail=symbol.detail or None,
-            children=[self.symbol(each, types.SymbolKind.Function) for each in symbol.children],
+            range=self.range(node.span),
+            selection_range=self.range(name.span),
+            detail=detail or None,
+            children=children,
         )

@@ -151,9 +151,8 @@ def _rule_files(place: Path) -> Sequence[Path]:
 
 
 def _too_much(source: SourceFile, message: str) -> Diagnostic:
-    return Diagnostic(
-        "too-large", message, Span(source, 0, 0), "run `tornado-proxy lint`, which reads files of any size"
-    )
+    advice = "run `tornado-proxy lint`, which reads files of any size"
+    return Diagnostic("too-large", message, Span(source, 0, 0), advice)
 
 
 def _highest(folder: Path, folders: Collection[Path]) -> Path:
