@@ -70,7 +70,9 @@ EXPLAIN = "tornado_proxy.admin.administration._explain"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False, sources=RuleSources())
+    reloader = SimpleNamespace(
+        last=None, failure=None, is_current=True, stage=None, from_last_good=False, sources=RuleSources()
+    )
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,
@@ -114,6 +116,17 @@ def test_reloads_are_listed_newest_first(in_force):
     assert [row.outcome for row in rows] == ["loaded", "reverted", "refused", "started"]
     assert (rows[0].changes, rows[0].kept_back) == (("limits changed",), ("log",))
     assert rows[2].diagnostics == ("error[bad-source]: missing `)`",)
+
+
+def test_reloads_are_counted_by_outcome(in_force):
+    """The metrics have the number of reports of each outcome."""
+    process = _process(_FakeServing(in_force))
+    administration = Administration(process)
+    for outcome in (ReloadOutcome.REFUSED, ReloadOutcome.REFUSED, ReloadOutcome.LOADED):
+        process.bus.emit(_report(outcome))
+    lines = asyncio.run(administration.metrics()).decode().splitlines()
+    assert 'tornado_proxy_reloads_total{outcome="refused"} 2.0' in lines
+    assert 'tornado_proxy_reloads_total{outcome="loaded"} 1.0' in lines
 
 
 def test_the_status_has_the_last_probe_of_a_target(in_force):

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import platform
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from http import HTTPStatus
@@ -45,7 +45,7 @@ from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
-from tornado_proxy.telemetry.exposition import Readings, ServiceMetrics, as_text, staged_metrics
+from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics, staged_metrics
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
@@ -88,19 +88,11 @@ class Administration:
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self._started = started = serving.generation.since
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
-        digest = serving.configuration.snapshot.digest
-        readings = Readings(
-            self._probes.values,
-            self._not_after,
-            lambda: self._serving.worker_ends,
-            lambda: bool(self._last_good and self._last_good.trouble),
-            lambda: {place: not each.problem for place, each in self._reloader.sources.fetched.items()},
-        )
-        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, started, readings)
-        self._metrics.listen(process.bus)
+        self._counts: Counter[str] = Counter()  # of reloads, by outcome
         process.bus.add(self._note, ReloadReport)
 
     def _note(self, report: ReloadReport) -> None:
+        self._counts[report.outcome.value] += 1
         # The excerpts, not the spans: those would keep every version of the files in memory.
         shown = sorted(report.news, key=lambda each: each.severity is not Severity.ERROR)
         row = ReloadRow(
@@ -119,11 +111,6 @@ class Administration:
     def is_read_only(self) -> bool:
         """Whether commands are accepted on a Unix socket only."""
         return self._serving.configuration.settings.internal_server.read_only
-
-    def _not_after(self) -> dict[tuple[str, str], float]:
-        """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""
-        ends = sorted(validities(self._serving.configuration.settings), key=lambda each: -each.not_after)
-        return {(each.listener, each.name): each.not_after for each in ends}
 
     async def sample(self) -> None:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
@@ -291,7 +278,25 @@ class Administration:
     async def metrics(self) -> bytes:
         """Returns the metrics of requests and reloads in Prometheus's text format."""
         report = await self._serving.report()
-        return as_text((*report.counts, *self._metrics.collect(), *staged_metrics(report.staged)))
+        return as_text((*report.counts, *service_metrics(self._state()), *staged_metrics(report.staged)))
+
+    def _state(self) -> ServiceState:
+        configuration, generation = self._serving.configuration, self._serving.generation
+        # Of several certificates of one name, the first end counts.
+        ends = sorted(validities(configuration.settings), key=lambda each: -each.not_after)
+        return ServiceState(
+            self._versions["tornado-proxy"],
+            configuration.snapshot.digest,
+            generation.number,
+            generation.since,
+            self._reloader.is_current,
+            self._counts,
+            self._probes.values(),
+            {(each.listener, each.name): each.not_after for each in ends},
+            self._serving.worker_ends,
+            bool(self._last_good and self._last_good.trouble),
+            {place: not each.problem for place, each in self._reloader.sources.fetched.items()},
+        )
 
 
 def _explain(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:

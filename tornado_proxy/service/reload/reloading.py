@@ -162,6 +162,11 @@ class Reloader:
         """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
         return tuple(dict.fromkeys((*self._serving.configuration.snapshot.watched, *self._watched)))
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the files on disk are in force."""
+        return self.failure is None and self._waiting is None
+
     def status_line(self) -> str:
         """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
         failure, rewrites = self.failure, self._serving.configuration.rewrite_count
