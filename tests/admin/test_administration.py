@@ -52,10 +52,6 @@ class _FakeServing:
         """No workers."""
         return []
 
-    async def look(self, _target, _attempts) -> Outlook:
-        """The outlook of the test."""
-        return self.outlook
-
     async def requests(self) -> list[KeptRequest]:
         """One request."""
         return [KeptRequest(1.0, "site", "GET", "files.test", "/a/h", "/h", signed_in=False)]
@@ -291,12 +287,14 @@ ANSWERS = [
 @pytest.mark.parametrize(("outlook", "outcome", "text"), ANSWERS)
 def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text, monkeypatch):
     """The path of a request ends with the first attempt that applies now."""
-    serving = _FakeServing(in_force)
-    serving.outlook = outlook
+
+    async def look_now(_generation, _target, _attempts):
+        return outlook
+
+    monkeypatch.setattr("tornado_proxy.admin.administration.look_now", look_now)
     explanation = Explanation("GET /h", (), (PathStep("URL", ()),), "site", (Serve(ObjectKey("k")),))
-    administration = Administration(_process(serving))
     monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
-    first, last = asyncio.run(administration.overview({"path": "/h"})).explanation.path
+    first, last = _overview(in_force, path="/h").explanation.path
     assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
 
 

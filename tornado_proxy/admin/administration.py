@@ -41,6 +41,7 @@ from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import Stage
+from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
@@ -210,7 +211,7 @@ class Administration:
         """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
         first = attempts[0]
         needs_s3 = target is not None and not isinstance(first, Refuse)
-        outlook = await self._serving.look(target or "", attempts) if needs_s3 else Outlook(first)
+        outlook = await look_now(self._serving.generation, target or "", attempts) if needs_s3 else Outlook(first)
         outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
         return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook)), outcome)
 

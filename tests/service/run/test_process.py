@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from files import Files
+from files import CONFIGURATION, Files
 from in_force import generation_of
 from tornado.httpclient import AsyncHTTPClient
 
@@ -58,10 +58,6 @@ class _FakeServing:
         """Note it."""
         self.configuration, self.generation = configuration, generation_of(configuration, number)
 
-    async def probe(self) -> list[object]:
-        """The results of no probes."""
-        return []
-
     async def report(self) -> ProcessReport:
         """An empty report."""
         return ProcessReport()
@@ -73,8 +69,10 @@ class _FakeServing:
 
 @pytest.fixture
 def files(tmp_path):
-    """The files of a service."""
-    return Files.create(tmp_path)
+    """The files of a service that probes no buckets."""
+    files = Files.create(tmp_path)
+    files.configure(f"{CONFIGURATION}s3: {{probeInterval: 0}}\n")
+    return files
 
 
 @dataclass

@@ -15,7 +15,6 @@ from socket import socket
 from typing import Protocol
 
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
-from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
@@ -26,8 +25,6 @@ from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compi
 from tornado_proxy.service.reload.stage import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
-from tornado_proxy.storage.outlook import Outlook
-from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.comparison import Looks
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
@@ -102,12 +99,6 @@ class Serving(Protocol):
 
     async def requests(self) -> Sequence[KeptRequest]:
         """Returns the last requests that are kept in memory, over all processes, the oldest first."""
-
-    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
-        """Returns what S3 answers to the attempts of a plan for a target now; changes nothing."""
-
-    async def probe(self) -> Sequence[ProbeResult]:
-        """Probes the buckets of the generation in force."""
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the objects of a target, or of all, whose keys begin with a prefix from all caches.

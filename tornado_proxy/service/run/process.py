@@ -17,6 +17,7 @@ from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
+from tornado_proxy.service.reload.stores import probe_stores
 from tornado_proxy.service.run.prober import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
@@ -61,7 +62,7 @@ class Process:
         log_service_events(bus)
         settings = serving.configuration.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
-        self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
+        self._prober = Prober(lambda: probe_stores(serving.generation), settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
         self.reloader.sources = launch.sources

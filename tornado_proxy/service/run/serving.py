@@ -13,20 +13,17 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.collector import COLLECTOR
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
+from tornado_proxy.service.reload.stores import Unbuildable, cache_counts, forget_written, purge
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import access_listener, set_log_level
 from tornado_proxy.service.run.runtime import trim_heap
 from tornado_proxy.service.run.shadow import Canary, Shadow
-from tornado_proxy.storage.outlook import Outlook, look
-from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
@@ -268,16 +265,6 @@ class SingleProcess:
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:
             self._spread(written)
-
-    async def probe(self) -> Sequence[ProbeResult]:
-        """Probes the buckets over the connections of requests."""
-        with self.generation as generation:
-            return await probe_all(bare_stores(generation.parts))
-
-    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
-        """Asks S3 over the connections of requests."""
-        with self.generation as generation:
-            return await look(store_of(generation.parts, target), attempts)
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
         """Finishes running requests, retires all generations, and ends the threads.

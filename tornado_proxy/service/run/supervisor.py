@@ -19,19 +19,15 @@ from typing import Any
 
 from setproctitle import setproctitle
 
-from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stores import bare_stores, store_of
 from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
 from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, StageCall, Start, WorkerCall, work_on
-from tornado_proxy.storage.outlook import Outlook, look
-from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
@@ -261,16 +257,6 @@ class Supervisor:
     def workers(self) -> Sequence[dict[str, object]]:
         """The last state of each worker."""
         return [worker.view for _, worker in sorted(self._workers.items())]
-
-    async def probe(self) -> Sequence[ProbeResult]:
-        """Probes the buckets, once for all workers."""
-        with self.generation as generation:
-            return await probe_all(bare_stores(generation.parts))
-
-    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
-        """Asks S3, once for all workers."""
-        with self.generation as generation:
-            return await look(store_of(generation.parts, target), attempts)
 
     async def report(self) -> ProcessReport:
         """The sum of what all workers have counted, including workers that were replaced."""
