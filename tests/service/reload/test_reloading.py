@@ -22,7 +22,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.telemetry.comparison import Looks
+from tornado_proxy.service.reload.stage import Looks
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.staging import Answers, StagedCounts

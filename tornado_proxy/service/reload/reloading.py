@@ -22,10 +22,9 @@ from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.service.reload.stage import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
+from tornado_proxy.service.reload.stage import PROMOTE, Looks, Stage, StageMark, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
-from tornado_proxy.telemetry.comparison import Looks
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.telemetry.staging import Answers, StagedCounts
@@ -237,17 +236,16 @@ class Reloader:
         counts = await self._counts()
         if self.stage is not stage:
             return  # another edit came meanwhile
-        match verdict(stage, counts, configuration.settings.reload, time.time()):
-            case Wait():
-                requests = counts.answers.get(stage.number, Answers()).requests
-                if stage.looks.are_due(requests):
-                    self.stage = replace(stage, looks=Looks(stage.looks.number + 1, requests))
-            case Answer(share):
-                await self._answer(stage, share)
-            case Promote():
-                await self.promote()
-            case Discard(reasons):
-                await self.discard(*reasons)
+        share, reasons = judged = verdict(stage, counts, configuration.settings.reload, time.time())
+        requests = counts.answers.get(stage.number, Answers()).requests
+        if reasons:
+            await self.discard(*reasons)
+        elif judged == PROMOTE:
+            await self.promote()
+        elif share:
+            await self._answer(stage, share)
+        elif stage.looks.are_due(requests):
+            self.stage = replace(stage, looks=Looks(stage.looks.number + 1, requests))
 
     async def _answer(self, stage: Stage, share: float) -> None:
         async with self._lock:

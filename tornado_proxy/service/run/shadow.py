@@ -11,7 +11,7 @@ from contextvars import Context
 from tornado_proxy.routing.compare import Difference, Kind, Pair, beside_edit
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.routing.share import place_of
+from tornado_proxy.service.reload.stage import place_of
 from tornado_proxy.service.reload.stores import bare_stores
 from tornado_proxy.storage.probe import find_object
 from tornado_proxy.telemetry.events import Event, KeySampled, Shadowed
