@@ -7,14 +7,13 @@ from typing import Any
 from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
-    ErrorRow,
     Overview,
     ReloadRow,
     RewriteRow,
     RewriteTable,
     TargetRow,
 )
-from tornado_proxy.telemetry.recent import RecentRow
+from tornado_proxy.telemetry.recent import RequestRow
 
 NOW = 1_780_000_000.0
 
@@ -95,9 +94,9 @@ def overview(**replacements: Any) -> Overview:
             ReloadRow("started", 1, NOW - 7200),
         ),
         "errors": (
-            ErrorRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
-            ErrorRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
+            RequestRow(NOW - 2, 502, "GET", "site", "/<script>\x07", None, 0, 0.1, "S3 cannot be reached at `s3.test`", "4f2a"),
+            RequestRow(NOW - 3, 404, "GET", None, "/x", None, 0, 0.1, "no target is mounted at this host and path", "4f2b"),
         ),
-        "recent": (RecentRow(NOW - 1, 200, "GET", "site", "/press/<a>.html", "press", 1500, 0.0042),),
+        "recent": (RequestRow(NOW - 1, 200, "GET", "site", "/press/<a>.html", "press", 1500, 0.0042),),
     }  # fmt: skip
     return Overview(**(values | replacements))

@@ -24,8 +24,8 @@ from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ErrorRow, ProcessReport, Tally
-from tornado_proxy.telemetry.recent import RecentRow
+from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ProcessReport, Tally
+from tornado_proxy.telemetry.recent import RequestRow
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
@@ -207,7 +207,7 @@ def test_the_most_used_rewrites_are_listed(tmp_path):
 
 def test_refused_requests_are_listed_newest_first(in_force):
     """The refused requests are sorted by time, the newest first."""
-    errors = tuple(ErrorRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
+    errors = tuple(RequestRow(at, 404, "GET", None, "/a", None, 0, 0.1, "why", "id") for at in (1.0, 2.0))
     page = _overview(in_force, Activity(errors=errors))
     assert [row.at for row in page.errors] == [2.0, 1.0]
 
@@ -267,7 +267,7 @@ def test_times_are_as_exact_as_their_buckets(in_force, bucket, expected):
 def test_own_files_are_counted_apart(in_force):
     """Style sheets and scripts of pages have a row of their own, and are no recent requests."""
     tallies = {"": Tally((0, 0, 0, 1, 0)), OWN_FILES: Tally((0, 5, 0, 0, 0))}
-    recent = [RecentRow(1.0, 200, "GET", None, path, None, 9, 0.1) for path in ("/a", "/.tornado-proxy/style.css")]
+    recent = [RequestRow(1.0, 200, "GET", None, path, None, 9, 0.1) for path in ("/a", "/.tornado-proxy/style.css")]
     page = _overview(in_force, Activity(tallies, recent=tuple(recent)))
     names = [(row.name, row.requests) for row in page.targets[-2:]]
     assert names == [("(no target)", 1), ("(own style sheets and scripts)", 5)]

@@ -17,8 +17,7 @@ from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.fields import path_reference
-from tornado_proxy.telemetry.metrics import ErrorRow
-from tornado_proxy.telemetry.recent import RecentRow
+from tornado_proxy.telemetry.recent import RequestRow
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -227,10 +226,10 @@ class Overview:
     used: RewriteTable
     unused: RewriteTable
     reloads: tuple[ReloadRow, ...]  # the newest first
-    errors: tuple[ErrorRow, ...]  # the newest first
+    errors: tuple[RequestRow, ...]  # the newest first
     asked: Mapping[str, str] = field(default_factory=dict)
     explanation: Explanation | None = None
-    recent: tuple[RecentRow, ...] = ()  # the newest first
+    recent: tuple[RequestRow, ...] = ()  # the newest first
 
     @property
     def minutes(self) -> int:
@@ -307,7 +306,7 @@ def _text(message: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
 
 
-def _explained(row: ErrorRow | RecentRow) -> str:
+def _explained(row: RequestRow) -> str:
     """Returns the link to the explanation of a request."""
     return f"/-/?{urlencode({'method': row.method, 'path': path_reference(row.path)})}#explain"
 

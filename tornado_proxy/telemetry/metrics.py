@@ -29,7 +29,16 @@ from tornado_proxy.telemetry.events import (
     SignInTried,
     WebhookCalled,
 )
-from tornado_proxy.telemetry.recent import MOST_RECENT, HitHistory, RecentRow, RewriteId, latest, recent_row
+from tornado_proxy.telemetry.recent import (
+    MOST_ERRORS,
+    MOST_RECENT,
+    HitHistory,
+    RequestRow,
+    RewriteId,
+    latest,
+    latest_errors,
+    request_row,
+)
 from tornado_proxy.telemetry.staging import StagedCounts
 
 if TYPE_CHECKING:
@@ -43,9 +52,6 @@ MOST_RULES = 1000
 
 MOST_HIT = 100_000
 """Rewrites whose hits are known to the status page: edits bring new ones for years."""
-
-MOST_ERRORS = 20
-"""The most requests with an error that are kept of each kind: errors of clients, and errors of servers."""
 
 BYTES = tuple(4**power * 1024 for power in range(11))
 """The upper bounds of the buckets of sizes, from 1 KiB to 1 GiB; there is one more for everything larger."""
@@ -61,21 +67,6 @@ OWN_FILES = ".tornado-proxy"
 
 SAMPLE_EVERY = 5.0  # seconds
 SAMPLED = 15 * 60  # seconds that the charts of the status page show
-
-_LONGEST = 300  # characters of a path and of a reason on the status page
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
-    """A request that was answered with an error."""
-
-    at: float  # Unix time, seconds
-    status: int
-    method: str
-    target: str | None
-    path: str
-    reason: str
-    request_id: str
 
 
 def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
@@ -154,10 +145,10 @@ class Activity:
 
     targets: Mapping[str, Tally] = field(default_factory=dict)
     hits: Counter[RewriteId] = field(default_factory=Counter)
-    errors: tuple[ErrorRow, ...] = ()  # the oldest first
+    errors: tuple[RequestRow, ...] = ()  # the oldest first
     in_flight: int = 0
     gone: Tally = Tally()  # of targets that are no longer in force
-    recent: tuple[RecentRow, ...] = ()  # requests, the oldest first
+    recent: tuple[RequestRow, ...] = ()  # requests, the oldest first
 
     @property
     def total(self) -> Tally:
@@ -176,19 +167,10 @@ class Activity:
             name: self.targets.get(name, Tally()) + other.targets.get(name, Tally())
             for name in {**self.targets, **other.targets}
         }
-        errors = _latest((*self.errors, *other.errors))
+        errors = latest_errors((*self.errors, *other.errors))
         in_flight, gone = self.in_flight + other.in_flight, self.gone + other.gone
         recent = latest((*self.recent, *other.recent))
         return Activity(targets, self.hits + other.hits, errors, in_flight, gone, recent)
-
-
-def _latest(errors: Iterable[ErrorRow]) -> tuple[ErrorRow, ...]:
-    """Returns the last requests of each kind, the oldest first."""
-    ordered = sorted(errors, key=lambda each: each.at)
-    # Apart, so that neither a scanner's requests nor a bucket that is down hides the other kind.
-    faults = [each for each in ordered if each.status >= 500][-MOST_ERRORS:]
-    others = [each for each in ordered if each.status < 500][-MOST_ERRORS:]
-    return tuple(sorted((*faults, *others), key=lambda each: each.at))
 
 
 class ProcessReport(NamedTuple):
@@ -342,8 +324,8 @@ class RequestMetrics:
             classes = tuple(sum(series.seconds.buckets) * (each == first) for each in range(1, 6))
             volume = int(series.sent.sum), int(series.received.sum)
             tallies[target] += Tally(classes, tuple(series.waits), *volume)
-        errors = _latest(_row(each) for kind in self._errors.values() for each in kind)
-        recent = tuple(map(recent_row, self._recent))
+        errors = latest_errors([request_row(each) for kind in self._errors.values() for each in kind])
+        recent = tuple(map(request_row, self._recent))
         return Activity(dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone, recent)
 
     def _count(self, event: Served | ErrorServed) -> None:
@@ -379,12 +361,6 @@ class RequestMetrics:
 
 def _values(series: Mapping[Any, _Observed]) -> dict[Any, tuple[Sequence[int], float]]:
     return {key: (each.buckets, each.sum) for key, each in series.items()}
-
-
-def _row(event: ErrorServed) -> ErrorRow:
-    asked = event.request
-    texts = asked.path[:_LONGEST], event.reason[:_LONGEST]
-    return ErrorRow(asked.at, event.status, asked.method, asked.target, *texts, asked.request_id)
 
 
 @dataclass(frozen=True, slots=True)
