@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
     ErrorServed,
+    Event,
     Failed,
     ReadResumed,
     S3Called,
@@ -215,6 +217,17 @@ _HISTOGRAMS = (
 """The histograms of requests: name, meaning, bounds, and the attribute of `_Requests`."""
 
 
+_COUNTED: tuple[tuple[type[Event], str, str, tuple[str, ...]], ...] = (
+    (Failed, "defects", "Requests that raised an unexpected exception", ()),
+    (S3Called, "s3_calls", "Calls to a bucket, by outcome", ("target", "call", "outcome")),
+    (ReadResumed, "resumed_reads", "Reads resumed where they stopped, by outcome", ("target", "cause", "outcome")),
+    (WebhookCalled, "webhooks", "Webhooks called, by outcome", ("target", "method", "outcome")),
+    (SignInTried, "sign_ins", "Steps of sign-ins, by outcome", ("provider", "step", "outcome")),
+    (AccessDecided, "authorizations", "Requests of users, by outcome", ("provider", "outcome")),
+)
+"""The events that are counted by their attributes: name and meaning of each counter, and the attributes, its labels."""
+
+
 class RequestMetrics:
     """Counts requests and calls to buckets in the process that answers them.
 
@@ -234,13 +247,9 @@ class RequestMetrics:
         self._hits: Counter[RewriteId] = Counter()
         self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
         self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
-        self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
-        self._resumed: Counter[tuple[str, str, str]] = Counter()
-        self._webhooks: Counter[tuple[str, str, str]] = Counter()
-        self._sign_ins: Counter[tuple[str, str, str]] = Counter()
-        self._authorizations: Counter[tuple[str, str]] = Counter()
-        self._defects = 0
+        self._events: dict[type, Counter[tuple[str, ...]]] = {kind: Counter() for kind, *_ in _COUNTED}
+        self._events[Failed][()] = 0
         self._in_flight = in_flight
 
     def listen(self, bus: Bus) -> None:
@@ -248,22 +257,19 @@ class RequestMetrics:
         bus.add(self._count, Served, ErrorServed)
         bus.add(self._recent.append, Served, ErrorServed)
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
-        bus.add(self._count_call, S3Called)
-        bus.add(lambda event: self._resumed.update([(event.target, event.cause, event.outcome)]), ReadResumed)
-        bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
-        bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
-        bus.add(lambda event: self._authorizations.update([(event.provider, event.outcome)]), AccessDecided)
-        bus.add(self._count_defect, Failed)
+        bus.add(self._time_call, S3Called)
+        for kind, _, _, labels in _COUNTED:
+            bus.add(partial(self._count_event, labels), kind)
 
     def keep_only(self, names: CountedNames) -> None:
         """Forgets what was counted under names that are no longer in force."""
         self._gone = self.activity().only(names).gone
-        by_target: list[dict[Any, Any]] = [self._requests, self._series, self._s3_calls, self._s3_seconds]
-        for labels, series in (
-            *((("target",), each) for each in (*by_target, self._resumed, self._webhooks)),
+        counted: list[tuple[tuple[str, ...], dict[Any, Any]]] = [
+            *((("target",), each) for each in (self._requests, self._series, self._s3_seconds)),
             (("target", "rule"), self._rules),
-            *((("provider",), each) for each in (self._sign_ins, self._authorizations)),
-        ):
+            *((labels, self._events[kind]) for kind, _, _, labels in _COUNTED),
+        ]
+        for labels, series in counted:
             for key in [key for key in series if not names.cover(dict(zip(labels, key, strict=False)))]:
                 del series[key]
         self._hits = Counter({each: count for each, count in self._hits.items() if each in names.rewrites})
@@ -303,19 +309,10 @@ class RequestMetrics:
         yield "tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent
         yield "tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received
         yield "tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), self._rules
-        yield "tornado_proxy_defects", "Requests that raised an unexpected exception", (), {(): self._defects}
-        labels = "target", "call", "outcome"
-        yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", labels, self._s3_calls
-        labels = "target", "cause", "outcome"
-        yield "tornado_proxy_resumed_reads", "Reads resumed where they stopped, by outcome", labels, self._resumed
-        labels = "target", "method", "outcome"
-        yield "tornado_proxy_webhooks", "Webhooks called, by outcome", labels, self._webhooks
         yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
         yield "tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions
-        labels = "provider", "step", "outcome"
-        yield "tornado_proxy_sign_ins", "Steps of sign-ins, by outcome", labels, self._sign_ins
-        labels_of_access = "provider", "outcome"
-        yield "tornado_proxy_authorizations", "Requests of users, by outcome", labels_of_access, self._authorizations
+        for kind, name, text, labels in _COUNTED:
+            yield f"tornado_proxy_{name}", text, labels, self._events[kind]
 
     def activity(self) -> Activity:
         """Returns the activity of the process."""
@@ -349,14 +346,13 @@ class RequestMetrics:
                 del self._hits[next(iter(self._hits))]
             self._hits[identity] += 1
 
-    def _count_call(self, event: S3Called) -> None:
-        self._s3_calls[event.target, event.call, event.outcome] += 1
+    def _count_event(self, labels: Sequence[str], event: Event) -> None:
+        self._events[type(event)][tuple([getattr(event, each) for each in labels])] += 1
+
+    def _time_call(self, event: S3Called) -> None:
         error_class = "refused" if event.by_client else "failed"
         outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
-
-    def _count_defect(self, _event: Failed) -> None:
-        self._defects += 1
 
 
 def _values(series: Mapping[Any, _Observed]) -> dict[Any, tuple[Sequence[int], float]]:
