@@ -21,7 +21,7 @@ from contextlib import suppress
 
 from setproctitle import setproctitle
 
-from tornado_proxy.service.reload.collector import COLLECTOR
+from tornado_proxy.service.reload.background import COLLECTOR
 
 _LOG = logging.getLogger("tornado_proxy")
 

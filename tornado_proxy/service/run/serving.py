@@ -15,9 +15,8 @@ from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.background import COLLECTOR, in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
-from tornado_proxy.service.reload.collector import COLLECTOR
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, cache_counts, forget_written, purge
 from tornado_proxy.service.run.generations import Generations
