@@ -13,6 +13,7 @@ from tornado_proxy.admin.status import (
     RewriteTable,
     TargetRow,
 )
+from tornado_proxy.telemetry.metrics import Tally
 from tornado_proxy.telemetry.recent import RequestRow
 
 NOW = 1_780_000_000.0
@@ -66,6 +67,7 @@ PROBE = {
     "at": "2026-05-28T20:26:00.000Z",
     "problem": {"message": "there is no bucket `x`", "help": "create the bucket"},
 }
+VIEW = {"host": "", "paths": ["/"], "methods": ["GET", "HEAD"], "rewrites": 2, "probe": None}
 _PRESS = RewriteRow(
     "site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7, (0, 3, 4)
 )
@@ -83,8 +85,8 @@ def overview(**replacements: Any) -> Overview:
         "versions": {"tornado-proxy": "0.1.0", "Python": "3.11.2"},
         "charts": (chart,),
         "targets": (
-            TargetRow("site", ("/",), ("GET", "HEAD"), 2, 1234, 12, 1, "5.3 ms", "22 ms"),
-            TargetRow("team", ("/team/",), ("GET",), 0, 0, 0, 0, "–", "–", PROBE),
+            TargetRow("site", Tally((0, 1221, 0, 12, 1), (0, 0, 1200, 34, *[0] * 12)), VIEW),
+            TargetRow("team", Tally(), {**VIEW, "paths": ["/team/"], "methods": ["GET"], "rewrites": 0, "probe": PROBE}),
         ),
         "used": RewriteTable((_PRESS,), 1),
         "unused": RewriteTable((_OLD,), 1),

@@ -13,7 +13,6 @@ from http import HTTPStatus
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tornado_proxy.admin.status import (
@@ -26,6 +25,7 @@ from tornado_proxy.admin.status import (
     RewriteRow,
     RewriteTable,
     TargetRow,
+    shown_wait,
 )
 from tornado_proxy.config.show import show
 from tornado_proxy.config.values import S3
@@ -52,7 +52,6 @@ from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
     SAMPLE_EVERY,
     SAMPLED,
-    WAITS,
     Activity,
     ActivityHistory,
     Interval,
@@ -348,25 +347,10 @@ def _rewrite_row(configuration: Configuration, target: str, rewrite: Rewrite, hi
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:
     views: Any = state["targets"]
     for name, view in views.items():
-        yield _target(name, activity.targets.get(name, Tally()), view)
+        yield TargetRow(name, activity.targets.get(name, Tally()), view)
     for key, name in (("", "(no target)"), (OWN_FILES, "(own style sheets and scripts)")):
         if tally := activity.targets.get(key):
-            yield _target(name, tally)
-
-
-def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType({})) -> TargetRow:
-    return TargetRow(
-        name,
-        tuple(f"{view['host']}{path}" for path in view.get("paths", ())),
-        tuple(view.get("methods", ())),
-        view.get("rewrites", 0),
-        tally.requests,
-        tally.classes[3],
-        tally.classes[4],
-        _wait(tally.quantile(0.5)),
-        _wait(tally.quantile(0.95)),
-        view.get("probe"),
-    )
+            yield TargetRow(name, tally)
 
 
 def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
@@ -385,7 +369,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
     yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
-    yield Chart("Time to first byte", times, *span, _wait)
+    yield Chart("Time to first byte", times, *span, shown_wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
     yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s")
     running = line("requests", "area", lambda each: each.in_flight)
@@ -394,19 +378,6 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
 
 def _rate(value: float) -> str:
     return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
-
-
-def _wait(seconds: float | None) -> str:
-    """Writes the upper bound of a bucket of times: no more than that is known."""
-    if seconds is None:
-        return "\N{EN DASH}"
-    if seconds >= WAITS[-1]:
-        return f"over {WAITS[-2]:g} s"
-    return (
-        f"\N{LESS-THAN OR EQUAL TO} {seconds:g} s"
-        if seconds >= 1
-        else f"\N{LESS-THAN OR EQUAL TO} {seconds * 1000:g} ms"
-    )
 
 
 def report_view(report: ReloadReport) -> dict[str, object]:

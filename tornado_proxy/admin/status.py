@@ -17,6 +17,7 @@ from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.fields import path_reference
+from tornado_proxy.telemetry.metrics import WAITS, Tally
 from tornado_proxy.telemetry.recent import RequestRow
 
 if TYPE_CHECKING:
@@ -138,18 +139,11 @@ class ReloadRow:
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """A target with the counts of its requests since the start; `probe` is the last probe of its bucket."""
+    """A target with the numbers of its requests since the start; `view` is its JSON, empty for no single target."""
 
     name: str
-    addresses: tuple[str, ...]
-    methods: tuple[str, ...]
-    rewrites: int
-    requests: int
-    errors: int  # 4xx
-    faults: int  # 5xx
-    typical: str  # the median time to the first byte
-    slow: str  # the 95th percentile
-    probe: Mapping[str, object] | None = None
+    tally: Tally
+    view: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +252,7 @@ def _environment() -> Environment:
         "size": human_size,
         "shown": visible,
         "text": _text,
+        "wait": shown_wait,
     }
     return environment
 
@@ -309,6 +304,15 @@ def _text(message: str) -> Markup:
 def _explained(row: RequestRow) -> str:
     """Returns the link to the explanation of a request."""
     return f"/-/?{urlencode({'method': row.method, 'path': path_reference(row.path)})}#explain"
+
+
+def shown_wait(seconds: float | None) -> str:
+    """Writes the upper bound of a bucket of times: no more than that is known."""
+    if seconds is None:
+        return "\N{EN DASH}"
+    if seconds >= WAITS[-1]:
+        return f"over {WAITS[-2]:g} s"
+    return "\N{LESS-THAN OR EQUAL TO} " + (f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms")
 
 
 def _age(seconds: float) -> str:
