@@ -38,11 +38,11 @@ from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, R
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.service.reload.stores import look_now
-from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport

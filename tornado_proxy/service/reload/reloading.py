@@ -21,10 +21,9 @@ from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
 from tornado_proxy.service.reload.stage import PROMOTE, Looks, Stage, StageMark, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
-from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.telemetry.staging import Answers, StagedCounts

@@ -24,9 +24,15 @@ from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templat
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files
 from tornado_proxy.rules.model import LoadedRules, RuleSet
-from tornado_proxy.service.reload.certificates import FetchedDocuments, find_certificates, unusable_certificates
+from tornado_proxy.service.reload.certificates import (
+    INVALID_DATES,
+    FetchedDocuments,
+    doubtful_certificates,
+    find_certificates,
+    unusable_certificates,
+    validities,
+)
 from tornado_proxy.service.reload.rule_sources import RuleSources
-from tornado_proxy.service.reload.validity import doubtful_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 # Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that
@@ -317,6 +323,11 @@ class Configuration:
         """Whether no diagnostic is an error."""
         return not errors(self.diagnostics)
 
+    def tolerating(self, code: str) -> Configuration:
+        """Returns the configuration with its errors of a code as warnings."""
+        milder = (replace(each, severity=Severity.WARNING) if each.code == code else each for each in self.diagnostics)
+        return replace(self, diagnostics=tuple(milder))
+
     @property
     def failing_tests(self) -> tuple[Diagnostic, ...]:
         """The diagnostics of rule tests that fail."""
@@ -341,6 +352,13 @@ def compile_snapshot(snapshot: Snapshot, in_force: Configuration | None = None) 
     of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown)
     diagnostics = (*snapshot.diagnostics, *snapshot.remarks, *pages.diagnostics, *of_rules)
     return Configuration(snapshot, rules.rule_sets, diagnostics, rules, pages)
+
+
+def tolerant_of_dates(configuration: Configuration, in_force: Settings | None, now: float) -> Configuration:
+    """Returns a configuration where invalid certificates are warnings, unless they would replace valid ones."""
+    if in_force is not None and not any(each.objection(now) for each in validities(in_force)):
+        return configuration
+    return configuration.tolerating(INVALID_DATES)
 
 
 def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
