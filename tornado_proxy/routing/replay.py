@@ -12,7 +12,7 @@ from tornado_proxy.routing.compare import Kind, Pair
 from tornado_proxy.routing.decide import Decision, RewriteTrace, trace
 from tornado_proxy.routing.mounts import RouteMatch, Site
 from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.model import Key, Rewrite, RewriteError, Rewritten, RuleSet
+from tornado_proxy.rules.model import Key, RewriteError, Rewritten, RuleSet
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
@@ -40,22 +40,13 @@ class Replayed(NamedTuple):
 
 def replay(request: KeptRequest, site: Site, draft: RuleSet) -> Replayed:
     """Decides a request by the rules of a site in force, and by a draft of them."""
-    before, after = (_taker(rules, request.key) for rules in (site.rules, draft))
+    before, after = site.rules.taker(request.key), draft.taker(request.key)
     pair = Pair(request.target, before.label if before else None, after.label if after else None)
     # Most requests are taken by one rewrite of both: then no template has to run.
-    if _texts(before) == _texts(after):
+    if (before and before.making) == (after and after.making):
         return Replayed(Kind.SAME, pair)
     old, new = (_applied(request, site, rules) for rules in (site.rules, draft))
     return Replayed(_kind(old, new), pair, old, new)
-
-
-def _taker(rules: RuleSet, key: Key) -> Rewrite | None:
-    match = rules.first_match.find(key)
-    return rules.rewrites[match[0]] if match else None
-
-
-def _texts(rewrite: Rewrite | None) -> object:
-    return rewrite and (rewrite.pattern.text, rewrite.dialect, rewrite.template.text)
 
 
 def _kind(old: RewriteTrace | None, new: RewriteTrace | None) -> Kind:
