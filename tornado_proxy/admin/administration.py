@@ -314,7 +314,6 @@ _OUTCOMES: Mapping[type, str] = {
 
 
 def _outcome(outlook: Outlook) -> Iterator[str]:
-    """Yields the lines about the attempt that applies."""
     attempt, info = outlook.attempt, outlook.info
     if outlook.error:
         yield outlook.error

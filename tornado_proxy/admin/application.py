@@ -112,8 +112,6 @@ def _is_loopback(name: str | None) -> bool:
 
 
 class _Root(_Handler):
-    """Leads to the status page."""
-
     def get(self) -> None:
         self.redirect("/-/")
 
@@ -202,8 +200,6 @@ class _Draft(_Page):
 
 
 class _Asset(_Handler):
-    """The stylesheet and the script of the status page."""
-
     def get(self) -> None:
         asset = self.pages.assets.get(self.request.path.rpartition("/")[2])
         if asset is None:
@@ -215,15 +211,11 @@ class _Asset(_Handler):
 
 
 class _Healthy(_Handler):
-    """Answers as long as the process does."""
-
     def get(self) -> None:
         self.say(200, "healthy")
 
 
 class _Ready(_Handler):
-    """Answers 200 if requests are being served, else 503."""
-
     def get(self) -> None:
         self.say(*((200, "ready") if self.administration.is_ready() else (503, "not ready")))
 
@@ -266,8 +258,6 @@ class _Purge(_Command):
 
 
 class _LogLevel(_Command):
-    """Sets the log level."""
-
     async def post(self) -> None:
         level = self.get_query_argument("level", "")
         if level not in LOG_LEVELS:
@@ -296,15 +286,11 @@ class _EndStage(_Command):
 
 
 class _JsonPage(_Handler):
-    """A page of JSON."""
-
     async def get(self) -> None:
         self.finish(await self.call(self.administration))
 
 
 class _Metrics(_Handler):
-    """Yields the metrics."""
-
     async def get(self) -> None:
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
         self.finish(await self.administration.metrics())

@@ -296,13 +296,11 @@ _POLICY = (
 
 
 def _text(message: str) -> Markup:
-    """Returns a message as HTML; names in backticks become code."""
     parts = enumerate(visible(message).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
 
 
 def _explained(row: RequestRow) -> str:
-    """Returns the link to the explanation of a request."""
     return f"/-/?{urlencode({'method': row.method, 'path': path_reference(row.path)})}#explain"
 
 

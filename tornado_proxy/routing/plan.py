@@ -213,7 +213,6 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
 
 
 def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) -> Plan:
-    """Plans an upload or a removal."""
     if key.endswith("/"):
         return (Refuse(403, _BECAME_A_DIRECTORY),)
     stored_at, put = object_key(target.bucket, key), target.actions.put
@@ -247,14 +246,12 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
 def _fetch(
     get: GetAction, request: Request, key: ObjectKey, path: RequestPath | None = None
 ) -> Serve | RedirectToSignedUrl:
-    """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
         return RedirectToSignedUrl(key, get.signed_url_expiration, path)
     return Serve(key, path)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
-    """Returns an object key, or None if it is not a valid key of S3."""
     try:
         return object_key(bucket, Key(key))
     except KeyTooLong:
@@ -262,7 +259,6 @@ def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
 
 
 def _slashed(request: Request) -> str:
-    """Returns the request path with a closing slash, its query kept."""
     path = path_reference(f"{request.path}/")
     query = quote(request.raw_query.encode("latin-1"), safe=_QUERY_AS_IT_IS)
     return f"{path}?{query}" if query else path

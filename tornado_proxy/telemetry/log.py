@@ -124,7 +124,6 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 
 def _json_line(event: Served | ErrorServed) -> str:
-    """The same as JSON."""
     request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol, _ = (
         event.request
     )

@@ -200,8 +200,6 @@ class _Observed:
 
 
 class _Requests:
-    """The series of requests of a target, a method and a class of statuses."""
-
     __slots__ = ("received", "seconds", "sent", "waits")
 
     def __init__(self) -> None:
@@ -296,7 +294,6 @@ class RequestMetrics:
         yield gauge("tornado_proxy_requests_in_flight", "Requests being answered", (), {(): self._in_flight()})
 
     def _counters(self) -> Iterator[tuple[str, str, tuple[str, ...], Mapping[Any, int]]]:
-        """Yields the name, the meaning, the labels and the values of each counter."""
         caches = [*self._caches().items()]
         requests = {(target, method, str(status)): count for (target, method, status), count in self._requests.items()}
         sent, received = Counter[tuple[str]](), Counter[tuple[str]]()

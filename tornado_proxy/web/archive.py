@@ -154,7 +154,6 @@ class _DirectoryWalk:
         return listing.prefix, shown or [each for each in entries if site.shows(each.name)]
 
     async def _index(self, prefix: str, index: str, entries: Sequence[Entry]) -> list[Entry]:
-        """Returns the index document of a directory with some entries; nothing if it has none."""
         directory, _, rest = index.partition("/")
         matching = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
         if not (rest and matching):

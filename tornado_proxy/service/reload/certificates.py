@@ -64,8 +64,6 @@ def find_certificates(
 
 
 class _Search:
-    """A search for the certificates of one configuration."""
-
     def __init__(self, resolve: Resolver, last: FetchedDocuments, fetch: Fetch) -> None:
         self._resolve = resolve
         self._last = last

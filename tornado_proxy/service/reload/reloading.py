@@ -193,7 +193,6 @@ class Reloader:
             return self._told(replace(report, seconds=time.perf_counter() - began))
 
     def _told(self, report: ReloadReport) -> ReloadReport:
-        """Remembers and emits a report."""
         self.failure = report if report.is_failure else None
         self._waiting = report if report.outcome is ReloadOutcome.STAGED else None
         self.from_last_good = self.from_last_good and not report.is_in_force
@@ -302,7 +301,6 @@ class Reloader:
         return await self._tried(snapshot, in_force)
 
     async def _tried(self, snapshot: Snapshot, in_force: Configuration) -> ReloadReport:
-        """Compiles and tests a new snapshot, and puts it in force or stages it."""
         configuration = await in_background(compile_snapshot, snapshot, in_force)
         configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
@@ -336,7 +334,6 @@ class Reloader:
             return await asyncio.shield(self._reading)
 
     async def _activate(self, configuration: Configuration) -> ReloadReport:
-        """Puts a configuration in force, or stages it."""
         in_force, number = self._serving.configuration, self._next_number()
         settings, digest = configuration.settings.reload, configuration.snapshot.digest
         mark, self.left = self.left, None

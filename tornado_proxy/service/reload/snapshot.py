@@ -225,7 +225,6 @@ def _may_be_halfway(settled: Snapshot | None, snapshot: Snapshot) -> bool:
 
 
 def _is_incomplete(snapshot: Snapshot) -> bool:
-    """Whether a file or directory is missing or cannot be read."""
     diagnostics = (*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics)
     return any(each.code in _OF_MISSING_FILES for each in diagnostics)
 

@@ -51,8 +51,6 @@ class _JournalEntry(_Text):
 
 
 class _Json(logging.Formatter):
-    """One object a line, with the record's `fields`."""
-
     def format(self, record: logging.LogRecord) -> str:
         fields: Mapping[str, Field] = getattr(record, "fields", {})
         line = {"time": moment(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
@@ -226,7 +224,6 @@ class LogWriter:
         self._output.close()
 
     def _next(self) -> Sequence[bytes]:
-        """Waits for lines, and returns all; empty at the end."""
         with self._changed:
             self._writing = False
             self._changed.notify_all()

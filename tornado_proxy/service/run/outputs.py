@@ -92,7 +92,6 @@ def _native(entry: bytes) -> bytes:
 
 
 def _file_behind(descriptor: int) -> Path | None:
-    """Returns the file that a descriptor leads to, or None for anything else."""
     try:
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         is_there = stat.S_ISREG(os.fstat(descriptor).st_mode) and path.samefile(f"/proc/self/fd/{descriptor}")

@@ -52,7 +52,6 @@ def connection_setup(settings: Settings) -> ConnectionSetup:
 
 
 def _tracer(tracing: Tracing | None) -> RequestTracer | None:
-    """Makes the tracer if one is configured; raises `Unbuildable` without the extra `otel`."""
     if tracing is None:
         return None
     try:
@@ -186,7 +185,6 @@ class SingleProcess:
 
     @property
     def _answering(self) -> Sequence[Parts]:
-        """The parts that may answer clients: those in force, and those staged."""
         staged = self._generations.staged
         return [each.parts for each in (self.generation, staged) if each is not None]
 
@@ -208,7 +206,6 @@ class SingleProcess:
         self._staging.end()
 
     def _follow(self, prepared: _Successor, before: Parts) -> None:
-        """Has the process follow the generation that was put in force."""
         self.configuration = prepared.configuration
         self._names = prepared.names
         self._metrics.keep_only(prepared.names)

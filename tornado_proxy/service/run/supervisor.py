@@ -323,7 +323,6 @@ class Supervisor:
                 await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
 
     async def _spawn(self) -> WorkerHandle:
-        """Starts a worker, which waits for `Start`; raises OSError."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
