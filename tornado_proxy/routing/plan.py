@@ -145,9 +145,7 @@ _NO_DIRECTORY = Refuse(404, "no objects below this key")
 _LISTING_DISABLED = Refuse(403, "listing is disabled")
 _NAMED_BY_S3 = Refuse(400, "S3 would replace `${filename}` in the key by the name of the file")
 _NO_SLASH = Refuse(
-    400,
-    "the path of an upload does not end in `/`",
-    message="An upload is a form, sent to an address that ends in “/”",
+    400, "the path of an upload does not end in `/`", message="An upload is a form, sent to an address that ends in “/”"
 )
 _OURS = Refuse(
     403, f"`{ASSETS_AT}` is for the service's own files", message="This directory is for files of the service"

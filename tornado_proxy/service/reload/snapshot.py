@@ -96,10 +96,7 @@ def read_named(settings: Settings | None, sources: RuleSources | None = None) ->
 
 
 def read_snapshot(
-    config: Path,
-    environment: Mapping[str, str],
-    last: Snapshot | None = None,
-    read_files: ReadFiles = read_named,
+    config: Path, environment: Mapping[str, str], last: Snapshot | None = None, read_files: ReadFiles = read_named
 ) -> Snapshot:
     """Reads the snapshot once; mistakes in the files become diagnostics.
 
