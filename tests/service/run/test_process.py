@@ -46,13 +46,9 @@ class _FakeServing:
     async def start(self, _sockets, *, inherited) -> None:
         """Do nothing."""
 
-    def is_serving(self) -> bool:
-        """Whether there is a worker."""
-        return self.serves
-
-    def is_responsive(self) -> bool:
-        """Whether all workers respond."""
-        return self.responds
+    def responsive(self) -> list[bool]:
+        """One worker that serves or not, and one that responds or not."""
+        return [self.serves, self.serves and self.responds]
 
     async def activate(self, number, configuration) -> None:
         """Note it."""

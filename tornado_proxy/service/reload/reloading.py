@@ -83,11 +83,8 @@ class Serving(Protocol):
     async def discard(self) -> None:
         """Takes the staged generation away, if there is one."""
 
-    def is_serving(self) -> bool:
-        """Whether any process answers requests."""
-
-    def is_responsive(self) -> bool:
-        """Whether every event loop that answers requests has run recently."""
+    def responsive(self) -> Sequence[bool]:
+        """Returns of each process that should answer requests whether it does, and its event loop ran recently."""
 
     def workers(self) -> Sequence[dict[str, object]]:
         """Returns the state of each process that answers requests, as JSON."""

@@ -75,7 +75,7 @@ class Process:
 
     def is_ready(self) -> bool:
         """Whether requests are answered and, if `readyNeedsBucket` is set, a bucket can be used."""
-        return self._begun and self.serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
+        return self._begun and any(self.serving.responsive()) and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
         """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
@@ -148,7 +148,7 @@ class Process:
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
         while period is not None:
-            if self.serving.is_responsive():
+            if all(self.serving.responsive()):
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 

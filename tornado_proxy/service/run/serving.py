@@ -218,13 +218,9 @@ class SingleProcess:
         if self._freezes:
             COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
 
-    def is_serving(self) -> bool:
+    def responsive(self) -> Sequence[bool]:
         """Always true: the caller runs on the event loop that answers requests."""
-        return True
-
-    def is_responsive(self) -> bool:
-        """Always true, for the same reason."""
-        return True
+        return [True]
 
     def workers(self) -> Sequence[dict[str, object]]:
         """The state of this process."""

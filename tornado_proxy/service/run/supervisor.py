@@ -246,13 +246,9 @@ class Supervisor:
     async def _change(self, method: Method, *arguments: object) -> None:
         await asyncio.gather(*(worker.change(method, *arguments) for worker in self._workers.values()))
 
-    def is_serving(self) -> bool:
-        """Whether any worker is responsive."""
-        return any(worker.is_responsive for worker in self._workers.values())
-
-    def is_responsive(self) -> bool:
-        """Whether all workers are there and responsive."""
-        return len(self._workers) == self._count and all(worker.is_responsive for worker in self._workers.values())
+    def responsive(self) -> Sequence[bool]:
+        """Returns of each place whether its worker is there and responsive."""
+        return [place in self._workers and self._workers[place].is_responsive for place in range(self._count)]
 
     def workers(self) -> Sequence[dict[str, object]]:
         """The last state of each worker."""
