@@ -53,7 +53,6 @@ def test_requests_that_change_are_counted_and_shown(tried):
     ]
     assert [step.title for step in group.shown[0].steps] == ["in force", "draft"]
     assert (("page = ", None), ("a", 1), ("  ", None)) in group.shown[0].steps[1].lines
-    assert group.shown[0].explained == "/-/?method=GET&path=%2Fpress%2Fa&host=#explain"
 
 
 def test_the_edit_and_its_tests_are_shown(tried):

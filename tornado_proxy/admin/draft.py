@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlencode
 
 from tornado_proxy.admin.explanation import rewrite_step
 from tornado_proxy.admin.status import PathStep
@@ -26,7 +25,6 @@ from tornado_proxy.routing.replay import KeptRequest, replay
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
-from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
 
@@ -65,12 +63,6 @@ class ChangedRequest:
     old: str
     new: str
     steps: tuple[PathStep, ...] = ()
-
-    @property
-    def explained(self) -> str:
-        """The link to its explanation by the rules in force."""
-        fields = {"method": self.request.method, "path": path_reference(self.request.path), "host": self.request.host}
-        return f"/-/?{urlencode(fields)}#explain"
 
 
 @dataclass(frozen=True, slots=True)

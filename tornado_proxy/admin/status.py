@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
 from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.telemetry.metrics import WAITS, Tally
 from tornado_proxy.telemetry.recent import RequestRow
@@ -300,8 +301,11 @@ def _text(message: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
 
 
-def _explained(row: RequestRow) -> str:
-    return f"/-/?{urlencode({'method': row.method, 'path': path_reference(row.path)})}#explain"
+def _explained(request: RequestRow | KeptRequest) -> str:
+    fields = {"method": request.method, "path": path_reference(request.path)}
+    if isinstance(request, KeptRequest):
+        fields["host"] = request.host
+    return f"/-/?{urlencode(fields)}#explain"
 
 
 def shown_wait(seconds: float | None) -> str:

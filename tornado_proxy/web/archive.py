@@ -266,14 +266,11 @@ async def _zip(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator
     yield sink.taken()
 
 
-class _Sink:
+class _Sink(bytearray):
     """A stream that hands over what was written; without a position, so that `zipfile` never goes back."""
 
-    def __init__(self) -> None:
-        self._held = bytearray()
-
     def write(self, data: bytes) -> int:
-        self._held += data
+        self.extend(data)
         return len(data)
 
     def flush(self) -> None:
@@ -281,8 +278,8 @@ class _Sink:
 
     def taken(self) -> bytes:
         """Returns what was written since the last call."""
-        written = bytes(self._held)
-        self._held.clear()
+        written = bytes(self)
+        self.clear()
         return written
 
 
