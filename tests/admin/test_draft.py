@@ -14,7 +14,7 @@ from in_force import generation_of
 
 from tornado_proxy.admin import draft
 from tornado_proxy.admin.draft import draft_page, drafted, try_draft
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.loading import RuleFile
 
 RULES = 'rewrite press `^/press/(?P<page>[a-z]+)$` -> "/old/$page"\ntest "/press/a" -> "/old/a"'

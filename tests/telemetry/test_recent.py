@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.metrics import RequestMetrics
 from tornado_proxy.telemetry.recent import MINUTES, MOST_RECENT, HitHistory, KeptRequests, RequestRow

@@ -18,10 +18,9 @@ from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.routing.compare import Kind, Pair
+from tornado_proxy.routing.compare import KeptRequest, Kind, Pair, replay
 from tornado_proxy.routing.decide import RewriteTrace
 from tornado_proxy.routing.mounts import Site, target_data
-from tornado_proxy.routing.replay import KeptRequest, replay
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate

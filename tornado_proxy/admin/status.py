@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Attempt
-from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.telemetry.metrics import WAITS, Tally
 from tornado_proxy.telemetry.recent import RequestRow

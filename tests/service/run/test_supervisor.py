@@ -10,7 +10,7 @@ import pytest
 from files import Files
 
 from tornado_proxy.config.server import InternalServer
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.run.supervisor import Supervisor
 
 PROGRAM = """

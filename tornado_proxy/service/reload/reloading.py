@@ -15,7 +15,7 @@ from socket import socket
 from typing import Protocol
 
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed

@@ -13,7 +13,7 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.reload.background import COLLECTOR, in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
@@ -22,7 +22,7 @@ from tornado_proxy.service.reload.stores import Unbuildable, cache_counts, forge
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import access_listener, set_log_level
 from tornado_proxy.service.run.runtime import trim_heap
-from tornado_proxy.service.run.shadow import Canary, Shadow
+from tornado_proxy.service.run.shadow import Shadow, canary
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
@@ -163,7 +163,7 @@ class SingleProcess:
         staged = self._generations.staged
         assert staged is not None, "something is staged"
         self._staging.compare_answers()
-        self.generation.canary = Canary(self.generation, staged, share)
+        self.generation.canary = canary(self.generation, staged, share)
 
     async def promote(self) -> None:
         """Puts the staged generation in force."""

@@ -67,15 +67,9 @@ class Shadow:
             self._sampler.offer(difference)
 
 
-class Canary:
-    """Chooses the generation that answers a client: the staged one for a share of them."""
-
-    def __init__(self, in_force: Generation, staged: Generation, share: float) -> None:
-        self._in_force, self._staged, self._share = in_force, staged, share
-
-    def __call__(self, client: str) -> Generation:
-        """Returns the generation for a client, by its address."""
-        return self._staged if place_of(client, self._staged.parts.digest) < self._share else self._in_force
+def canary(in_force: Generation, staged: Generation, share: float) -> Callable[[str], Generation]:
+    """Returns what chooses the generation that answers a client, by its address: the staged one for a share of them."""
+    return lambda client: staged if place_of(client, staged.parts.digest) < share else in_force
 
 
 class HeadSampler:
