@@ -47,20 +47,16 @@ class OpenedObject(Protocol):
     @property
     def info(self) -> ObjectInfo:
         """The headers of the object."""
-        ...
 
     @property
     def content_range(self) -> ContentRange | None:
         """The part of the object in the body, for a 206; otherwise None."""
-        ...
 
     def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body in chunks of at most 512 KiB; raises `StorageError` if it is truncated."""
-        ...
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,64 +143,51 @@ class Store(Protocol):
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
-        ...
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """Returns the headers of an object."""
-        ...
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
         """Returns a page of the entries directly below a prefix, without its own marker object.
 
         The prefix is empty or ends in `/`. An invalid token, and one after the last entry, lead to the first page.
         """
-        ...
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; if the iterator raises an exception, stores nothing and raises it again."""
-        ...
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
         """Removes an object if the conditions are true; a missing one is not an error, as in S3."""
-        ...
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
         """Returns a URL that fetches the object for a number of seconds; needs no network."""
-        ...
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """Returns a form that stores an object of this key, type and size for a number of seconds.
 
         It replaces an existing object. `write` has a `max_size`; needs no network.
         """
-        ...
 
     async def begin_upload(self, key: ObjectKey, write: Write) -> str:
         """Begins a multipart upload and returns its ID; raises the errors of a write that would fail.
 
         Later calls need the same key, and raise `UploadMissing` if the key has no such upload.
         """
-        ...
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
         """Stores a part of an upload; replaces an earlier one of the same number."""
-        ...
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
         """Returns the parts of an upload, by number."""
-        ...
 
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
         """Turns parts into an object if the conditions of the write are true; all but the last have at least 5 MiB."""
-        ...
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""
-        ...
 
     async def close(self) -> None:
         """Closes the store; open objects can be read to their end."""
-        ...
 
 
 WRITES = ("put", "remove", "complete_upload")

@@ -26,11 +26,9 @@ class LogOutput(Protocol):
 
     def write(self, lines: Sequence[bytes]) -> None:
         """Writes lines with their ends; waits while the reader is slow, and drops them if there is none."""
-        ...
 
     def close(self) -> None:
         """Lets go of what it opened."""
-        ...
 
 
 def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR) -> bool:
