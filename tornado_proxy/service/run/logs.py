@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run.outputs import JournalOutput, LogOutput, StreamOutput, is_journal
 from tornado_proxy.telemetry.events import ErrorServed, Served
-from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_line, moment
+from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_text, moment
 
 ACCESS = "tornado_proxy.access"
 
@@ -55,7 +55,7 @@ class _Json(logging.Formatter):
         fields: Mapping[str, Field] = getattr(record, "fields", {})
         line = {"time": moment(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
         traceback = {"traceback": self.formatException(record.exc_info)} if record.exc_info else {}
-        return json_line({**line, **fields, **traceback})
+        return json_text({**line, **fields, **traceback})
 
 
 _FORMATTERS: Mapping[Form, type[logging.Formatter]] = {"text": _Text, "json": _Json, "journal": _JournalEntry}
