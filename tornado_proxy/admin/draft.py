@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlencode
 
 import msgspec
 from msgspec.structs import replace
@@ -22,14 +21,12 @@ from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.routing.compare import Kind, Pair
+from tornado_proxy.routing.compare import KeptRequest, Kind, Pair, replay
 from tornado_proxy.routing.decide import RewriteTrace
 from tornado_proxy.routing.mounts import Site, target_data
-from tornado_proxy.routing.replay import KeptRequest, replay
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
-from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
 
@@ -66,12 +63,6 @@ class ChangedRequest(msgspec.Struct, frozen=True):
     old: str
     new: str
     steps: tuple[PathStep, ...] = ()
-
-    @property
-    def explained(self) -> str:
-        """The link to its explanation by the rules in force."""
-        fields = {"method": self.request.method, "path": path_reference(self.request.path), "host": self.request.host}
-        return f"/-/?{urlencode(fields)}#explain"
 
 
 class DraftGroup(msgspec.Struct, frozen=True):

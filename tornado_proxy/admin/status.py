@@ -15,10 +15,11 @@ from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.fields import path_reference
-from tornado_proxy.telemetry.metrics import ErrorRow
-from tornado_proxy.telemetry.recent import RecentRow
+from tornado_proxy.telemetry.metrics import WAITS, Tally
+from tornado_proxy.telemetry.recent import RequestRow
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -135,18 +136,11 @@ class ReloadRow(msgspec.Struct, frozen=True):
 
 
 class TargetRow(msgspec.Struct, frozen=True):
-    """A target with the counts of its requests since the start; `probe` is the last probe of its bucket."""
+    """A target with the numbers of its requests since the start; `view` is its JSON, empty for no single target."""
 
     name: str
-    addresses: tuple[str, ...]
-    methods: tuple[str, ...]
-    rewrites: int
-    requests: int
-    errors: int  # 4xx
-    faults: int  # 5xx
-    typical: str  # the median time to the first byte
-    slow: str  # the 95th percentile
-    probe: Mapping[str, object] | None = None
+    tally: Tally
+    view: Mapping[str, object] = {}
 
 
 class RewriteRow(msgspec.Struct, frozen=True):
@@ -218,10 +212,10 @@ class Overview(msgspec.Struct, frozen=True):
     used: RewriteTable
     unused: RewriteTable
     reloads: tuple[ReloadRow, ...]  # the newest first
-    errors: tuple[ErrorRow, ...]  # the newest first
+    errors: tuple[RequestRow, ...]  # the newest first
     asked: Mapping[str, str] = {}
     explanation: Explanation | None = None
-    recent: tuple[RecentRow, ...] = ()  # the newest first
+    recent: tuple[RequestRow, ...] = ()  # the newest first
 
     @property
     def minutes(self) -> int:
@@ -250,6 +244,7 @@ def _environment() -> Environment:
         "size": human_size,
         "shown": visible,
         "text": _text,
+        "wait": shown_wait,
     }
     return environment
 
@@ -293,14 +288,24 @@ _POLICY = (
 
 
 def _text(message: str) -> Markup:
-    """Returns a message as HTML; names in backticks become code."""
     parts = enumerate(visible(message).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
 
 
-def _explained(row: ErrorRow | RecentRow) -> str:
-    """Returns the link to the explanation of a request."""
-    return f"/-/?{urlencode({'method': row.method, 'path': path_reference(row.path)})}#explain"
+def _explained(request: RequestRow | KeptRequest) -> str:
+    fields = {"method": request.method, "path": path_reference(request.path)}
+    if isinstance(request, KeptRequest):
+        fields["host"] = request.host
+    return f"/-/?{urlencode(fields)}#explain"
+
+
+def shown_wait(seconds: float | None) -> str:
+    """Writes the upper bound of a bucket of times: no more than that is known."""
+    if seconds is None:
+        return "\N{EN DASH}"
+    if seconds >= WAITS[-1]:
+        return f"over {WAITS[-2]:g} s"
+    return "\N{LESS-THAN OR EQUAL TO} " + (f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms")
 
 
 def _age(seconds: float) -> str:

@@ -39,17 +39,18 @@ from tornado_proxy.service.demo import (
 )
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.rule_sources import UNREACHABLE, RuleSources
-from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
+from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import (
+    FAILING_TEST,
     Configuration,
     Snapshot,
     SnapshotReader,
     compile_snapshot,
     read_to_check,
+    tolerant_of_dates,
 )
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import Unbuildable
-from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging, form_of
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.runtime import (
@@ -198,7 +199,7 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
             _fail(f"there is no last good copy to start from: {error}", _log(first))
         else:
             yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
-    if not first.configuration.usable and (milder := tolerated(first.configuration)).usable:
+    if not first.configuration.usable and (milder := first.configuration.tolerating(FAILING_TEST)).usable:
         yield msgspec.structs.replace(first, configuration=milder, in_spite_of_tests=True)
 
 

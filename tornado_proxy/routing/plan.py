@@ -135,9 +135,7 @@ _NO_DIRECTORY = Refuse(404, "no objects below this key")
 _LISTING_DISABLED = Refuse(403, "listing is disabled")
 _NAMED_BY_S3 = Refuse(400, "S3 would replace `${filename}` in the key by the name of the file")
 _NO_SLASH = Refuse(
-    400,
-    "the path of an upload does not end in `/`",
-    message="An upload is a form, sent to an address that ends in “/”",
+    400, "the path of an upload does not end in `/`", message="An upload is a form, sent to an address that ends in “/”"
 )
 _OURS = Refuse(
     403, f"`{ASSETS_AT}` is for the service's own files", message="This directory is for files of the service"
@@ -203,7 +201,6 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
 
 
 def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) -> Plan:
-    """Plans an upload or a removal."""
     if key.endswith("/"):
         return (Refuse(403, _BECAME_A_DIRECTORY),)
     stored_at, put = object_key(target.bucket, key), target.actions.put
@@ -237,14 +234,12 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
 def _fetch(
     get: GetAction, request: Request, key: ObjectKey, path: RequestPath | None = None
 ) -> Serve | RedirectToSignedUrl:
-    """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
         return RedirectToSignedUrl(key, get.signed_url_expiration, path)
     return Serve(key, path)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
-    """Returns an object key, or None if it is not a valid key of S3."""
     try:
         return object_key(bucket, Key(key))
     except KeyTooLong:
@@ -252,7 +247,6 @@ def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
 
 
 def _slashed(request: Request) -> str:
-    """Returns the request path with a closing slash, its query kept."""
     path = path_reference(f"{request.path}/")
     query = quote(request.raw_query.encode("latin-1"), safe=_QUERY_AS_IT_IS)
     return f"{path}?{query}" if query else path

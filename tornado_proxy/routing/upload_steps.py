@@ -126,7 +126,6 @@ def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction)
 
 
 def _number(query: dict[str, str], name: str) -> int:
-    """Returns a number from a query; raises `BadStep`."""
     text = query.get(name, "")
     if _NUMBER.fullmatch(text) is None:
         raise BadStep(f"the query has no valid `{name}`")

@@ -105,6 +105,10 @@ class TemplateFailed(RewriteError):
     status = 500
 
 
+Making = tuple[str, Dialect, str, tuple[str, ...]]
+"""All that a pattern and a template are made of: source, dialect, template, and the helpers of a Go template."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """An ordered pair of source pattern and target template; `number` counts from 1 within its target."""
@@ -125,6 +129,11 @@ class Rewrite:
     def label(self) -> str:
         """Its name or number, as in logs, metrics and `explain`."""
         return self.name or f"#{self.number}"
+
+    @property
+    def making(self) -> Making:
+        """All that its results depend on; its name and its place are not among it."""
+        return self.pattern.text, self.dialect, self.template.text, getattr(self.template, "helpers", ())
 
 
 class Rewritten(msgspec.Struct, frozen=True):
@@ -161,6 +170,11 @@ class RuleSet:
 
     def __post_init__(self, before: FirstMatch | None) -> None:
         object.__setattr__(self, "first_match", FirstMatch([each.pattern for each in self.rewrites], known=before))
+
+    def taker(self, key: str) -> Rewrite | None:
+        """Returns the rewrite that takes a key."""
+        match = self.first_match.find(key)
+        return self.rewrites[match[0]] if match else None
 
     def rewrite(  # noqa: PLR0913 - a library's caller names what its templates read, and no more
         self,

@@ -25,7 +25,7 @@ from tornado_proxy.semantics.conditions import (
     strong_match,
 )
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import CacheResult, ForwardingStore, ObjectInfo, OpenedObject, Store
+from tornado_proxy.storage.store import WRITES, CacheResult, ForwardingStore, ObjectInfo, OpenedObject, Store
 
 T = TypeVar("T")
 
@@ -167,8 +167,12 @@ class CachingStore(ForwardingStore):
         self._heads.pop(key, None)
         self._gets.pop(key, None)
 
-    def _wrote(self, key: ObjectKey) -> None:
-        self.forget(key)
+    async def _forward(self, call: str, key: ObjectKey, result: Awaitable[T]) -> T:
+        try:
+            return await result
+        finally:
+            if call in WRITES:
+                self.forget(key)
 
     def purge(self, prefix: str) -> int:
         """Drops the entries whose keys begin with a prefix; returns their number."""

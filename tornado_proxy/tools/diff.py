@@ -216,12 +216,8 @@ def _kept_targets(old: Mounts, new: Mounts) -> frozenset[str]:
 
 
 def _taker(match: RouteMatch) -> object:
-    """Returns the rewrite that takes a key, by all that its result depends on, which its place is not."""
-    taken = match.site.rules.first_match.find(match.key)
-    if taken is None:
-        return None
-    each = match.site.rules.rewrites[taken[0]]
-    return each.pattern.text, each.dialect, each.template.text, getattr(each.template, "helpers", ())
+    taken = match.site.rules.taker(match.key)
+    return taken and taken.making
 
 
 def _target(decision: Decision) -> str:

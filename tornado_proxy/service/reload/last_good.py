@@ -164,7 +164,6 @@ def _own(path: str, flags: int) -> int:
 
 
 def _name_of(config: Path) -> str:
-    """Returns the name that identifies a configuration."""
     return str(config.absolute())
 
 

@@ -35,15 +35,6 @@ def run_rule_tests(configuration: Configuration, in_force: Configuration | None 
     return replace(configuration, diagnostics=(*configuration.diagnostics, *failures)) if failures else configuration
 
 
-def tolerated(configuration: Configuration) -> Configuration:
-    """Returns the configuration with failing rule tests as warnings."""
-    milder = [
-        msgspec.structs.replace(each, severity=Severity.WARNING) if each.code == FAILING_TEST else each
-        for each in configuration.diagnostics
-    ]
-    return replace(configuration, diagnostics=tuple(milder))
-
-
 def _failures(configuration: Configuration, tested: Iterable[tuple[Target, RuleSet]]) -> Iterator[Diagnostic]:
     timeout, failed = configuration.settings.reload.test_timeout, 0
     end = time.monotonic() + timeout

@@ -18,6 +18,7 @@ from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
+from tornado_proxy.service.reload.stores import probe_stores
 from tornado_proxy.service.run.prober import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
@@ -61,7 +62,7 @@ class Process:
         log_service_events(bus)
         settings = serving.configuration.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
-        self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
+        self._prober = Prober(lambda: probe_stores(serving.generation), settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
         self.reloader.sources = launch.sources
@@ -74,7 +75,7 @@ class Process:
 
     def is_ready(self) -> bool:
         """Whether requests are answered and, if `readyNeedsBucket` is set, a bucket can be used."""
-        return self._begun and self.serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
+        return self._begun and any(self.serving.responsive()) and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
         """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
@@ -147,7 +148,7 @@ class Process:
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
         while period is not None:
-            if self.serving.is_responsive():
+            if all(self.serving.responsive()):
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 

@@ -162,8 +162,6 @@ async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
 
 
 class _Worker:
-    """A worker from its first message to its last."""
-
     def __init__(self, channel: Channel, start: Start) -> None:
         setproctitle(f"tornado-proxy: worker {start.place}")
         configuration = compile_snapshot(start.snapshot)
@@ -217,7 +215,6 @@ class _Worker:
 
     @property
     def _grace(self) -> float:
-        """The grace period of the generation in force."""
         return self._serving.configuration.settings.server.grace_period
 
     def _heartbeat(self) -> Heartbeat:
@@ -230,7 +227,6 @@ class _Worker:
             await asyncio.sleep(HEARTBEAT_EVERY)
 
     async def _obey(self) -> None:
-        """Answers calls until the supervisor is gone."""
         while isinstance(call := await self._channel.receive(), WorkerCall):
             try:
                 value = self._methods[call.method](*call.arguments)
