@@ -17,7 +17,7 @@ from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.pages import compile_page
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, present, reference
 
 _HELPERS = "templates/_helpers.tpl"  # s3-proxy's default; its helpers are built in here
 PAGES = tuple(map(camel_case, model.PAGES))  # they have the same names here
@@ -228,12 +228,9 @@ def _put(action: Section, config: Section) -> dict[str, Setting]:
         action.remark(OptionOutcome.CHANGED, "config", message, "set `allowOverride: false` unless you want that")
         return {"allowOverride": True}
     settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
-    metadata = config.section("metadata")
-    if made := _templates(metadata, tuple(metadata.pairs())):
-        settings["metadata"] = made
-    if made := _templates(config.section("systemMetadata"), _SYSTEM):
-        settings["systemMetadata"] = made
-    return settings | _templates(config, ("storageClass",)) | config.kept("cannedACL", _canned_acl)
+    metadata, system = config.section("metadata"), config.section("systemMetadata")
+    own = {"metadata": _templates(metadata, tuple(metadata.pairs())), "systemMetadata": _templates(system, _SYSTEM)}
+    return settings | present(own) | _templates(config, ("storageClass",)) | config.kept("cannedACL", _canned_acl)
 
 
 def _templates(section: Section, names: tuple[str, ...]) -> dict[str, Setting]:
@@ -265,13 +262,10 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
         section.settle()
         section.remark(OptionOutcome.LEFT_OUT, "", f"the webhook is left out: it {misfit.message}", misfit.help)
         return {}
+    named = present({name: reference(each) for name, each in secrets.named()})
+    count = min(section.whole("retryCount", 0), 100)
     settings = section.copied(texts=("method", "url"))
-    if pairs:
-        settings["headers"] = pairs
-    if named := {name: secret for name, each in secrets.named() if (secret := reference(each))}:
-        settings["secretHeaders"] = named
-    if count := section.whole("retryCount", 0):
-        settings["retryCount"] = min(count, 100)
+    settings |= present({"headers": pairs, "secretHeaders": named, "retryCount": count})
     for name in ("defaultWaitTime", "maxWaitTime"):
         if (duration := section.seconds(name)) > 0:
             settings[name] = f"{min(duration, DAY) * 1000:.0f}ms"

@@ -16,7 +16,7 @@ import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.tools.convert.actions import PageConversion, ReadFile, no_file
-from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting, where
+from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting, present, where
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
@@ -87,12 +87,10 @@ def convert(
     files: dict[str, str] = {}
     listeners = {name: listener(name, root, files) for name in _LISTENERS}
     settings = _settings(root, sign_in, listeners, [path for each in targets for path in each.paths])
-    if templates:
-        settings["templates"] = templates
     files |= _rule_files(targets)
-    if rules := [name for name in files if name.startswith("rules/")]:
-        # One by one, because the directory may contain files of an earlier conversion.
-        settings["rules"] = rules
+    # One by one, because the directory may contain files of an earlier conversion.
+    rules = [name for name in files if name.startswith("rules/")]
+    settings |= present({"templates": templates, "rules": rules})
     for path, place in root.leftovers():
         outcome, message = fate(path)
         root.remarks.append(Remark(outcome, path, message, place))
@@ -106,21 +104,19 @@ def convert(
 def _settings(
     root: Section, sign_in: Providers, listeners: Mapping[str, Mapping[str, Setting]], mounts: Sequence[str]
 ) -> dict[str, Setting]:
-    settings: dict[str, Setting] = {
-        "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
-        "internalServer": listeners["internalServer"],
-        "log": log(root),
-    }
-    if (page := root.enabled("listTargets")) and (target_list := _target_list(page, sign_in, mounts)):
-        settings["listTargets"] = target_list
-    if bounds := limits(root):
-        settings["limits"] = bounds
-    if sign_in.settings:
-        settings["authProviders"] = sign_in.settings
     for name in (*_LISTENERS, "log", "authProviders"):
         if name in root:
             root.remark(OptionOutcome.CARRIED, name, f"as `{name}`")
-    return settings
+    return present(
+        {
+            "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
+            "internalServer": listeners["internalServer"],
+            "log": log(root),
+            "listTargets": _target_list(root.enabled("listTargets"), sign_in, mounts),
+            "limits": limits(root),
+            "authProviders": sign_in.settings,
+        }
+    )
 
 
 def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
@@ -128,6 +124,8 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
 
     `mounts` are the mount paths of targets.
     """
+    if not section:
+        return {}
     settings: dict[str, Setting] = {"enabled": True}
     if mounted := section.section("mount"):
         try:

@@ -305,7 +305,7 @@ class Section:
         settings: dict[str, Setting] = {name: self.text(name) for name in texts}
         settings.update((name, self.flag(name)) for name in flags)
         settings.update((name, self.texts(name)) for name in lists)
-        return {name: value for name, value in settings.items() if value}
+        return present(settings)
 
     def kept(self, name: str, check: Callable[[str], Setting]) -> dict[str, Setting]:
         """Returns an option with its checked value; nothing, and a remark, if the check raises `InvalidValue`."""
@@ -376,6 +376,11 @@ def _is_off(value: Value) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_off, value))
     return value is None or value in _FALSE
+
+
+def present(settings: Mapping[str, Setting | None]) -> dict[str, Setting]:
+    """Returns the settings that are neither empty nor false."""
+    return {name: value for name, value in settings.items() if value}
 
 
 def remark_on_relative(section: Section, name: str) -> None:

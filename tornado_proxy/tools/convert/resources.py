@@ -17,7 +17,7 @@ from tornado_proxy.config.providers import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, present, reference
 
 KINDS = ("oidc", "header", "basic")
 """The kinds of providers; s3-proxy uses the first that a resource has."""
@@ -253,7 +253,6 @@ def _who(section: Section, providers: Providers) -> Resource:
 
 def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     """Converts the rules for users who signed in; the result is empty if everyone may pass."""
-    settings: dict[str, Setting] = {}
     rules_there = section.sections("authorizationAccesses")
     # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
     served = rules_there if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), rules_there))
@@ -266,12 +265,10 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
         rule.remark(OptionOutcome.CLOSED, "", message)
     for rule in rules_there[len(served) :]:
         rule.settle()
-    if rules := [rule for each in served for rule in _rules(each)]:
-        settings["authorizationAccesses"] = rules
-    if server := section.section("authorizationOPAServer"):
-        pairs = server.section("tags").pairs()
-        settings["authorizationOPAServer"] = server.copied(texts=("url",)) | ({"tags": pairs} if pairs else {})
-    return settings
+    rules = [rule for each in served for rule in _rules(each)]
+    server = section.section("authorizationOPAServer")
+    policy = server.copied(texts=("url",)) | present({"tags": server.section("tags").pairs()})
+    return present({"authorizationAccesses": rules, "authorizationOPAServer": policy})
 
 
 def _rules(section: Section) -> list[Setting]:
