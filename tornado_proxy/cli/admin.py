@@ -362,10 +362,7 @@ def _problem(report: dict[str, Any]) -> str:
 
 
 def _digest(expected: str) -> str:
-    """Returns the first digits of a digest, or the digest of a configuration and its files; raises `CommandError`.
-
-    The digest does not cover secrets.
-    """
+    """Returns the first digits of a digest, or that of a configuration, without secrets; raises `CommandError`."""
     configuration = Path(expected)
     if not configuration.is_file():
         if not _DIGITS.fullmatch(expected):

@@ -74,7 +74,6 @@ def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
 
 
 def _bare_mounts(arguments: argparse.Namespace) -> Mounts:
-    """Returns the target without a configuration."""
     if not arguments.rules:
         raise CommandError("give `--rules` or `--config`")
     rule_sets = inputs.load_rules(arguments.rules).rule_sets

@@ -64,10 +64,7 @@ def heading(decision: Decision) -> str:
 
 
 def to_text(decision: Decision, *, configured: bool, user: User | None = None) -> str:
-    """Returns text for people: a heading, then the result of each step; mounts and access if there is a configuration.
-
-    `user` is the user who signs in if that is required.
-    """
+    """Returns text for people: a heading, and the result of each step; with a configuration also mounts and access."""
     lines = [visible(heading(decision)), ""]
     for title, rows in sections(decision, user, configured=configured):
         if title in ("rewrites", "plan") and lines[-1]:

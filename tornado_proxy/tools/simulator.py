@@ -200,10 +200,7 @@ def in_portions(
     progress: Callable[[float], None],
     workers: int | None = None,
 ) -> Iterator[Result]:
-    """Yields the result of `work` for each portion of the items, in order; `progress` is called with the part done.
-
-    `workers` is their number; by default there is one for each processor, and no worker for few items.
-    """
+    """Yields the result of `work` for each portion, in order; `progress` gets the part that is done, from 0 to 1."""
     starts = range(0, len(items), _PORTION)
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if len(items) >= _WORTH_IT else 1

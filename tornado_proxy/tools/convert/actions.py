@@ -122,10 +122,7 @@ class PageConversion:
         return None if path == _HELPERS and self.read(path) is None else self._file(path, section, ())
 
     def _file(self, path: str, section: Section, helpers: Sequence[str] | None = None) -> str:
-        """Returns the new place of a template; its text is written there if it was found.
-
-        `helpers` are the texts that come before it, by default the general ones.
-        """
+        """Returns the new place of a template, with its text if it was found; `helpers` replace the general ones."""
         text, pure = self.read(path), PurePosixPath(path)
         if text is None:
             text = default_page(path)

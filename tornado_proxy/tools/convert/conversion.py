@@ -73,10 +73,7 @@ def convert(
     new_key: Callable[[], str] = token_urlsafe,
     read_file: ReadFile = no_file,
 ) -> Converted:
-    """Converts a configuration; raises `Unreadable` for one that s3-proxy refuses.
-
-    `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
-    """
+    """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for one that s3-proxy refuses."""
     validate(options)
     root = Section(options)
     pages = PageConversion(read_file)
@@ -120,10 +117,7 @@ def _settings(
 
 
 def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
-    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent.
-
-    `mounts` are the mount paths of targets.
-    """
+    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
     if not section:
         return {}
     settings: dict[str, Setting] = {"enabled": True}
@@ -247,10 +241,7 @@ def to_markdown(report: ConversionReport) -> str:
 
 
 def to_text(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> str:
-    """Returns the report for a terminal: the points that need a review, and a count of the others.
-
-    `usable` is whether the service would load the files.
-    """
+    """Returns the report for a terminal: the points that need a review, and a count of the others."""
     lines = ["\n\n".join(report.notes), ""]
     for outcome in _TO_REVIEW:
         lines += _paragraphs(report, outcome)
@@ -273,10 +264,7 @@ def _bullet(remark: Remark) -> str:
 
 
 def to_json(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> dict[str, Any]:
-    """Returns the report for programs; `version` changes when a field changes its meaning.
-
-    `usable` is whether the service would load the files.
-    """
+    """Returns the report for programs; `version` changes when a field changes its meaning."""
     return {
         "version": 1,
         "complete": report.complete,

@@ -86,10 +86,7 @@ def go_target_here(target: str, source: patterns.Here, surroundings: Surrounding
 
 
 def ignores_client(target: str) -> bool:
-    """Returns whether a template is proved to make the same key for every client.
-
-    The user, a header, the host, the query or a helper template may depend on the client.
-    """
+    """Returns whether a template is proved to make the same key for every client."""
     try:
         parsed = parse(target)
     except TemplateMistake:
@@ -111,10 +108,7 @@ def _is_below(path: tuple[str, ...], roots: Iterable[tuple[str, ...]]) -> bool:
 
 
 def _descendants(node: object) -> Iterator[object]:
-    """Yields a node and all below it: the fields of dataclasses, the members of tuples.
-
-    The dot or variable of a path is part of it.
-    """
+    """Yields a node and all below it; the dot or the variable of a path is part of the path."""
     yield node
     if isinstance(node, nodes.Chain) and isinstance(node.operand, nodes.Dot | nodes.Variable):
         return

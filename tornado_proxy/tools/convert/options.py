@@ -198,10 +198,7 @@ _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
 
 
 class Section:
-    """A mapping, named by its path from the root; its options have the names of s3-proxy's documentation.
-
-    One that is not given is false, and none of its options is given.
-    """
+    """A mapping, named by its path, with options as s3-proxy names them; false and empty if it is not given."""
 
     def __init__(
         self, options: Options, path: str = "", remarks: list[Remark] | None = None, *, is_given: bool = True
@@ -392,10 +389,7 @@ def remark_on_relative(section: Section, name: str) -> None:
 
 
 def reference(section: Section) -> dict[str, Setting] | None:
-    """Returns the reference to a secret; None if there is none that can be converted.
-
-    Of several, s3-proxy takes a file first, then the environment.
-    """
+    """Returns the reference to a secret, the one that s3-proxy takes first; None if none can be converted."""
     path, variable, value = section.text("path"), section.text("env"), section.text("value")
     if path:
         remark_on_relative(section, "path")

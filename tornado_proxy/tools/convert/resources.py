@@ -1,7 +1,4 @@
-"""Converts resources and the providers that users sign in with.
-
-Nothing that was closed becomes open: if an access rule has no equivalent, the paths that it covered are closed.
-"""
+"""Converts resources and the providers that users sign in with; what has no equivalent is closed."""
 
 from __future__ import annotations
 
@@ -92,10 +89,7 @@ def _pages(name: str, section: Section) -> dict[str, Setting]:
 
 
 def trusted_proxies(sign_in: Providers, root: Section) -> dict[str, Setting]:
-    """Returns the proxies whose headers about the client are believed.
-
-    s3-proxy believes the host, scheme and user of everyone.
-    """
+    """Returns the proxies whose headers about the client are believed; s3-proxy believes everyone."""
     if "header" in sign_in.settings:
         networks = ", ".join(PRIVATE_NETWORKS)
         message = f"headers that name a user are believed from {networks} only; s3-proxy believes everyone"
@@ -228,10 +222,7 @@ def _resource(section: Section, providers: Providers, methods: Sequence[str]) ->
 
 
 def _who(section: Section, providers: Providers) -> Resource:
-    """Converts the access of a resource.
-
-    Of several ways, s3-proxy uses OIDC, then headers, then basic authentication, then anyone.
-    """
+    """Converts access; of several ways, s3-proxy uses OIDC, then headers, then basic authentication, then anyone."""
     demands = next(((kind, each) for kind in KINDS if (each := section.section(kind))), None)
     if demands is None:
         return {"whiteList": section.flag("whiteList")}

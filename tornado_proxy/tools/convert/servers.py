@@ -1,7 +1,4 @@
-"""Converts the options of the whole service: listeners with TLS and answer headers, limits, the log, and the rest.
-
-The rest are options that work differently here or do not exist: a table has the remark on each.
-"""
+"""Converts the options of the whole service; a table has the remarks on those that differ here or do not exist."""
 
 from __future__ import annotations
 

@@ -174,7 +174,6 @@ def _target(section: Section, declared: set[tuple[str, str]]) -> Iterator[_Mista
 
 
 def _mounted(section: Section, resources: Sequence[Section], declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
-    """Checks the mount and the resources of a target, or of the page of all targets."""
     mount = section.section("mount")
     paths = mount.texts("path")
     for path in paths:
@@ -185,7 +184,6 @@ def _mounted(section: Section, resources: Sequence[Section], declared: set[tuple
 
 
 def _kinds(section: Section) -> list[str]:
-    """Returns the ways to sign in that a resource names."""
     return [kind for kind in KINDS if section.section(kind)]
 
 
