@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tornado_proxy.config import providers
 from tornado_proxy.config.document import Node
@@ -188,13 +188,5 @@ def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
                 yield context.warning("isolation-without-users", message, context.key(resource, "whiteList"))
 
 
-CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
-    _providers,
-    _oidc_providers,
-    _resources,
-    _users,
-    _globs,
-    _methods,
-    _isolation,
-)
+CHECKS = (_providers, _oidc_providers, _resources, _users, _globs, _methods, _isolation)
 """The checks of this module."""

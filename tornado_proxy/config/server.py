@@ -177,16 +177,8 @@ class CacheHeaders:
 
 
 COMPRESSED_TYPES = (
-    "text/html",
-    "text/css",
-    "text/plain",
-    "text/javascript",
-    "application/javascript",
-    "application/x-javascript",
-    "application/json",
-    "application/atom+xml",
-    "application/rss+xml",
-    "image/svg+xml",
+    *("text/html", "text/css", "text/plain", "text/javascript", "application/javascript", "application/x-javascript"),
+    *("application/json", "application/atom+xml", "application/rss+xml", "image/svg+xml"),
 )
 
 
