@@ -35,14 +35,10 @@ _SEGMENTS = (
 
 _SAME = (
     ("User",),
-    ("Request", "Method"),
-    ("Request", "Header"),
-    ("Request", "URL", "Path"),
-    ("Request", "URL", "Query"),
-    ("Request", "URL", "RawQuery"),
+    *(("Request", name) for name in ("Method", "Header")),
+    *(("Request", "URL", name) for name in ("Path", "Query", "RawQuery")),
     ("Target", "Name"),
-    ("Target", "Bucket", "Name"),
-    ("Target", "Bucket", "Region"),
+    *(("Target", "Bucket", name) for name in ("Name", "Region")),
 )
 """Data that is the same here, with all below it."""
 
