@@ -243,13 +243,12 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     """Returns the sockets for requests and for the admin listener, of the service manager or of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
     listening = inherited.get("http") or inherited.get("unknown")
-    admin = inherited.get("admin")
     if any(is_wider(settings.server, each) for each in listening or ()):
         _LOG.warning("the socket unit listens on every interface, but `server.listenAddr` says otherwise")
-    of_requests = named(listening, inherited=True, is_tls=settings.server.speaks_tls) if listening else None
-    of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
-    of_requests = of_requests or open_sockets(settings.server)
-    of_admin = of_admin or open_sockets(settings.internal_server)
+    of_requests, of_admin = (
+        named(opened, inherited=True, is_tls=listener.speaks_tls) if opened else open_sockets(listener)
+        for opened, listener in ((listening, settings.server), (inherited.get("admin"), settings.internal_server))
+    )
     if local is not None:
         of_admin = replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
     return of_requests, of_admin

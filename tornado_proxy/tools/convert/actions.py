@@ -55,8 +55,7 @@ class PageConversion:
         """Converts the option `templates`."""
         places = [place for name in section.texts("helpers", [_HELPERS]) if (place := self._helper(name, section))]
         self.helpers = self._texts(places)
-        settings: dict[str, Setting] = {"helpers": places} if places else {}
-        settings.update(self._pages(section))
+        settings = present({"helpers": places}) | dict(self._pages(section))
         self.pages = frozenset(settings)
         if section and settings:
             section.remark(OptionOutcome.CARRIED, "", "as `templates`")
@@ -72,8 +71,7 @@ class PageConversion:
             elif place := self._helper(each.text("path"), each):
                 helpers.append({"path": place})
                 places.append(place)
-        settings: dict[str, Setting] = {"helpers": helpers} if helpers else {}
-        settings.update(self._pages(section))
+        settings = present({"helpers": helpers}) | dict(self._pages(section))
         if settings:
             section.remark(OptionOutcome.CARRIED, "", "as `templates` of the target")
         return settings, self._texts(places) if "helpers" in section else self.helpers
