@@ -144,7 +144,7 @@ UPLOAD = "a log does not contain the name of an uploaded file"
 
 @dataclass(frozen=True, slots=True)
 class RequestDefaults:
-    """The user of all requests of a log, and the host and headers that its lines do not contain."""
+    """Who makes requests, if that is required, and what their text does not contain: the host and headers."""
 
     user: User | None = None
     host: str = ""
