@@ -148,9 +148,8 @@ class BasicAuthenticator(Authenticator):
         if await self._verifier.verify(claim, own, offered.password, self._decoys(own)):
             return SignIn(User(offered.user))
         # An unlisted name is not logged: it may be a password that was typed into the wrong field.
-        return self._refuse(
-            f"the password of `{offered.user}` is wrong" if listed else "the name that was sent is not listed"
-        )
+        wrong = f"the password of `{offered.user}` is wrong"
+        return self._refuse(wrong if listed else "the name that was sent is not listed")
 
     def _decoys(self, own: Password | None) -> Iterable[HashedPassword]:
         """Returns one hash of each cost of the provider, except for the cost of the user's own hash.

@@ -54,13 +54,8 @@ def policy_input(user: User, request: Request, tags: dict[str, str]) -> dict[str
 
 def _user(user: User) -> dict[str, Any]:
     if user.kind == "OIDC":
-        return {
-            "preferred_username": user.username,
-            "name": user.name,
-            "groups": list(user.groups),
-            "given_name": user.given_name,
-            "family_name": user.family_name,
-            "email": user.email,
-            "email_verified": user.email_verified,
+        claims = {
+            name: getattr(user, name) for name in ("name", "given_name", "family_name", "email", "email_verified")
         }
+        return {"preferred_username": user.username, "groups": list(user.groups), **claims}
     return {"username": user.username, "email": user.email, "groups": list(user.groups)}

@@ -191,16 +191,11 @@ def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
     mistakes = tuple(_mistakes(statement))
     if mistakes:
         return mistakes
-    clauses, expected = statement.clauses, statement.expected
-    return RuleTest(
-        key=Key(statement.key.value),
-        method=clauses.method.value if clauses.method else "GET",
-        user=_user(clauses),
-        host=clauses.host.value if clauses.host else "",
-        headers=tuple((name.value, value.value) for name, value in clauses.headers),
-        expected=expected if isinstance(expected, tree.Verdict) else expected.value,
-        statement=statement,
-    )
+    key, clauses, expected = Key(statement.key.value), statement.clauses, statement.expected
+    method, host = clauses.method.value if clauses.method else "GET", clauses.host.value if clauses.host else ""
+    headers = tuple((name.value, value.value) for name, value in clauses.headers)
+    result = expected if isinstance(expected, tree.Verdict) else expected.value
+    return RuleTest(key, method, _user(clauses), host, headers, result, statement)
 
 
 def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:

@@ -28,11 +28,8 @@ class Atom(NamedTuple):
     @property
     def assertions(self) -> int:
         """The assertions in it."""
-        if isinstance(self.node, syntax.Text):
-            return 0
-        return reduce(
-            or_, (ASSERTION_BITS[each.kind] for each in syntax.walk(self.node) if isinstance(each, syntax.Assertion)), 0
-        )
+        nodes = syntax.walk(self.node)
+        return reduce(or_, (ASSERTION_BITS[each.kind] for each in nodes if isinstance(each, syntax.Assertion)), 0)
 
     def split(self) -> Iterator[Atom]:
         """Yields its characters as atoms of their own if it is a text, and itself otherwise."""
@@ -265,7 +262,6 @@ class _TableBuilder:
                 assert_never(node)
 
     def positions(self, sets: list[Ranges]) -> _Fragment:
-        """Returns consecutive positions that read some sets of characters."""
         start, end = len(self.follow), len(self.follow) + len(sets)
         if end > MOST_POSITIONS:
             raise Unsupported(f"the expression has more than {MOST_POSITIONS} places that read a character")
