@@ -1,7 +1,4 @@
-"""Basic authentication (RFC 7617): users whom a configuration lists.
-
-Their passwords are bcrypt or argon2 hashes, or plain text. A verifier checks hashes in threads, few at a time.
-"""
+"""Basic authentication (RFC 7617): users whom a configuration lists, with hashes that threads check, few at a time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Authorization by an Open Policy Agent: a policy server decides whether a user may make a request.
-
-The input is what s3-proxy sends: `user`, `request` and `tags` (OPA's REST API, Data: `POST /v1/data/...`).
-"""
+"""Authorization by an Open Policy Agent, which gets the input of s3-proxy (OPA's REST API, `POST /v1/data/...`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-r"""Properties of sources and templates that are known without running them: anchors, ends of results, groups.
-
-A slip is text that was meant as a reference to a group, such as `\1` or `${page` without its closing brace.
-"""
+"""Properties of sources and templates that are known without running them: anchors, ends of results, groups."""
 
 from __future__ import annotations
 

@@ -28,11 +28,7 @@ _CONFLICT = frozenset(mark * 7 for mark in "<|=>")
 
 @dataclass(frozen=True)  # no slots: cached properties are computed at first use, because most checks do not need them
 class TargetRules:
-    """The rules of one target, and properties that several checks need, computed at first use.
-
-    `configured` is the target in the configuration, if there is one. Rules are `disputed` if a file has the marks of a
-    merge conflict, and so the rewrites of both sides.
-    """
+    """The rules of one target; those with the marks of a merge conflict, and so of both sides, are `disputed`."""
 
     blocks: tuple[TargetBlock, ...]
     rule_set: RuleSet

@@ -1,10 +1,4 @@
-"""Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how a rewrite may fail.
-
-RewriteError
-├── InvalidResult      the result is not a key: a dot segment, a control character, too long, empty   → 400
-├── UserRequired       the template reads from the user, but nobody is signed in                   → 403
-└── TemplateFailed     any other failure of the template                                           → 500
-"""
+"""Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how a rewrite may fail."""
 
 from __future__ import annotations
 

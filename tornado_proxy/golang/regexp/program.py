@@ -54,11 +54,7 @@ def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
 
 
 def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -> Any:
-    r"""Returns the leftmost match from an offset on, without a `\B` that matches inside a character.
-
-    RE2 searches bytes, while Go searches characters. `sees_within` is true if the program has a `\B`, so that such a
-    match is possible.
-    """
+    r"""Returns the leftmost match; `sees_within` if a `\B` of it may match inside a character, as never in Go."""
     match = compiled.search(text, start)
     while sees_within and match is not None and is_within(text, match.start()):
         match = compiled.search(text, match.start() + 1)

@@ -1,7 +1,4 @@
-"""The tokens of an expression that need no context: escapes, class names, counts and the starts of groups.
-
-Each reader takes the text and the offset of the token, and raises `PatternError` where Go refuses it.
-"""
+"""The tokens of an expression that need no context; a reader raises `PatternError` where Go refuses one."""
 
 from __future__ import annotations
 
