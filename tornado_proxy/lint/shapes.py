@@ -109,27 +109,25 @@ _CLOSING = re.compile(r".*(?:\}\}|%\}|#\})", re.DOTALL)
 
 def head(rewrite: Rewrite) -> str:
     """Returns the text that every result begins with; empty if a hole comes first."""
-    text, template = rewrite.template.text, rewrite.template
+    text, holes = rewrite.template.text, rewrite.template.group_references
     if rewrite.dialect is Dialect.PLAIN:
-        holes = template.group_references
         return (text[: holes[0][1]] if holes else text).replace("$$", "$")
     return _OPENING.split(trimmed(text), maxsplit=1)[0]
 
 
 def tail(rewrite: Rewrite) -> str:
     """Returns the text that every result ends with; empty if a hole comes last."""
-    text, template = rewrite.template.text, rewrite.template
+    text, holes = rewrite.template.text, rewrite.template.group_references
     if rewrite.dialect is Dialect.PLAIN:
-        holes = template.group_references
         return (text[holes[-1][2] :] if holes else text).replace("$$", "$")
     return _CLOSING.sub("", trimmed(text), count=1)
 
 
 def constant(rewrite: Rewrite) -> str | None:
     """Returns the result if it is always the same; None if it has holes."""
-    text, template = rewrite.template.text, rewrite.template
+    text, holes = rewrite.template.text, rewrite.template.group_references
     if rewrite.dialect is Dialect.PLAIN:
-        return None if template.group_references else text.replace("$$", "$")
+        return None if holes else text.replace("$$", "$")
     return None if _OPENING.search(text) else trimmed(text)
 
 

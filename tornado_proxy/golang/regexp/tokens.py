@@ -54,9 +54,7 @@ _ESCAPES = {
 
 _ESCAPES_IN_CLASS = {
     "b": "write `\\x08` for a backspace",
-    "B": "an assertion is not allowed in a class",
-    "A": "an assertion is not allowed in a class",
-    "z": "an assertion is not allowed in a class",
+    **dict.fromkeys("ABz", "an assertion is not allowed in a class"),
     "Q": "escape each character with a backslash",
 }
 
