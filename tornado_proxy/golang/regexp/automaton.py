@@ -72,12 +72,10 @@ class Automaton:
 
     def __init__(self, atoms: tuple[Atom, ...]) -> None:
         self.atoms = atoms
-        self._atom_assertions = [each.assertions for each in atoms]
-        self.assertions = reduce(or_, self._atom_assertions, 0)
-        self._cached: dict[int, tuple[_Fragment, list[int]]] = {}  # by index: atoms without assertions
+        self.assertions = reduce(or_, (each.assertions for each in atoms), 0)
         self._readers: dict[str, int] = {}
         builder = _TableBuilder(0)
-        self._tables = {0: self._build(builder)}
+        self._tables = {0: builder.table(atoms)}
         self.sets = tuple(builder.sets)  # the characters that each position reads
 
     @cached_property
@@ -111,7 +109,7 @@ class Automaton:
         """Returns the transitions across a gap where some assertions hold."""
         seen = assertions & self.assertions
         if seen not in self._tables:
-            self._tables[seen] = self._build(_TableBuilder(seen))
+            self._tables[seen] = _TableBuilder(seen).table(self.atoms)
         return self._tables[seen]
 
     def read(self, text: str) -> tuple[int, bool]:
@@ -163,21 +161,6 @@ class Automaton:
         words = (alphabet.WORD_CHARACTER,) if self.assertions & alphabet.WORD_BOUNDARIES else ()
         return (alphabet.OTHER_CHARACTER, *words)
 
-    def _build(self, builder: _TableBuilder) -> Transitions:
-        """Returns the transitions that a builder makes; atoms without assertions are built once."""
-        fragments = []
-        for index, (node, _) in enumerate(self.atoms):
-            if index in self._cached:
-                fragment, follow = self._cached[index]
-                builder.follow += follow
-            else:
-                start = len(builder.follow)
-                fragment = builder.fragment(node)
-                if not self._atom_assertions[index]:
-                    self._cached[index] = fragment, builder.follow[start:]
-            fragments.append(fragment)
-        return builder.table(fragments)
-
     def positions_reading(self, character: str) -> int:
         """Returns the positions that read a character."""
         readers = self._readers.get(character)
@@ -222,17 +205,15 @@ _NEVER = _Fragment(False, 0, 0)
 
 
 class _TableBuilder:
-    """Builds the transitions of an expression for one combination of assertions.
-
-    Positions are numbered in the order of the text. `sets` is complete only if no atom came from the cache.
-    """
+    """Builds the transitions for one combination of assertions; positions are in the order of the text."""
 
     def __init__(self, assertions: int) -> None:
         self.assertions = assertions
         self.sets: list[Ranges] = []
         self.follow: list[int] = []
 
-    def table(self, fragments: list[_Fragment]) -> Transitions:
+    def table(self, atoms: tuple[Atom, ...]) -> Transitions:
+        fragments = [self.fragment(each.node) for each in atoms]
         whole = self.concatenation(fragments)
         prefixes = [Prefix(True, 0)]
         for nullable, _, last in fragments:
