@@ -119,10 +119,7 @@ class Provider:
         self._away_until = _LONG_AGO
 
     async def metadata(self, newer_than: float = _LONG_AGO) -> Metadata:
-        """Returns metadata and keys, fetched again if they are older than an hour or than a time of the clock.
-
-        Those that are only old are returned if new ones do not come soon. Raises `ProviderAway` without any.
-        """
+        """Returns metadata and keys, fetched again if older than an hour or `newer_than`; raises `ProviderAway`."""
         if self._known is None or self._known_at <= max(newer_than, self._clock() - _FRESH):
             if self._asking is None and self._clock() - self._asked_at >= _PAUSE:
                 self._asking = _Asking.of(self._ask())

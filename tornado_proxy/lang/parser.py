@@ -28,10 +28,7 @@ _Setting = tuple[Span, tuple[Comment, ...], Comment | None, bool]
 
 @dataclass(slots=True)
 class Builder:
-    """Builds the nodes of one file in the order of its text, which is the order of its comments too.
-
-    Every rule of the grammar keeps all its tokens, so that a tree's children are the symbols of its rule.
-    """
+    """Builds the nodes of a file in the order of its text; the children of a tree are all symbols of its rule."""
 
     source: SourceFile
     comments: Comments

@@ -48,10 +48,7 @@ def compile_documents(
     helpers: HelperTexts = no_helpers,
     most_memory: int = MOST_MEMORY,
 ) -> LoadedRules:
-    """Compiles parsed files in their order; a statement with a mistake is left out of its rule set.
-
-    What the rule sets in `before` have compiled already is reused, so an edit costs only what it changes.
-    """
+    """Compiles files in order, without mistaken statements; what rule sets in `before` have compiled is reused."""
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
     room = _Room(most_memory)

@@ -197,10 +197,7 @@ class RuleSet:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """Rule files together: their documents, the rule sets by target in the order of their first blocks, diagnostics.
-
-    `parsed` are the results of parsing the readable files, to be reused after an edit.
-    """
+    """Rule files together: rule sets are in the order of first blocks, `parsed` is to be reused after an edit."""
 
     documents: tuple[Document, ...]
     rule_sets: Mapping[str, RuleSet]

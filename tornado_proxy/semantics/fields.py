@@ -209,10 +209,7 @@ class Checksum:
 
 
 def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | None:
-    """Returns the value of Content-Digest; None if no checksum of the whole object is known.
-
-    It is a dictionary whose members are byte sequences (RFC 9651 3.2, 3.3.5), in the order of the table.
-    """
+    """Returns the value of Content-Digest (RFC 9651 3.2, 3.3.5); None without a checksum of the whole object."""
     whole = {checksum.algorithm: checksum.value for checksum in checksums if checksum.covers_whole(etag)}
     members = (
         f"{name}=:{whole[algorithm]}:"

@@ -113,10 +113,7 @@ class Automaton:
         return self._tables[seen]
 
     def read(self, text: str) -> tuple[int, bool]:
-        """Returns the positions after the beginning of a key, and whether a match is complete or certain.
-
-        The text begins with `literal_prefix`, or `literal_prefix` begins with it.
-        """
+        """Returns the positions after the start of a key that fits `literal_prefix`, and whether a match is certain."""
         start = min(len(text), len(self.literal_prefix))
         held = 1 << start >> 1
         complete = held & self.certain != 0

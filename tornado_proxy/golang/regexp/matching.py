@@ -53,10 +53,7 @@ class Captures:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled expression; `names` maps group names to numbers, and `group_count` does not count the whole match.
-
-    `program` is the text that RE2 reads. Threads may share a pattern.
-    """
+    """A compiled expression, which threads may share; `group_count` is without the whole match, `program` for RE2."""
 
     text: str
     names: Mapping[str, int] = field(compare=False, repr=False)

@@ -80,10 +80,7 @@ _SOMEWHERE = r"(?:\b|\B)"
 
 
 class _Printed(NamedTuple):
-    """The program of a node, and whether it needs a group in a repetition or in a sequence.
-
-    `nullable` is true if it may match the empty text; `groups` is the number of its capturing groups.
-    """
+    """The program of a node: whether it needs a group within others or may be empty, and its capturing groups."""
 
     program: str
     is_atom: bool = True

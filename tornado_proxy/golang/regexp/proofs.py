@@ -138,10 +138,7 @@ def _reach(
     candidates: Iterable[int],
     budget: Budget,
 ) -> Reach:
-    """Returns the answer; `first_match` returns the earlier source that takes a key, or None if the later one gets it.
-
-    `candidates` are known to take a key of the later source. Raises `Unproved`.
-    """
+    """Returns whether a key reaches a source; `first_match` finds the earlier one that takes it. Raises `Unproved`."""
     by = list(candidates)
     while (key := _uncovered_key(earlier, later, by, budget)) is not None:
         taken = first_match(key)

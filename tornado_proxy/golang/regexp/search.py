@@ -213,10 +213,7 @@ _SETUP_STEPS = 50  # the steps that a search costs before it reads anything
 
 
 def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automaton], budget: Budget) -> str | None:
-    """Returns the shortest valid key that all `required` automata match and no excluded one; raises `Unproved`.
-
-    At least one automaton is required. None means that there is no such key.
-    """
+    """Returns the shortest valid key that all `required` match and no excluded one, or None; raises `Unproved`."""
     prefix = max((each.literal_prefix for each in required), key=len)
     if not all(prefix.startswith(each.literal_prefix) for each in required):
         return None

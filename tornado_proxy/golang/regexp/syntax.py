@@ -224,10 +224,7 @@ _Result = TypeVar("_Result")
 
 
 def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Result:
-    """Returns the result of `combine` for a tree; it is called for each node with the results of its children.
-
-    Members of classes are left out. The tree may be deeper than Python's stack.
-    """
+    """Calls `combine` for each node, not for members, with the results of its children; a tree may be of any depth."""
     order: list[Node] = []
     waiting = [tree]
     while waiting:

@@ -26,10 +26,7 @@ LONGEST = 2048  # the maximum length of an expression, in bytes
 
 @lru_cache(maxsize=64)
 def compile_regex(text: bytes) -> Pattern:
-    """Compiles an expression, with a cache of at most 128 MiB: most expressions in templates are constants.
-
-    Raises `ExecutionError` for an expression that Go refuses, and `LimitError` for one that is too large.
-    """
+    """Compiles an expression, cached in 128 MiB at most; raises `ExecutionError` if Go refuses it, or `LimitError`."""
     if len(text) > LONGEST:
         raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
     try:

@@ -35,10 +35,7 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
-    """Text that is written unchanged, or the text of an action without its delimiters; `start` is its offset.
-
-    `end` is the offset after an action and its delimiter, which may trim the text after it.
-    """
+    """Plain text, or an action's text at `start`, whose delimiter ends at `end` and may trim the text after it."""
 
     text: str
     start: int

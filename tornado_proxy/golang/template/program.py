@@ -36,10 +36,7 @@ class Statements:
         return execute
 
     def _body(self, body: nodes.Body) -> tuple[Execute, int]:
-        """Compiles nodes, which run in order until one leaves a `range`; returns also their cost in steps.
-
-        A step is an action, an operand or a field; branches that are not taken count too.
-        """
+        """Compiles nodes, and returns their cost in steps: actions, operands, fields, also of branches not taken."""
         before = self._operands.weight
         made = [self._node(node) for node in body]
         cost = 1 + len(made) + self._operands.weight - before
@@ -185,10 +182,7 @@ def definitions(texts: tuple[str, ...], vocabulary: Vocabulary) -> Definitions:
 
 
 class Program:
-    """A compiled template; raises `TemplateMistake` for an invalid one.
-
-    `mistakes` are names that Go refuses when it parses, `certain_failures` are parts that fail whenever they run.
-    """
+    """A compiled template; Go refuses its `mistakes`, its `certain_failures` fail always. Raises `TemplateMistake`."""
 
     def __init__(self, text: str, vocabulary: Vocabulary, before: Definitions | None = None) -> None:
         before = before or Definitions("", vocabulary)
