@@ -162,13 +162,11 @@ class BasicAuthenticator(Authenticator):
 
 def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, BasicAuthenticator]:
     """An authenticator for each basic provider of a configuration, by its name."""
-    resources = settings.resources
-    return {
-        provider.name: BasicAuthenticator(
-            provider, (user for each in resources if each.provider == provider.name for user in each.users), verifier
-        )
-        for provider in settings.basic_providers
-    }
+    authenticators = {}
+    for provider in settings.basic_providers:
+        users = (user for each in settings.resources if each.provider == provider.name for user in each.users)
+        authenticators[provider.name] = BasicAuthenticator(provider, users, verifier)
+    return authenticators
 
 
 @dataclass(frozen=True, slots=True)

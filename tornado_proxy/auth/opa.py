@@ -10,6 +10,8 @@ from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
 
+_CLAIMS = ("name", "given_name", "family_name", "email", "email_verified")
+
 
 class PolicyUnavailable(Exception):
     """A policy server that gave no usable answer; the text is for the log."""
@@ -51,8 +53,6 @@ def policy_input(user: User, request: Request, tags: dict[str, str]) -> dict[str
 
 def _user(user: User) -> dict[str, Any]:
     if user.kind == "OIDC":
-        claims = {
-            name: getattr(user, name) for name in ("name", "given_name", "family_name", "email", "email_verified")
-        }
+        claims = {name: getattr(user, name) for name in _CLAIMS}
         return {"preferred_username": user.username, "groups": list(user.groups), **claims}
     return {"username": user.username, "email": user.email, "groups": list(user.groups)}

@@ -19,8 +19,7 @@ from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RuleSet, RuleTe
 from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates.template import Template, compile_plain
 
-MOST_MEMORY = 64 << 20
-"""The most bytes that the compiled sources of all rules take: twenty times what 10,000 ordinary ones need."""
+MOST_MEMORY = 64 << 20  # bytes of all compiled sources: twenty times what 10,000 ordinary ones need
 _SMALLER = r"lower their counts, use fewer classes such as `\pL`, or split the rules over several services"
 
 _MOST_MISTAKES = 10  # of one template

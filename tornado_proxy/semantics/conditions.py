@@ -253,10 +253,7 @@ class ByteRange:
 
     @classmethod
     def from_header(cls, text: str | None) -> ByteRange | None:
-        """Returns the only range in a header; None if the header is absent, malformed, or has several ranges.
-
-        A server may ignore a Range (RFC 9110 14.2), and S3 knows single ranges only.
-        """
+        """Returns the only range of a header, or None: a server may ignore others (RFC 9110 14.2), and S3 knows one."""
         match = _RANGE.fullmatch(text or "")
         if match is None:
             return None

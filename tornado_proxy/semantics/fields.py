@@ -48,10 +48,7 @@ def negotiate(accept: str | None, offers: Sequence[str]) -> str:
 
 @lru_cache(_HEADERS_KEPT)
 def negotiate_coding(accept: str, offers: tuple[str, ...]) -> str | None:
-    """Returns the content coding that the client weighs highest; of equals, the one offered first. None: no coding.
-
-    A coding with the same weight as no coding is used, because the client named it.
-    """
+    """Returns the coding that the client weighs highest; of equals, the first offered, and any before no coding."""
     weights = {name.removeprefix("x-"): weight for name, weight in _weights(accept)}
     others = weights.get("*", 0.0)
     best = max(offers, key=lambda offer: weights.get(offer, others))

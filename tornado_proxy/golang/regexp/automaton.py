@@ -136,10 +136,8 @@ class Automaton:
         last = reduce(and_, (table.prefixes[-1].last for table in self._final_tables))
         complete = reduce(and_, (table.prefixes[-1].last for table in self._inner_tables), last)
         for position in bits(last & ~complete):
-            stays = self.sets[position] == alphabet.KEY_CHARACTERS and all(
-                each.follow[position] >> position & 1 for each in self._inner_tables
-            )
-            complete |= stays << position
+            loops = all(each.follow[position] >> position & 1 for each in self._inner_tables)
+            complete |= (loops and self.sets[position] == alphabet.KEY_CHARACTERS) << position
         return complete
 
     @cached_property

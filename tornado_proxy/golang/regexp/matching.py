@@ -42,10 +42,7 @@ _SET_INSTRUCTIONS = 80_000
 
 @dataclass(frozen=True, slots=True)
 class Captures:
-    """The text that each group matched: `groups[0]` is the whole match; None for a group that took no part.
-
-    `names` maps the name of a group to its number. If groups share a name, Go takes the first that matched.
-    """
+    """The text of each group, None if it took no part, and by name the group's number: Go's first that matched."""
 
     groups: tuple[str | None, ...]
     names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)

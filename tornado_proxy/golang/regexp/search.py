@@ -98,9 +98,8 @@ class Product:
             ahead = gap.first
             for position in bits(excluded):
                 ahead |= gap.follow[position]
-            next_positions = [
-                self._following(gap, part, end, positions) for part, end in zip(self._parts, gap.ends, strict=True)
-            ]
+            parts = zip(self._parts, gap.ends, strict=True)
+            next_positions = [self._following(gap, part, end, positions) for part, end in parts]
             for move in self._moves[after]:
                 path, still_excluded = PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
                 if path == DEAD or still_excluded & self._excluded_certain:

@@ -158,10 +158,7 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
 
 
 class Definitions:
-    """The text before templates, in which others that they call are defined: parsed and compiled once for all of them.
-
-    A text that is no template by itself is parsed with each template after it, which may complete it.
-    """
+    """The text before templates, parsed and compiled once for all of them; each may complete what is no template."""
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text
