@@ -11,7 +11,7 @@ from tornado_proxy.golang.regexp.expansion import group_number
 from tornado_proxy.golang.regexp.matching import Pattern
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import trimmed
+from tornado_proxy.templates.template import PlainTemplate, trimmed
 
 _STARTS = frozenset({syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START})
 _ENDS = frozenset({syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END})
@@ -109,26 +109,26 @@ _CLOSING = re.compile(r".*(?:\}\}|%\}|#\})", re.DOTALL)
 
 def head(rewrite: Rewrite) -> str:
     """Returns the text that every result begins with; empty if a hole comes first."""
-    text, holes = rewrite.template.text, rewrite.template.group_references
-    if rewrite.dialect is Dialect.PLAIN:
-        return (text[: holes[0][1]] if holes else text).replace("$$", "$")
-    return _OPENING.split(trimmed(text), maxsplit=1)[0]
+    template = rewrite.template
+    if isinstance(template, PlainTemplate):
+        return template.opening
+    return _OPENING.split(trimmed(template.text), maxsplit=1)[0]
 
 
 def tail(rewrite: Rewrite) -> str:
     """Returns the text that every result ends with; empty if a hole comes last."""
-    text, holes = rewrite.template.text, rewrite.template.group_references
-    if rewrite.dialect is Dialect.PLAIN:
-        return (text[holes[-1][2] :] if holes else text).replace("$$", "$")
-    return _CLOSING.sub("", trimmed(text), count=1)
+    template = rewrite.template
+    if isinstance(template, PlainTemplate):
+        return template.holes[-1][1] if template.holes else template.opening
+    return _CLOSING.sub("", trimmed(template.text), count=1)
 
 
 def constant(rewrite: Rewrite) -> str | None:
     """Returns the result if it is always the same; None if it has holes."""
-    text, holes = rewrite.template.text, rewrite.template.group_references
-    if rewrite.dialect is Dialect.PLAIN:
-        return None if holes else text.replace("$$", "$")
-    return None if _OPENING.search(text) else trimmed(text)
+    template = rewrite.template
+    if isinstance(template, PlainTemplate):
+        return None if template.holes else template.opening
+    return None if _OPENING.search(template.text) else trimmed(template.text)
 
 
 def is_address(text: str) -> bool:

@@ -99,14 +99,6 @@ def path_role(character: str) -> int:
     return FORBIDDEN if contains(FORBIDDEN_CHARACTERS, ord(character)) else OTHER
 
 
-def path_state(text: str) -> int:
-    """Returns the state after the beginning of a key."""
-    place = START
-    for character in text:
-        place = PATH_TRANSITIONS[place][path_role(character)]
-    return place
-
-
 def is_valid_key(text: str) -> bool:
     """Whether a text is a valid key."""
     return text.startswith("/") and not _INVALID.search(text) and len(text.encode()) <= LONGEST_KEY

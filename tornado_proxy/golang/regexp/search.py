@@ -110,7 +110,7 @@ class Product:
     def initial_states(self) -> list[tuple[PartialState, int]]:
         """Returns the states after the literal prefix."""
         text = self._literal_prefix
-        place = alphabet.path_state(text)
+        place = reduce(lambda place, each: PATH_TRANSITIONS[place][alphabet.path_role(each)], text, alphabet.START)
         before = EDGE if not text else alphabet.side(text[-1]) if self._words else OTHER_CHARACTER
         excluded = 0
         unwanted = zip(self._automata, self._shifts, strict=True)

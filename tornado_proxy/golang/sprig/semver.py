@@ -181,11 +181,12 @@ class _Constraint:
         is_exact = fixed in (0, 3)  # `1.2.3` and `*`, whose version is 0.0.0
         if version.pre and not bound.pre and (self.operator != b"!=" or fixed < 3):
             return False
-        order, begins_alike = compare(version, bound), version.numbers[:fixed] == bound.numbers[:fixed]
+        order = compare(version, bound)
         match self.operator:
             case b"!=" if is_exact:
                 return order != 0
             case b"!=":
+                begins_alike = version.numbers[:fixed] == bound.numbers[:fixed]
                 return not begins_alike or (fixed == 2 and compare_pre(version.pre, bound.pre) != 0)
             case b">":
                 return order > 0 if is_exact else version.numbers[:fixed] > bound.numbers[:fixed]
