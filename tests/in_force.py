@@ -30,6 +30,7 @@ class RecordingServing:
     configuration: Configuration
     activated: list[tuple[int, Configuration]] = field(default_factory=list)
     mistake: Diagnostic | None = None
+    worker_ends = 0
 
     def __post_init__(self) -> None:
         self.generation = generation_of(self.configuration)

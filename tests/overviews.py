@@ -7,14 +7,14 @@ from typing import Any
 from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
-    ErrorRow,
     Overview,
     ReloadRow,
     RewriteRow,
     RewriteTable,
     TargetRow,
 )
-from tornado_proxy.telemetry.recent import RecentRow
+from tornado_proxy.telemetry.metrics import Tally
+from tornado_proxy.telemetry.recent import RequestRow
 
 NOW = 1_780_000_000.0
 
@@ -67,6 +67,7 @@ PROBE = {
     "at": "2026-05-28T20:26:00.000Z",
     "problem": {"message": "there is no bucket `x`", "help": "create the bucket"},
 }
+VIEW = {"host": "", "paths": ["/"], "methods": ["GET", "HEAD"], "rewrites": 2, "probe": None}
 _PRESS = RewriteRow(
     "site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7, (0, 3, 4)
 )
@@ -84,8 +85,8 @@ def overview(**replacements: Any) -> Overview:
         "versions": {"tornado-proxy": "0.1.0", "Python": "3.11.2"},
         "charts": (chart,),
         "targets": (
-            TargetRow("site", ("/",), ("GET", "HEAD"), 2, 1234, 12, 1, "5.3 ms", "22 ms"),
-            TargetRow("team", ("/team/",), ("GET",), 0, 0, 0, 0, "–", "–", PROBE),
+            TargetRow("site", Tally((0, 1221, 0, 12, 1), (0, 0, 1200, 34, *[0] * 12)), VIEW),
+            TargetRow("team", Tally(), {**VIEW, "paths": ["/team/"], "methods": ["GET"], "rewrites": 0, "probe": PROBE}),
         ),
         "used": RewriteTable((_PRESS,), 1),
         "unused": RewriteTable((_OLD,), 1),
@@ -95,9 +96,9 @@ def overview(**replacements: Any) -> Overview:
             ReloadRow("started", 1, NOW - 7200),
         ),
         "errors": (
-            ErrorRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
-            ErrorRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
+            RequestRow(NOW - 2, 502, "GET", "site", "/<script>\x07", None, 0, 0.1, "S3 cannot be reached at `s3.test`", "4f2a"),
+            RequestRow(NOW - 3, 404, "GET", None, "/x", None, 0, 0.1, "no target is mounted at this host and path", "4f2b"),
         ),
-        "recent": (RecentRow(NOW - 1, 200, "GET", "site", "/press/<a>.html", "press", 1500, 0.0042),),
+        "recent": (RequestRow(NOW - 1, 200, "GET", "site", "/press/<a>.html", "press", 1500, 0.0042),),
     }  # fmt: skip
     return Overview(**(values | replacements))

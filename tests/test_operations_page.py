@@ -9,7 +9,7 @@ import pytest
 
 from tornado_proxy.admin.application import PATHS
 from tornado_proxy.telemetry.events import ReloadOutcome
-from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, staged_metrics
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceState, service_metrics, staged_metrics
 from tornado_proxy.telemetry.metrics import RequestMetrics
 from tornado_proxy.telemetry.staging import StagedCounts
 
@@ -21,7 +21,7 @@ UNITS = sorted((ROOT / "systemd").iterdir())
 def _metrics() -> dict[str, tuple[str, ...]]:
     """The exposed metrics with their labels."""
     families = [
-        *ServiceMetrics("1", "abc", 0.0).collect(),
+        *service_metrics(ServiceState("1", "abc", 1, 0.0)),
         *RequestMetrics().collect(),
         *ProcessMetrics().collect(),
         *staged_metrics(StagedCounts()),

@@ -13,10 +13,10 @@ from files import CONFIGURATION, Files
 from in_force import generation_of
 
 from tornado_proxy.admin.administration import Administration
-from tornado_proxy.admin.status import Explanation, PathStep
+from tornado_proxy.admin.status import Explanation, PathStep, shown_wait
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
-from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
@@ -24,8 +24,8 @@ from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ErrorRow, ProcessReport, Tally
-from tornado_proxy.telemetry.recent import RecentRow
+from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ProcessReport, Tally
+from tornado_proxy.telemetry.recent import RequestRow
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
@@ -52,10 +52,6 @@ class _FakeServing:
         """No workers."""
         return []
 
-    async def look(self, _target, _attempts) -> Outlook:
-        """The outlook of the test."""
-        return self.outlook
-
     async def requests(self) -> list[KeptRequest]:
         """One request."""
         return [KeptRequest(1.0, "site", "GET", "files.test", "/a/h", "/h", signed_in=False)]
@@ -70,7 +66,9 @@ EXPLAIN = "tornado_proxy.admin.administration._explain"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False, sources=RuleSources())
+    reloader = SimpleNamespace(
+        last=None, failure=None, is_current=True, stage=None, from_last_good=False, sources=RuleSources()
+    )
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,
@@ -116,6 +114,17 @@ def test_reloads_are_listed_newest_first(in_force):
     assert rows[2].diagnostics == ("error[bad-source]: missing `)`",)
 
 
+def test_reloads_are_counted_by_outcome(in_force):
+    """The metrics have the number of reports of each outcome."""
+    process = _process(_FakeServing(in_force))
+    administration = Administration(process)
+    for outcome in (ReloadOutcome.REFUSED, ReloadOutcome.REFUSED, ReloadOutcome.LOADED):
+        process.bus.emit(_report(outcome))
+    lines = asyncio.run(administration.metrics()).decode().splitlines()
+    assert 'tornado_proxy_reloads_total{outcome="refused"} 2.0' in lines
+    assert 'tornado_proxy_reloads_total{outcome="loaded"} 1.0' in lines
+
+
 def test_the_status_has_the_last_probe_of_a_target(in_force):
     """The probe is in the JSON of its target, or null before the first probe."""
     problem = BucketProblem("no-bucket", "there is no bucket `b`", "create it")
@@ -158,17 +167,17 @@ def test_the_number_of_listed_reloads_is_limited(in_force):
 
 
 def test_a_target_has_statistics_of_its_requests(in_force):
-    """The row has addresses, requests, errors, faults, and the median and a slow time to the first byte."""
+    """The row has the target's JSON and its numbers."""
     tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 14))
     (row,) = _overview(in_force, Activity({"site": tally})).targets
-    assert row.addresses == ("files.test/a/", "files.test/b/")
-    assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "≤ 2 ms", "≤ 2 ms")
+    assert (row.view["host"], row.view["paths"]) == ("files.test", ["/a/", "/b/"])
+    assert row.tally == tally
 
 
 def test_requests_without_a_target_have_a_row(in_force):
     """Requests outside of all targets are counted in a row of their own."""
     page = _overview(in_force, Activity({"": Tally((0, 0, 0, 5, 0))}))
-    assert [(row.name, row.requests) for row in page.targets] == [("site", 0), ("(no target)", 5)]
+    assert [(row.name, row.tally.requests) for row in page.targets] == [("site", 0), ("(no target)", 5)]
 
 
 def test_rewrites_have_hits(in_force):
@@ -198,7 +207,7 @@ def test_the_most_used_rewrites_are_listed(tmp_path):
 
 def test_refused_requests_are_listed_newest_first(in_force):
     """The refused requests are sorted by time, the newest first."""
-    errors = tuple(ErrorRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
+    errors = tuple(RequestRow(at, 404, "GET", None, "/a", None, 0, 0.1, "why", "id") for at in (1.0, 2.0))
     page = _overview(in_force, Activity(errors=errors))
     assert [row.at for row in page.errors] == [2.0, 1.0]
 
@@ -248,19 +257,18 @@ def test_charts_show_samples(in_force, monkeypatch):
     ("bucket", "expected"),
     [(0, "≤ 1 ms"), (6, "≤ 100 ms"), (9, "≤ 1 s"), (13, "≤ 30 s"), (14, "over 30 s"), (15, "over 30 s")],
 )
-def test_times_are_as_exact_as_their_buckets(in_force, bucket, expected):
+def test_times_are_as_exact_as_their_buckets(bucket, expected):
     """A time to the first byte is the bound of its bucket, since no more is known."""
     buckets = tuple(int(index == bucket) for index in range(16))
-    (row,) = _overview(in_force, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
-    assert row.typical == expected
+    assert shown_wait(Tally((0, 1, 0, 0, 0), buckets).quantile(0.5)) == expected
 
 
 def test_own_files_are_counted_apart(in_force):
     """Style sheets and scripts of pages have a row of their own, and are no recent requests."""
     tallies = {"": Tally((0, 0, 0, 1, 0)), OWN_FILES: Tally((0, 5, 0, 0, 0))}
-    recent = [RecentRow(1.0, 200, "GET", None, path, None, 9, 0.1) for path in ("/a", "/.tornado-proxy/style.css")]
+    recent = [RequestRow(1.0, 200, "GET", None, path, None, 9, 0.1) for path in ("/a", "/.tornado-proxy/style.css")]
     page = _overview(in_force, Activity(tallies, recent=tuple(recent)))
-    names = [(row.name, row.requests) for row in page.targets[-2:]]
+    names = [(row.name, row.tally.requests) for row in page.targets[-2:]]
     assert names == [("(no target)", 1), ("(own style sheets and scripts)", 5)]
     assert [row.path for row in page.recent] == ["/a"]
 
@@ -278,12 +286,14 @@ ANSWERS = [
 @pytest.mark.parametrize(("outlook", "outcome", "text"), ANSWERS)
 def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text, monkeypatch):
     """The path of a request ends with the first attempt that applies now."""
-    serving = _FakeServing(in_force)
-    serving.outlook = outlook
+
+    async def look_now(_generation, _target, _attempts):
+        return outlook
+
+    monkeypatch.setattr("tornado_proxy.admin.administration.look_now", look_now)
     explanation = Explanation("GET /h", (), (PathStep("URL", ()),), "site", (Serve(ObjectKey("k")),))
-    administration = Administration(_process(serving))
     monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
-    first, last = asyncio.run(administration.overview({"path": "/h"})).explanation.path
+    first, last = _overview(in_force, path="/h").explanation.path
     assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
 
 

@@ -9,8 +9,7 @@ from admin_listeners import FakeAdministration, listener
 
 from tornado_proxy.admin.draft import LARGEST, ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult
 from tornado_proxy.admin.status import PathStep, StatusPages
-from tornado_proxy.routing.compare import Pair
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest, Pair
 
 FORM = "file=/etc/site.rules&text=%0Atarget+x+%7B%7D+"
 REQUEST = KeptRequest(0.0, "site", "GET", "files.test", "/press/<a>", "/press/<a>", signed_in=False)

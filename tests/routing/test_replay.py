@@ -7,8 +7,7 @@ from rule_sites import rule_sets, site
 
 from tornado_proxy.config.actions import Actions, GetAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.compare import Kind
-from tornado_proxy.routing.replay import KeptRequest, replay
+from tornado_proxy.routing.compare import KeptRequest, Kind, replay
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates.template import MissingUserError
 

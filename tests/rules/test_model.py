@@ -170,6 +170,13 @@ def test_a_rewrite_has_the_span_of_its_statement():
     assert rewrite.span.text == 'rewrite `^/a$` -> "/b"'
 
 
+def test_the_taker_of_a_key_is_the_first_rewrite_that_matches():
+    """A key that no source matches has none."""
+    rules = rule_sets('target site { rewrite one `^/a` -> "/x"\nrewrite two `^/` -> "/y" }')["site"]
+    assert [rule.label for rule in (rules.taker("/a"), rules.taker("/b"))] == ["one", "two"]
+    assert rules.taker("a") is None
+
+
 def rule_set(statements):
     """Returns the compiled rules of a target, which must have no mistake."""
     compiled = compile_documents([document(f"target site {{\n{statements}\n}}")])

@@ -11,13 +11,13 @@ from serving import rule_set
 from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.metrics import (
-    MOST_ERRORS,
     OWN_FILES,
     Activity,
     ActivityHistory,
     RequestMetrics,
     Tally,
 )
+from tornado_proxy.telemetry.recent import MOST_ERRORS
 
 FIRST, SECOND = rule_set('rewrite a `^/a` -> "/x"\nrewrite `^/b` -> "/y"').rewrites
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from platform import python_version
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
-from tornado_proxy.telemetry.events import Bus, Failed, ReloadOutcome, ReloadReport, RequestRecord
-from tornado_proxy.telemetry.exposition import ProcessMetrics, Readings, ServiceMetrics, added, as_text
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceState, added, as_text, service_metrics
 
 
 def _process(**requests_by_target):
@@ -51,80 +51,50 @@ def registry():
     return CollectorRegistry()
 
 
-@pytest.fixture
-def emit(registry):
-    """Emits events to the metrics of a service that started at 100 seconds."""
-    bus, metrics = Bus(), ServiceMetrics("1.2", "abc", 100.0)
-    metrics.listen(bus)
-    registry.register(metrics)
-    return bus.emit
+def _value(name, labels=None, **state) -> float | None:
+    """Returns the value of a metric of a service in this state."""
+    state = ServiceState(**{"version": "1.2", "digest": "abc", "generation": 1, "loaded_at": 100.0, **state})
+    samples = [each for metric in service_metrics(state) for each in metric.samples]
+    found = (each.value for each in samples if (each.name, each.labels) == (f"tornado_proxy_{name}", labels or {}))
+    return next(found, None)
 
 
-def _reload_values(registry) -> dict[str, float | None]:
-    names = {
-        "generation": "tornado_proxy_generation",
-        "successful": "tornado_proxy_config_last_reload_successful",
-        "at": "tornado_proxy_config_last_reload_success_timestamp_seconds",
+def test_each_outcome_of_reloads_has_a_count():
+    """An outcome that did not occur is counted as zero."""
+    counts = {
+        each: _value("reloads_total", {"outcome": each}, reloads={"refused": 2}) for each in ("refused", "loaded")
     }
-    return {key: registry.get_sample_value(name) for key, name in names.items()}
+    assert counts == {"refused": 2, "loaded": 0}
 
 
-def test_a_start_counts_as_a_success(registry, emit):
-    """The first generation counts as a successful reload at the time of the start."""
-    assert _reload_values(registry) == {"generation": 1, "successful": 1, "at": 100}
+def test_a_reload_that_found_nothing_new_is_not_counted():
+    """Only outcomes of changed files are counted."""
+    assert _value("reloads_total", {"outcome": "reverted"}, reloads={"reverted": 1}) is None
 
 
-def test_a_refused_edit_keeps_the_generation(registry, emit):
-    """After a refused edit, the generation and the time of the last success stay."""
-    emit(ReloadReport(ReloadOutcome.REFUSED, 1, since=100.0))
-    assert _reload_values(registry) == {"generation": 1, "successful": 0, "at": 100}
-    assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "refused"}) == 1
+@pytest.mark.parametrize("is_current", [True, False])
+def test_the_files_on_disk_are_in_force_or_not(is_current):
+    """The metric is 1 or 0."""
+    assert _value("config_last_reload_successful", is_current=is_current) == is_current
 
 
-def test_a_defect_of_a_reload_is_counted(registry, emit):
-    """A reload that fails with a defect is counted apart from refused edits."""
-    emit(ReloadReport(ReloadOutcome.FAILED, 1, since=100.0))
-    assert _reload_values(registry)["successful"] == 0
-    assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "failed"}) == 1
+def test_the_digest_is_a_label():
+    """A fleet can be counted by digest."""
+    assert _value("generation_info", {"digest": "def"}, digest="def") == 1
 
 
-def test_a_reverted_edit_is_a_success(registry, emit):
-    """If a refused edit is reverted, the files on disk are in force again without a load."""
-    emit(ReloadReport(ReloadOutcome.REFUSED, 1, since=100.0))
-    emit(ReloadReport(ReloadOutcome.REVERTED, 1, since=100.0))
-    assert _reload_values(registry) == {"generation": 1, "successful": 1, "at": 100}
-    assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "loaded"}) == 0
-
-
-def test_a_new_generation_replaces_the_digest(registry, emit):
-    """The series of the previous digest ends, so a fleet can be counted by digest."""
-    emit(ReloadReport(ReloadOutcome.LOADED, 2, "def", since=200.0))
-    assert _reload_values(registry) == {"generation": 2, "successful": 1, "at": 200}
-    assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "def"}) == 1
-    assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "abc"}) is None
-
-
-def test_a_failed_request_does_not_change_the_metrics_of_reloads(registry, emit):
-    """A failed request doesn't affect the metrics of reloads."""
-    values = _reload_values(registry)
-    emit(Failed(RequestRecord("id", 0.0, "127.0.0.1", "GET", "", "/a", 1), ValueError()))
-    assert _reload_values(registry) == values
-
-
-def test_the_version_is_a_label(registry, emit):
+def test_the_version_is_a_label():
     """The metric of the build has the version as a label."""
-    (build,) = (metric for metric in registry.collect() if metric.name == "tornado_proxy_build_info")
-    assert build.samples[0].labels["version"] == "1.2"
+    assert _value("build_info", {"version": "1.2", "python": python_version()}) == 1
 
 
-def test_each_bucket_is_up_or_down(registry):
+def test_each_bucket_is_up_or_down():
     """The last probe of each target is exposed; a target without a probe has no series."""
     problem = BucketProblem("no-bucket", "there is no bucket `b`", "create it")
-    results = [ProbeResult("site", "a", 0.0, 0.5), ProbeResult("team", "b", 0.0, 0.1, (), problem)]
-    registry.register(ServiceMetrics("1.2", "abc", 100.0, Readings(lambda: results)))
-    values = {name: registry.get_sample_value("tornado_proxy_target_up", {"target": name}) for name in ("site", "team")}
-    assert values == {"site": 1, "team": 0}
-    assert registry.get_sample_value("tornado_proxy_target_probe_seconds", {"target": "site"}) == 0.5
+    probes = [ProbeResult("site", "a", 0.0, 0.5), ProbeResult("team", "b", 0.0, 0.1, (), problem)]
+    values = {name: _value("target_up", {"target": name}, probes=probes) for name in ("site", "team", "other")}
+    assert values == {"site": 1, "team": 0, "other": None}
+    assert _value("target_probe_seconds", {"target": "site"}, probes=probes) == 0.5
 
 
 def test_a_process_has_metrics_without_proc_stat(registry, monkeypatch):

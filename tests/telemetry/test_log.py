@@ -24,10 +24,9 @@ from tornado_proxy.telemetry.events import (
 from tornado_proxy.telemetry.log import (
     access_log,
     harmless,
-    json_line,
+    json_text,
     log_diagnostics,
     moment,
-    quoted,
     service_log,
 )
 
@@ -43,13 +42,13 @@ def test_times_are_in_utc():
 def test_escaped_texts_are_printable(text):
     """Any text is printable after `harmless` and after `quoted`."""
     assert harmless(text).isprintable()
-    assert quoted(text).isprintable()
+    assert json_text(text).isprintable()
 
 
 @given(TEXTS)
 def test_a_quoted_text_is_json(text):
     """A quoted text is a JSON string with the same value."""
-    assert json.loads(quoted(text)).encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
+    assert json.loads(json_text(text)).encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
 
 
 def test_printable_characters_are_kept():
@@ -60,14 +59,14 @@ def test_printable_characters_are_kept():
 def test_values_keep_their_types():
     """A line of JSON has strings, numbers, booleans and null."""
     line = {"a": "\n", "b": 1, "c": 1.5, "d": True, "e": None}
-    assert json_line(line) == '{"a": "\\n", "b": 1, "c": 1.5, "d": true, "e": null}'
+    assert json_text(line) == '{"a": "\\n", "b": 1, "c": 1.5, "d": true, "e": null}'
 
 
 SCRIPT = """
 import resource
 import tornado_proxy.telemetry.log as lines
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
-print(lines.quoted("a\\U000e0001\\n"))
+print(lines.json_text("a\\U000e0001\\n"))
 """
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.metrics import RequestMetrics
-from tornado_proxy.telemetry.recent import MINUTES, MOST_RECENT, HitHistory, KeptRequests, RecentRow
+from tornado_proxy.telemetry.recent import MINUTES, MOST_RECENT, HitHistory, KeptRequests, RequestRow
 
 RULE = ("site", "^/a", "/b")
 
@@ -28,7 +28,7 @@ def test_the_last_requests_are_kept():
     """A bounded number of requests is kept, with the time to the first byte, and without long paths."""
     rows = _activity(*(_served(at, "/" + "a" * 1000) for at in range(MOST_RECENT + 5))).recent
     assert len(rows) == MOST_RECENT
-    assert rows[0] == RecentRow(5, 200, "GET", "site", "/" + "a" * 299, "r", 10, 0.1)
+    assert rows[0] == RequestRow(5, 200, "GET", "site", "/" + "a" * 299, "r", 10, 0.1, request_id="id")
 
 
 def test_errors_are_requests_as_well():

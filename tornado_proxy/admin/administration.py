@@ -6,15 +6,15 @@ import asyncio
 import logging
 import platform
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from http import HTTPStatus
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict, replace
 
 from tornado_proxy.admin.status import (
     Chart,
@@ -26,6 +26,7 @@ from tornado_proxy.admin.status import (
     RewriteRow,
     RewriteTable,
     TargetRow,
+    shown_wait,
 )
 from tornado_proxy.config.show import show
 from tornado_proxy.config.values import S3
@@ -38,20 +39,20 @@ from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, R
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import Stage
-from tornado_proxy.service.reload.validity import certificate_views, validities
+from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
-from tornado_proxy.telemetry.exposition import Readings, ServiceMetrics, as_text, staged_metrics
+from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics, staged_metrics
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
     SAMPLE_EVERY,
     SAMPLED,
-    WAITS,
     Activity,
     ActivityHistory,
     Interval,
@@ -88,19 +89,11 @@ class Administration:
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self._started = started = serving.generation.since
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
-        digest = serving.configuration.snapshot.digest
-        readings = Readings(
-            self._probes.values,
-            self._not_after,
-            lambda: self._serving.worker_ends,
-            lambda: bool(self._last_good and self._last_good.trouble),
-            lambda: {place: not each.problem for place, each in self._reloader.sources.fetched.items()},
-        )
-        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, started, readings)
-        self._metrics.listen(process.bus)
+        self._counts: Counter[str] = Counter()  # of reloads, by outcome
         process.bus.add(self._note, ReloadReport)
 
     def _note(self, report: ReloadReport) -> None:
+        self._counts[report.outcome.value] += 1
         # The excerpts, not the spans: those would keep every version of the files in memory.
         shown = sorted(report.news, key=lambda each: each.severity is not Severity.ERROR)
         row = ReloadRow(
@@ -119,11 +112,6 @@ class Administration:
     def is_read_only(self) -> bool:
         """Whether commands are accepted on a Unix socket only."""
         return self._serving.configuration.settings.internal_server.read_only
-
-    def _not_after(self) -> dict[tuple[str, str], float]:
-        """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""
-        ends = sorted(validities(self._serving.configuration.settings), key=lambda each: -each.not_after)
-        return {(each.listener, each.name): each.not_after for each in ends}
 
     async def sample(self) -> None:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
@@ -223,7 +211,7 @@ class Administration:
         """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
         first = attempts[0]
         needs_s3 = target is not None and not isinstance(first, Refuse)
-        outlook = await self._serving.look(target or "", attempts) if needs_s3 else Outlook(first)
+        outlook = await look_now(self._serving.generation, target or "", attempts) if needs_s3 else Outlook(first)
         outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
         return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook)), outcome)
 
@@ -291,7 +279,25 @@ class Administration:
     async def metrics(self) -> bytes:
         """Returns the metrics of requests and reloads in Prometheus's text format."""
         report = await self._serving.report()
-        return as_text((*report.counts, *self._metrics.collect(), *staged_metrics(report.staged)))
+        return as_text((*report.counts, *service_metrics(self._state()), *staged_metrics(report.staged)))
+
+    def _state(self) -> ServiceState:
+        configuration, generation = self._serving.configuration, self._serving.generation
+        # Of several certificates of one name, the first end counts.
+        ends = sorted(validities(configuration.settings), key=lambda each: -each.not_after)
+        return ServiceState(
+            self._versions["tornado-proxy"],
+            configuration.snapshot.digest,
+            generation.number,
+            generation.since,
+            self._reloader.is_current,
+            self._counts,
+            self._probes.values(),
+            {(each.listener, each.name): each.not_after for each in ends},
+            self._serving.worker_ends,
+            bool(self._last_good and self._last_good.trouble),
+            {place: not each.problem for place, each in self._reloader.sources.fetched.items()},
+        )
 
 
 def _explain(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
@@ -309,7 +315,6 @@ _OUTCOMES: Mapping[type, str] = {
 
 
 def _outcome(outlook: Outlook) -> Iterator[str]:
-    """Yields the lines about the attempt that applies."""
     attempt, info = outlook.attempt, outlook.info
     if outlook.error:
         yield outlook.error
@@ -342,25 +347,10 @@ def _rewrite_row(configuration: Configuration, target: str, rewrite: Rewrite, hi
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:
     views: Any = state["targets"]
     for name, view in views.items():
-        yield _target(name, activity.targets.get(name, Tally()), view)
+        yield TargetRow(name, activity.targets.get(name, Tally()), view)
     for key, name in (("", "(no target)"), (OWN_FILES, "(own style sheets and scripts)")):
         if tally := activity.targets.get(key):
-            yield _target(name, tally)
-
-
-def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType({})) -> TargetRow:
-    return TargetRow(
-        name,
-        tuple(f"{view['host']}{path}" for path in view.get("paths", ())),
-        tuple(view.get("methods", ())),
-        view.get("rewrites", 0),
-        tally.requests,
-        tally.classes[3],
-        tally.classes[4],
-        _wait(tally.quantile(0.5)),
-        _wait(tally.quantile(0.95)),
-        view.get("probe"),
-    )
+            yield TargetRow(name, tally)
 
 
 def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
@@ -379,7 +369,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
     yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
-    yield Chart("Time to first byte", times, *span, _wait)
+    yield Chart("Time to first byte", times, *span, shown_wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
     yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s")
     running = line("requests", "area", lambda each: each.in_flight)
@@ -388,19 +378,6 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
 
 def _rate(value: float) -> str:
     return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
-
-
-def _wait(seconds: float | None) -> str:
-    """Writes the upper bound of a bucket of times: no more than that is known."""
-    if seconds is None:
-        return "\N{EN DASH}"
-    if seconds >= WAITS[-1]:
-        return f"over {WAITS[-2]:g} s"
-    return (
-        f"\N{LESS-THAN OR EQUAL TO} {seconds:g} s"
-        if seconds >= 1
-        else f"\N{LESS-THAN OR EQUAL TO} {seconds * 1000:g} ms"
-    )
 
 
 def report_view(report: ReloadReport) -> dict[str, object]:

@@ -47,22 +47,19 @@ class _Handler(RequestHandler):
 
     allow = "GET, HEAD"
 
-    def initialize(self, administration: Administration, pages: StatusPages) -> None:
-        self.administration = administration
-        self.pages = pages
+    def initialize(
+        self,
+        administration: Administration,
+        pages: StatusPages,
+        call: Callable[[Administration], Awaitable[Any]] = methodcaller("status"),
+    ) -> None:
+        self.administration, self.pages, self.call = administration, pages, call
 
     def prepare(self) -> None:
-        if not self._is_meant():
-            self.say(
-                421, f"this listener is not called `{self.request.host_name}`: ask for its address, or `localhost`"
-            )
-
-    def _is_meant(self) -> bool:
-        """Whether the request's Host is a name of this listener.
-
-        A web page can make its own host name resolve to this address (DNS rebinding).
-        """
-        return not _is_loopback(self.request.remote_ip) or self.is_named
+        # A web page can make its own host name resolve to this address (DNS rebinding).
+        if _is_loopback(self.request.remote_ip) and not self.is_named:
+            name = self.request.host_name
+            self.say(421, f"this listener is not called `{name}`: ask for its address, or `localhost`")
 
     @property
     def is_named(self) -> bool:
@@ -115,8 +112,6 @@ def _is_loopback(name: str | None) -> bool:
 
 
 class _Root(_Handler):
-    """Leads to the status page."""
-
     def get(self) -> None:
         self.redirect("/-/")
 
@@ -205,8 +200,6 @@ class _Draft(_Page):
 
 
 class _Asset(_Handler):
-    """The stylesheet and the script of the status page."""
-
     def get(self) -> None:
         asset = self.pages.assets.get(self.request.path.rpartition("/")[2])
         if asset is None:
@@ -218,20 +211,13 @@ class _Asset(_Handler):
 
 
 class _Healthy(_Handler):
-    """Answers as long as the process does."""
-
     def get(self) -> None:
         self.say(200, "healthy")
 
 
 class _Ready(_Handler):
-    """Answers 200 if requests are being served, else 503."""
-
     def get(self) -> None:
-        if self.administration.is_ready():
-            self.say(200, "ready")
-        else:
-            self.say(503, "not ready")
+        self.say(*((200, "ready") if self.administration.is_ready() else (503, "not ready")))
 
 
 class _Command(_Handler):
@@ -241,14 +227,12 @@ class _Command(_Handler):
 
     def prepare(self) -> None:
         super().prepare()
-        if not self._finished and not self.may_command:
+        if self._finished:
+            return
+        if not self.may_command:
             self.say(403, _READ_ONLY)
         # Any web page can post to loopback, but it cannot hide these headers (Fetch, 3.2).
-        if (
-            not self._finished
-            and self.request.method == "POST"
-            and any(name in self.request.headers for name in _OF_BROWSERS)
-        ):
+        elif self.request.method == "POST" and any(name in self.request.headers for name in _OF_BROWSERS):
             self.say(403, "not from a browser")
 
     def get(self) -> None:
@@ -274,8 +258,6 @@ class _Purge(_Command):
 
 
 class _LogLevel(_Command):
-    """Sets the log level."""
-
     async def post(self) -> None:
         level = self.get_query_argument("level", "")
         if level not in LOG_LEVELS:
@@ -297,40 +279,18 @@ class _Reload(_Command):
 class _EndStage(_Command):
     """Ends the stage of an edit; answers 409 if nothing is staged."""
 
-    def initialize(
-        self,
-        administration: Administration,
-        pages: StatusPages,
-        end: Callable[[Administration], Awaitable[tuple[bool, dict[str, object]]]] = methodcaller("discard"),
-    ) -> None:
-        super().initialize(administration, pages)
-        self._end = end
-
     async def post(self) -> None:
-        was_staged, stage = await self._end(self.administration)
+        was_staged, stage = await self.call(self.administration)
         self.set_status(200 if was_staged else 409)
         self.finish(stage)
 
 
 class _JsonPage(_Handler):
-    """A page of JSON; `read` gets it from the administration."""
-
-    def initialize(
-        self,
-        administration: Administration,
-        pages: StatusPages,
-        read: Callable[[Administration], Awaitable[dict[str, object]]] = methodcaller("status"),
-    ) -> None:
-        super().initialize(administration, pages)
-        self._read = read
-
     async def get(self) -> None:
-        self.finish(await self._read(self.administration))
+        self.finish(await self.call(self.administration))
 
 
 class _Metrics(_Handler):
-    """Yields the metrics."""
-
     async def get(self) -> None:
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
         self.finish(await self.administration.metrics())
@@ -340,9 +300,9 @@ class _Health(_Handler):
     """Answers whether requests are being served, in the form of s3-proxy."""
 
     def get(self) -> None:
-        ready = self.administration.is_ready()
-        self.set_status(200 if ready else 503)
-        self.finish({"status": "UP" if ready else "DOWN"})
+        is_ready = self.administration.is_ready()
+        self.set_status(200 if is_ready else 503)
+        self.finish({"status": "UP" if is_ready else "DOWN"})
 
 
 _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
@@ -351,15 +311,15 @@ _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/healthy": (_Healthy, {}),
     "/-/ready": (_Ready, {}),
     "/-/reload": (_Reload, {}),
-    "/-/staged": (_JsonPage, {"read": methodcaller("staged")}),
-    "/-/promote": (_EndStage, {"end": methodcaller("promote")}),
-    "/-/discard": (_EndStage, {"end": methodcaller("discard")}),
+    "/-/staged": (_JsonPage, {"call": methodcaller("staged")}),
+    "/-/promote": (_EndStage, {"call": methodcaller("promote")}),
+    "/-/discard": (_EndStage, {"call": methodcaller("discard")}),
     "/-/purge": (_Purge, {}),
     "/-/log-level": (_LogLevel, {}),
-    "/-/status": (_JsonPage, {"read": methodcaller("status")}),
-    "/-/rewrites": (_JsonPage, {"read": methodcaller("rewrites")}),
+    "/-/status": (_JsonPage, {"call": methodcaller("status")}),
+    "/-/rewrites": (_JsonPage, {"call": methodcaller("rewrites")}),
     "/metrics": (_Metrics, {}),
     "/health": (_Health, {}),
-    "/config": (_JsonPage, {"read": methodcaller("configuration")}),
+    "/config": (_JsonPage, {"call": methodcaller("configuration")}),
 }
 PATHS = tuple(_HANDLERS)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlencode
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.admin.explanation import rewrite_step
 from tornado_proxy.admin.status import PathStep
@@ -19,14 +21,12 @@ from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.routing.compare import Kind, Pair
+from tornado_proxy.routing.compare import KeptRequest, Kind, Pair, replay
 from tornado_proxy.routing.decide import RewriteTrace
 from tornado_proxy.routing.mounts import Site, target_data
-from tornado_proxy.routing.replay import KeptRequest, replay
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
-from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
 
@@ -41,8 +41,7 @@ _MOST_GROUPS, _MOST_CHANGES = 20, 10  # that are shown: pairs of rewrites, and r
 _DIFFERENT = (Kind.KEY, Kind.ANSWER, Kind.ERROR)
 
 
-@dataclass(frozen=True, slots=True)
-class DraftFile:
+class DraftFile(msgspec.Struct, frozen=True):
     """A rule file in force: its path, its name below the configuration, and the targets with rules in it."""
 
     path: str
@@ -55,8 +54,7 @@ class DraftFile:
         return self.path.startswith("s3://")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedRequest:
+class ChangedRequest(msgspec.Struct, frozen=True):
     """A request that a draft changes, and how often it was made; `old` and `new` are keys, or errors in parentheses."""
 
     request: KeptRequest
@@ -66,15 +64,8 @@ class ChangedRequest:
     new: str
     steps: tuple[PathStep, ...] = ()
 
-    @property
-    def explained(self) -> str:
-        """The link to its explanation by the rules in force."""
-        fields = {"method": self.request.method, "path": path_reference(self.request.path), "host": self.request.host}
-        return f"/-/?{urlencode(fields)}#explain"
 
-
-@dataclass(frozen=True, slots=True)
-class DraftGroup:
+class DraftGroup(msgspec.Struct, frozen=True):
     """The requests that one pair of rewrites changes; `times` counts all of them, `shown` are the first."""
 
     pair: Pair
@@ -82,8 +73,7 @@ class DraftGroup:
     shown: tuple[ChangedRequest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DraftResult:
+class DraftResult(msgspec.Struct, frozen=True):
     """What is said of a draft: its mistakes, its tests, and the requests that it changes.
 
     `kinds` counts the requests by `Kind`; `kept` is the number of all, of which the last may not have been reached in
@@ -100,7 +90,7 @@ class DraftResult:
     failures: tuple[str, ...] = ()
     failed: int = 0
     kept: int = 0
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = {}
     groups: tuple[DraftGroup, ...] = ()
 
     @property
@@ -115,8 +105,7 @@ class DraftResult:
         return different - sum(each.times for group in self.groups for each in group.shown)
 
 
-@dataclass(frozen=True, slots=True)
-class DraftPage:
+class DraftPage(msgspec.Struct, frozen=True):
     """The values of the page: the files to choose from, the chosen one with its text, and what is said of that."""
 
     files: tuple[DraftFile, ...] = ()
@@ -178,7 +167,7 @@ def try_draft(
     """Compiles and lints a draft of a file in force, runs its tests, and decides the kept requests again by it."""
     read = in_force.snapshot.rules
     files = tuple(file if each.name == file.name else each for each in read.files)
-    draft = compile_snapshot(replace(in_force.snapshot, rules=replace(read, files=files)), in_force)
+    draft = compile_snapshot(dataclasses.replace(in_force.snapshot, rules=replace(read, files=files)), in_force)
     rules = draft.rules
     assert rules is not None, "a configuration in force has settings"
     unknown = tuple(unknown_targets(rules.documents, [target.name for target in draft.settings.targets]))

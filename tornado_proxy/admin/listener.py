@@ -56,6 +56,5 @@ def _prepared(process: Process) -> tuple[Administration, AdminServer]:
 
 
 def _tls(settings: Settings) -> SSLContext | None:
-    """Returns the TLS context; None for plain HTTP."""
     ssl = settings.internal_server.ssl
     return make_context(ssl) if ssl and ssl.enabled else None

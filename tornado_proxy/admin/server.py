@@ -64,7 +64,6 @@ class AdminServer(HTTPServer):
         return True
 
     def _fill(self) -> None:
-        """Opens spare descriptors, as many as it can."""
         with suppress(OSError):
             while len(self._spare) < self._wanted:
                 self._spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
@@ -11,14 +10,16 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+import msgspec
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.fields import path_reference
-from tornado_proxy.telemetry.metrics import ErrorRow
-from tornado_proxy.telemetry.recent import RecentRow
+from tornado_proxy.telemetry.metrics import WAITS, Tally
+from tornado_proxy.telemetry.recent import RequestRow
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,8 +33,7 @@ Points = Sequence[tuple[float, float | None]]
 """Time and value, in order of time; None where there is no value."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLine:
+class ChartLine(msgspec.Struct, frozen=True):
     """A line of a chart; `style` is its class in the style sheet. The area below an `area` is filled."""
 
     name: str
@@ -46,8 +46,7 @@ class ChartLine:
         return self.points[-1][1] if self.points else None
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """Lines over a span of time; `start` and `end` are Unix times in seconds, `shown` formats a value with its unit."""
 
     title: str
@@ -123,8 +122,7 @@ class Chart:
         return across, HEIGHT - 1 - (HEIGHT - 1 - _TOP) * value / self.scale
 
 
-@dataclass(frozen=True, slots=True)
-class ReloadRow:
+class ReloadRow(msgspec.Struct, frozen=True):
     """A reload after a change; `outcome` is `started`, `loaded`, `refused`, `failed` or `reverted`."""
 
     outcome: str
@@ -137,24 +135,15 @@ class ReloadRow:
     unshown: int = 0  # further diagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRow:
-    """A target with the counts of its requests since the start; `probe` is the last probe of its bucket."""
+class TargetRow(msgspec.Struct, frozen=True):
+    """A target with the numbers of its requests since the start; `view` is its JSON, empty for no single target."""
 
     name: str
-    addresses: tuple[str, ...]
-    methods: tuple[str, ...]
-    rewrites: int
-    requests: int
-    errors: int  # 4xx
-    faults: int  # 5xx
-    typical: str  # the median time to the first byte
-    slow: str  # the 95th percentile
-    probe: Mapping[str, object] | None = None
+    tally: Tally
+    view: Mapping[str, object] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteRow:
+class RewriteRow(msgspec.Struct, frozen=True):
     """A rewrite and its hits since the start, or since its last change."""
 
     target: str
@@ -182,8 +171,7 @@ class RewriteRow:
         ).format(90, label, 90, bars)
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteTable:
+class RewriteTable(msgspec.Struct, frozen=True):
     """The first rewrites of a kind, and the total number of that kind."""
 
     rows: tuple[RewriteRow, ...] = ()
@@ -194,8 +182,7 @@ Piece = tuple[str, int | None]
 """A piece of a text, and the number of the group to which it belongs, if any."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathStep:
+class PathStep(msgspec.Struct, frozen=True):
     """A step from a request to its answer: its lines, each in pieces; `outcome` is `good`, `bad` or empty."""
 
     title: str
@@ -203,8 +190,7 @@ class PathStep:
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """The explanation of a request: each section has a title, and rows of cells."""
 
     heading: str
@@ -214,8 +200,7 @@ class Explanation:
     attempts: tuple[Attempt, ...] = ()  # of the plan
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(msgspec.Struct, frozen=True):
     """The values of the page; `state` is the JSON of `/-/status`, `asked` are the fields of the page's form."""
 
     state: Mapping[str, object]
@@ -227,10 +212,10 @@ class Overview:
     used: RewriteTable
     unused: RewriteTable
     reloads: tuple[ReloadRow, ...]  # the newest first
-    errors: tuple[ErrorRow, ...]  # the newest first
-    asked: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[RequestRow, ...]  # the newest first
+    asked: Mapping[str, str] = {}
     explanation: Explanation | None = None
-    recent: tuple[RecentRow, ...] = ()  # the newest first
+    recent: tuple[RequestRow, ...] = ()  # the newest first
 
     @property
     def minutes(self) -> int:
@@ -259,6 +244,7 @@ def _environment() -> Environment:
         "size": human_size,
         "shown": visible,
         "text": _text,
+        "wait": shown_wait,
     }
     return environment
 
@@ -302,14 +288,24 @@ _POLICY = (
 
 
 def _text(message: str) -> Markup:
-    """Returns a message as HTML; names in backticks become code."""
     parts = enumerate(visible(message).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
 
 
-def _explained(row: ErrorRow | RecentRow) -> str:
-    """Returns the link to the explanation of a request."""
-    return f"/-/?{urlencode({'method': row.method, 'path': path_reference(row.path)})}#explain"
+def _explained(request: RequestRow | KeptRequest) -> str:
+    fields = {"method": request.method, "path": path_reference(request.path)}
+    if isinstance(request, KeptRequest):
+        fields["host"] = request.host
+    return f"/-/?{urlencode(fields)}#explain"
+
+
+def shown_wait(seconds: float | None) -> str:
+    """Writes the upper bound of a bucket of times: no more than that is known."""
+    if seconds is None:
+        return "\N{EN DASH}"
+    if seconds >= WAITS[-1]:
+        return f"over {WAITS[-2]:g} s"
+    return "\N{LESS-THAN OR EQUAL TO} " + (f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms")
 
 
 def _age(seconds: float) -> str:

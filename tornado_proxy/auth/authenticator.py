@@ -8,9 +8,10 @@ This module also recognizes requests that pages of other origins make (CSRF), an
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
+
+import msgspec
 
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
@@ -28,16 +29,14 @@ class AuthBusy(StatusError):
     status = 503
 
 
-@dataclass(frozen=True, slots=True)
-class SignIn:
+class SignIn(msgspec.Struct, frozen=True):
     """A signed-in user; `cookies` are values of Set-Cookie for the answer of the request."""
 
     user: User
     cookies: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderAnswer:
+class ProviderAnswer(msgspec.Struct, frozen=True):
     """The answer of a provider's page: a redirect if there is a location, else an error; `reason` is for the log."""
 
     status: int

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
+import msgspec
+
 from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
@@ -169,8 +171,7 @@ def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, Ba
     return authenticators
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierLimits:
+class VerifierLimits(msgspec.Struct, frozen=True):
     """The limits of hashing: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
@@ -179,8 +180,7 @@ class VerifierLimits:
     remembered_for: float = 60.0  # seconds from the check
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A claimed user name, and the address of the client."""
 
     provider: str

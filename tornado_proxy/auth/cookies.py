@@ -11,9 +11,9 @@ import os
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -54,8 +54,7 @@ class Sealer:
         return value if unsealed["exp"] > now else None
 
 
-@dataclass(frozen=True, slots=True)
-class CookieJar:
+class CookieJar(msgspec.Struct, frozen=True):
     """How cookies are written: their name, scope and attributes (RFC 6265 4.1)."""
 
     name: str

@@ -14,9 +14,10 @@ import hmac
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
+
+import msgspec
 
 from tornado_proxy.auth import authenticator, oidc_provider
 from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, SignIn, SignInPage, is_cross_origin, origin
@@ -36,8 +37,7 @@ _RENEWABLE_SECONDS = 30 * 24 * 3600  # how long a session with a refresh token m
 _AWAY_SECONDS = 24 * 3600  # how long one goes on after its ID token has expired, while the provider cannot be asked
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(msgspec.Struct, frozen=True):
     """The session of a user; `host` is the host that set the cookie."""
 
     user: User
@@ -224,7 +224,9 @@ class OidcAuthenticator(Authenticator):
         for id_token in (tokens.id_token, ""):
             session = _Session(user, expires, self._scope(request), tokens.refresh_token, id_token)
             try:
-                return jar.write(self._sessions.seal(asdict(session), kept_until), int(kept_until - now), sent)
+                return jar.write(
+                    self._sessions.seal(msgspec.to_builtins(session), kept_until), int(kept_until - now), sent
+                )
             except CookieTooLarge:
                 continue
         raise TokenError(f"the session of `{user.username}` does not fit into cookies")

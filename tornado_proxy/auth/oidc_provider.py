@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
+import msgspec
 from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -84,8 +85,7 @@ class Tokens:
     refresh_token: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
+class _Asking(msgspec.Struct, frozen=True):
     """A question to a provider that several callers wait for, and that goes on if they leave; `begun` is monotonic."""
 
     task: asyncio.Task[Any]

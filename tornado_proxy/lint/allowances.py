@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Span
 from tornado_proxy.lang.tree import Comment, Document
@@ -23,8 +24,7 @@ _ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>.*?)(?:\(.*|(?<
 _NAME = re.compile(r"[^\s,]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True):
     """A name in a comment; `covers` is the span in which it applies, None if no statement or block follows."""
 
     name: str

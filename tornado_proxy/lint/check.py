@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span
 from tornado_proxy.lang.tree import Comment, Literal, Statement
@@ -29,8 +30,7 @@ class Category(Enum):
     UPKEEP = "upkeep"  # no longer of use
 
 
-@dataclass(frozen=True, slots=True)
-class LintFinding:
+class LintFinding(msgspec.Struct, frozen=True):
     """A finding of a check: a fact about a place, and advice."""
 
     message: str
@@ -40,8 +40,7 @@ class LintFinding:
     fixes: tuple[Fix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """A kind of problem that the linter reports; `manual/NAME.md` explains it.
 
     `find` yields the findings, `summary` is the first sentence of the manual page. A check that needs a configuration

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
 from tornado_proxy.lint.allowances import Allowances
@@ -16,8 +18,7 @@ INTERNAL_ERROR = "internal-error"  # the code of the diagnostic for a check that
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
-@dataclass(frozen=True, slots=True)
-class LintReport:
+class LintReport(msgspec.Struct, frozen=True):
     """The findings in the order of the files, and the files and checks of the run.
 
     `judged` names the checks that ran; other codes come from the parser, the compiler or the configuration.
@@ -87,8 +88,7 @@ Look = Callable[[Sequence[RuleFile]], LintReport]  # lints some state of the fil
 _MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """The files after all fixes, the report on them, and the number of fixes."""
 
     files: tuple[RuleFile, ...]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tornado_proxy.golang.regexp.alphabet import Budget
 from tornado_proxy.golang.regexp.language import Language, language
 from tornado_proxy.golang.regexp.proofs import Example, Reach, reachability
@@ -26,8 +28,7 @@ _REACH_STEPS = 1_000_000  # for each target
 _CONFLICT = frozenset(mark * 7 for mark in "<|=>")
 
 
-@dataclass(frozen=True)  # no slots: cached properties are computed at first use, because most checks do not need them
-class TargetRules:
+class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached properties
     """The rules of one target; those with the marks of a merge conflict, and so of both sides, are `disputed`."""
 
     blocks: tuple[TargetBlock, ...]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.config.actions import GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Target
-from tornado_proxy.config.options import GIB
+from tornado_proxy.config.quantities import GIB
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
@@ -16,8 +17,7 @@ from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.semantics.request import READING
 
 
-@dataclass(frozen=True, slots=True)
-class Serve:
+class Serve(msgspec.Struct, frozen=True):
     """Answer with the object; pass on if there is none.
 
     `path` is the request path of an index document: pass on, too, unless a request for it would be answered.
@@ -27,23 +27,20 @@ class Serve:
     path: RequestPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Browse:
+class Browse(msgspec.Struct, frozen=True):
     """Answer with a listing of a directory; pass on if it does not exist, unless it is the mount's root."""
 
     prefix: ObjectKey
     root: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReadForm:
+class ReadForm(msgspec.Struct, frozen=True):
     """Read the form of an upload; the rest of the plan needs its file's name."""
 
     max_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Receive:
+class Receive(msgspec.Struct, frozen=True):
     """Store the upload under a key; `location` is its request path, percent-encoded."""
 
     key: ObjectKey
@@ -52,8 +49,7 @@ class Receive:
     max_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OfferForm:
+class OfferForm(msgspec.Struct, frozen=True):
     """Answer with a form, valid for `expires` seconds, that stores a file of `max_size` bytes at most under the key."""
 
     key: ObjectKey
@@ -62,15 +58,13 @@ class OfferForm:
     expires: int
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(msgspec.Struct, frozen=True):
     """Remove the object."""
 
     key: ObjectKey
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectToSignedUrl:
+class RedirectToSignedUrl(msgspec.Struct, frozen=True):
     """Redirect to a signed URL of the object, valid for `expires` seconds; pass on as `Serve` does."""
 
     key: ObjectKey
@@ -78,8 +72,7 @@ class RedirectToSignedUrl:
     path: RequestPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """Redirect to `location`, a path with its query.
 
     Unless they are None, pass on if there is no key below `below`, and unless a request for `path` would be answered.
@@ -90,21 +83,18 @@ class Redirect:
     path: RequestPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VisitProvider:
+class VisitProvider(msgspec.Struct, frozen=True):
     """Answer a page of a provider, which is a step of a sign-in."""
 
     provider: str
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
-class ListTargets:
+class ListTargets(msgspec.Struct, frozen=True):
     """Answer with the page of all targets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(msgspec.Struct, frozen=True):
     """Answer with an error; `reason` is for the log and explain, never for the client.
 
     `allow` holds the methods of a 405's Allow, `challenge` the WWW-Authenticate of a 401, `location` the page where a
@@ -145,9 +135,7 @@ _NO_DIRECTORY = Refuse(404, "no objects below this key")
 _LISTING_DISABLED = Refuse(403, "listing is disabled")
 _NAMED_BY_S3 = Refuse(400, "S3 would replace `${filename}` in the key by the name of the file")
 _NO_SLASH = Refuse(
-    400,
-    "the path of an upload does not end in `/`",
-    message="An upload is a form, sent to an address that ends in “/”",
+    400, "the path of an upload does not end in `/`", message="An upload is a form, sent to an address that ends in “/”"
 )
 _OURS = Refuse(
     403, f"`{ASSETS_AT}` is for the service's own files", message="This directory is for files of the service"
@@ -213,7 +201,6 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
 
 
 def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) -> Plan:
-    """Plans an upload or a removal."""
     if key.endswith("/"):
         return (Refuse(403, _BECAME_A_DIRECTORY),)
     stored_at, put = object_key(target.bucket, key), target.actions.put
@@ -247,14 +234,12 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
 def _fetch(
     get: GetAction, request: Request, key: ObjectKey, path: RequestPath | None = None
 ) -> Serve | RedirectToSignedUrl:
-    """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
         return RedirectToSignedUrl(key, get.signed_url_expiration, path)
     return Serve(key, path)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
-    """Returns an object key, or None if it is not a valid key of S3."""
     try:
         return object_key(bucket, Key(key))
     except KeyTooLong:
@@ -262,7 +247,6 @@ def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
 
 
 def _slashed(request: Request) -> str:
-    """Returns the request path with a closing slash, its query kept."""
     path = path_reference(f"{request.path}/")
     query = quote(request.raw_query.encode("latin-1"), safe=_QUERY_AS_IT_IS)
     return f"{path}?{query}" if query else path

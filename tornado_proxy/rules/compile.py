@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
+
 from tornado_proxy.golang.regexp.matching import Pattern, compile_source
 from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.golang.template.errors import TemplateMistake
@@ -15,7 +17,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, d
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RequestClauses, RewriteStatement, TestStatement
 from tornado_proxy.rules import model
-from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RuleSet, RuleTest
+from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
 from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates.template import Template, compile_plain
 
@@ -28,9 +30,6 @@ _MOST_MISTAKES = 10  # of one template
 _ACTION = re.compile(
     r"\{\{(?!-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b)(?![^{}]*:?=)[^{}]*\}\}"
 )
-
-_Making = tuple[str, Dialect, str, tuple[str, ...]]
-"""All that a pattern and a template are made of: source, dialect, template, and the helpers of a Go template."""
 
 HelperTexts = Callable[[str], tuple[str, ...]]
 """Returns the texts of the helpers that the Go templates of a target's rules may call."""
@@ -61,8 +60,7 @@ def compile_documents(
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(msgspec.Struct):
     """The bytes for all compiled sources; one of a few characters may take ten thousand times its length."""
 
     most: int
@@ -81,13 +79,10 @@ class _Target:
     rewrites: list[Rewrite] = field(default_factory=list)
     tests: list[RuleTest] = field(default_factory=list)
     names: dict[str, Literal] = field(default_factory=dict)
-    made: Mapping[_Making, Rewrite] = field(init=False)
+    made: Mapping[Making, Rewrite] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.made = {
-            (each.pattern.text, each.dialect, each.template.text, getattr(each.template, "helpers", ())): each
-            for each in self.before.rewrites
-        }
+        self.made = {each.making: each for each in self.before.rewrites}
 
     def rule_set(self) -> RuleSet:
         """Returns what has been added so far; the rule set before if nothing has changed."""

@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tornado_proxy.lang.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
@@ -41,8 +43,7 @@ class RuleFile:
     data: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """Rule files in order, what cannot be read, and `releases` that were fetched: the place and digest of each."""
 
     files: tuple[RuleFile, ...]

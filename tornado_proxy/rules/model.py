@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import NewType
 
+import msgspec
+
 from tornado_proxy.golang.regexp.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
@@ -97,6 +99,10 @@ class TemplateFailed(RewriteError):
     status = 500
 
 
+Making = tuple[str, Dialect, str, tuple[str, ...]]
+"""All that a pattern and a template are made of: source, dialect, template, and the helpers of a Go template."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """An ordered pair of source pattern and target template; `number` counts from 1 within its target."""
@@ -118,9 +124,13 @@ class Rewrite:
         """Its name or number, as in logs, metrics and `explain`."""
         return self.name or f"#{self.number}"
 
+    @property
+    def making(self) -> Making:
+        """All that its results depend on; its name and its place are not among it."""
+        return self.pattern.text, self.dialect, self.template.text, getattr(self.template, "helpers", ())
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+
+class Rewritten(msgspec.Struct, frozen=True):
     """The new key, and the rewrite that made it with captures and raw result; None if no rewrite matched."""
 
     key: Key
@@ -154,6 +164,11 @@ class RuleSet:
 
     def __post_init__(self, before: FirstMatch | None) -> None:
         object.__setattr__(self, "first_match", FirstMatch([each.pattern for each in self.rewrites], known=before))
+
+    def taker(self, key: str) -> Rewrite | None:
+        """Returns the rewrite that takes a key."""
+        match = self.first_match.find(key)
+        return self.rewrites[match[0]] if match else None
 
     def rewrite(  # noqa: PLR0913 - a library's caller names what its templates read, and no more
         self,
@@ -205,8 +220,7 @@ class LoadedRules:
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class TestOutcome:
+class TestOutcome(msgspec.Struct, frozen=True):
     """A rule test and the result for its key: rewritten, unchanged, or the error."""
 
     __test__ = False  # the name is the language's, not pytest's

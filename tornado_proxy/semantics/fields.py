@@ -16,6 +16,8 @@ from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import quote, unquote
 
+import msgspec
+
 Headers = tuple[tuple[str, str], ...]
 
 REASONS = {status.value: status.phrase for status in HTTPStatus}  # the reason phrases of statuses (RFC 9110 15)
@@ -112,8 +114,7 @@ _BROWSER_ESCAPES = {"%22": '"', "%0D": "\r", "%0A": "\n"}
 _BROWSER_ESCAPE = re.compile("|".join(_BROWSER_ESCAPES))
 
 
-@dataclass(frozen=True, slots=True)
-class Disposition:
+class Disposition(msgspec.Struct, frozen=True):
     """The name of a form's field, and of a file as the client sent it."""
 
     name: str | None = None
@@ -190,8 +191,7 @@ _ALGORITHMS = {
 _OF_PARTS = re.compile(r'-[0-9]+"?$')
 
 
-@dataclass(frozen=True, slots=True)
-class Checksum:
+class Checksum(msgspec.Struct, frozen=True):
     """A checksum as S3 reports it: the algorithm (`SHA256`), the value in base64, and the type if S3 names it."""
 
     algorithm: str

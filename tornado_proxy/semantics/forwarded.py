@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+import msgspec
 
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
@@ -66,8 +67,7 @@ def client_at(address: str) -> str:
     return str(ip if isinstance(ip, IPv4Address) else IPv6Network((int(ip), 64), strict=False))
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(msgspec.Struct, frozen=True):
     """What a client's certificate says of it; `expires` is a Unix time in seconds."""
 
     common_names: tuple[str, ...] = ()
@@ -76,8 +76,7 @@ class ClientCertificate:
     expires: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a request comes from: the client's address, the scheme and authority that it used, its certificate.
 
     `is_stand_in` says that the address is not known to be the peer's, such as a proxy's which does not know its

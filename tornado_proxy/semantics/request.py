@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+import msgspec
 
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
@@ -12,8 +13,7 @@ READING = METHODS[:2]
 WRITING = METHODS[2:]
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(msgspec.Struct, frozen=True):
     """The signed-in user; `kind` is the way: BASIC, HEADER or OIDC, as in s3-proxy's templates, or CERTIFICATE."""
 
     username: str
@@ -36,8 +36,7 @@ def groups_of(header: str) -> tuple[str, ...]:
     return tuple(group for each in header.split(",") if (group := each.strip()))
 
 
-@dataclass(frozen=True, slots=True)
-class RequestData:
+class RequestData(msgspec.Struct, frozen=True):
     """The request; `path` is decoded, `headers` and `query` keep order and repetition."""
 
     method: str = "GET"

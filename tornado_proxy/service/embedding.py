@@ -12,9 +12,8 @@ from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
-from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
+from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot, tolerant_of_dates
 from tornado_proxy.service.reload.stores import Unbuildable
-from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.reload.watching import follow
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.web.application import ProxyApplication

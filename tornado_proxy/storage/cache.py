@@ -6,10 +6,12 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, fields, replace
 from math import inf
 from sys import getsizeof
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import astuple, replace
 
 from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.routing.request import ObjectKey
@@ -23,7 +25,7 @@ from tornado_proxy.semantics.conditions import (
     strong_match,
 )
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import CacheResult, ForwardingStore, ObjectInfo, OpenedObject, Store
+from tornado_proxy.storage.store import WRITES, CacheResult, ForwardingStore, ObjectInfo, OpenedObject, Store
 
 T = TypeVar("T")
 
@@ -36,8 +38,7 @@ _HIT: CacheResult = "hit"
 _MISS: CacheResult = "miss"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryObject:
+class MemoryObject(msgspec.Struct, frozen=True):
     """An open object in memory."""
 
     info: ObjectInfo
@@ -69,8 +70,7 @@ def open_in_memory(
             raise errors.RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
 
 
-@dataclass(slots=True)
-class CacheCounts:
+class CacheCounts(msgspec.Struct):
     """The counters and the size of the caches of a target in this process."""
 
     hit: int = 0
@@ -167,8 +167,12 @@ class CachingStore(ForwardingStore):
         self._heads.pop(key, None)
         self._gets.pop(key, None)
 
-    def _wrote(self, key: ObjectKey) -> None:
-        self.forget(key)
+    async def _forward(self, call: str, key: ObjectKey, result: Awaitable[T]) -> T:
+        try:
+            return await result
+        finally:
+            if call in WRITES:
+                self.forget(key)
 
     def purge(self, prefix: str) -> int:
         """Drops the entries whose keys begin with a prefix; returns their number."""
@@ -324,5 +328,5 @@ def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
 
 def _weight(key: str, entry: _CachedObject) -> int:
     """Returns the bytes that an entry takes."""
-    texts = [getattr(entry.info, each.name) for each in fields(ObjectInfo)] if entry.info else []
+    texts = astuple(entry.info) if entry.info else ()
     return _OVERHEAD + sum(getsizeof(each) for each in (key, entry.body, *texts) if isinstance(each, str | bytes))

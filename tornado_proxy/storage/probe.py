@@ -6,7 +6,9 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.routing.request import ObjectKey, object_key
@@ -22,8 +24,7 @@ _NAME = ".tornado-proxy-probe-"
 _LIST, _GET, _PUT, _DELETE = "s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
 
 
-@dataclass(frozen=True, slots=True)
-class BucketProblem:
+class BucketProblem(msgspec.Struct, frozen=True):
     """The reason why a bucket cannot be used: a fixed code, a message without secrets, and what to do."""
 
     code: str
@@ -31,8 +32,7 @@ class BucketProblem:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(msgspec.Struct, frozen=True):
     """The result of a probe; `granted` lists the IAM actions that succeeded.
 
     `at` is the Unix time of its end in seconds.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+
+import msgspec
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.routing.upload_steps import Properties
@@ -15,13 +18,13 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditi
 from tornado_proxy.semantics.fields import Checksum
 
 T = TypeVar("T")
+Arguments = ParamSpec("Arguments")
 
 CacheResult = Literal["hit", "miss", "revalidated"]
 """Whether a cache had the object, did not have it, or had it and S3 confirmed that it is unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectInfo:
+class ObjectInfo(msgspec.Struct, frozen=True):
     """The headers of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
 
     size: int
@@ -35,8 +38,8 @@ class ObjectInfo:
     expires: str | None = None  # as stored: S3 keeps any text
     checksums: tuple[Checksum, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()  # names in lower case, without `x-amz-meta-`
-    cache: CacheResult | None = field(default=None, compare=False)  # None without a cache
-    age: int = field(default=0, compare=False)  # seconds since S3 answered
+    cache: CacheResult | None = None  # None without a cache
+    age: int = 0  # seconds since S3 answered
 
 
 class OpenedObject(Protocol):
@@ -45,24 +48,19 @@ class OpenedObject(Protocol):
     @property
     def info(self) -> ObjectInfo:
         """The headers of the object."""
-        ...
 
     @property
     def content_range(self) -> ContentRange | None:
         """The part of the object in the body, for a 206; otherwise None."""
-        ...
 
     def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body in chunks of at most 512 KiB; raises `StorageError` if it is truncated."""
-        ...
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
-        ...
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A file or a directory in a listing: its name relative to the listed prefix; a directory's ends in `/`."""
 
     name: str
@@ -76,8 +74,7 @@ class Entry:
         return self.name.endswith("/")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A page of a listing in S3's order, and the token of the next page; None at the end.
 
     `exists` is true for an empty directory whose marker object was found.
@@ -88,16 +85,14 @@ class Page:
     exists: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """The result of a write."""
 
     etag: str | None = None
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """The options of an upload; S3 checks the conditions as part of the write.
 
     If `replace` is false and there is an object, the write raises `ObjectExists`. If a condition of the client's is
@@ -106,9 +101,9 @@ class Write:
 
     content_type: str | None = None
     replace: bool = True
-    conditions: Conditions = field(default_factory=Conditions)
+    conditions: Conditions = msgspec.field(default_factory=Conditions)
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
-    properties: Properties = field(default_factory=Properties)
+    properties: Properties = msgspec.field(default_factory=Properties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +114,7 @@ class UploadForm:
     fields: Mapping[str, str] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class IncomingPart:
+class IncomingPart(msgspec.Struct, frozen=True):
     """A part of an upload that is arriving, numbered from 1; its chunks have `size` bytes together."""
 
     number: int
@@ -128,8 +122,7 @@ class IncomingPart:
     chunks: AsyncIterator[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class UploadedPart:
+class UploadedPart(msgspec.Struct, frozen=True):
     """A stored part of an unfinished upload; `size` in bytes."""
 
     number: int
@@ -145,64 +138,72 @@ class Store(Protocol):
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
-        ...
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """Returns the headers of an object."""
-        ...
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
         """Returns a page of the entries directly below a prefix, without its own marker object.
 
         The prefix is empty or ends in `/`. An invalid token, and one after the last entry, lead to the first page.
         """
-        ...
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; if the iterator raises an exception, stores nothing and raises it again."""
-        ...
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
         """Removes an object if the conditions are true; a missing one is not an error, as in S3."""
-        ...
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
         """Returns a URL that fetches the object for a number of seconds; needs no network."""
-        ...
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """Returns a form that stores an object of this key, type and size for a number of seconds.
 
         It replaces an existing object. `write` has a `max_size`; needs no network.
         """
-        ...
 
     async def begin_upload(self, key: ObjectKey, write: Write) -> str:
         """Begins a multipart upload and returns its ID; raises the errors of a write that would fail.
 
         Later calls need the same key, and raise `UploadMissing` if the key has no such upload.
         """
-        ...
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
         """Stores a part of an upload; replaces an earlier one of the same number."""
-        ...
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
         """Returns the parts of an upload, by number."""
-        ...
 
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
         """Turns parts into an object if the conditions of the write are true; all but the last have at least 5 MiB."""
-        ...
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""
-        ...
 
     async def close(self) -> None:
         """Closes the store; open objects can be read to their end."""
-        ...
+
+
+WRITES = ("put", "remove", "complete_upload")
+"""The calls that change an object; even one that fails may have changed it."""
+
+LOCAL = ("presign", "presign_upload")
+"""The calls that need no network."""
+
+
+def _forwarded(
+    call: Callable[Concatenate[Store, ObjectKey, Arguments], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Any, ObjectKey, Arguments], Coroutine[Any, Any, T]]:
+    name = call.__name__
+
+    @wraps(call)
+    def forward(
+        self: ForwardingStore, key: ObjectKey, /, *rest: Arguments.args, **named: Arguments.kwargs
+    ) -> Coroutine[Any, Any, T]:
+        return self._forward(name, key, getattr(self.behind, name)(key, *rest, **named))
+
+    return forward
 
 
 class ForwardingStore:
@@ -211,73 +212,26 @@ class ForwardingStore:
     def __init__(self, behind: Store) -> None:
         self.behind = behind
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
-        """Opens an object or a part of it."""
-        return await self._forward("open", self.behind.open(key, conditions, part))
-
-    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """Returns the headers of an object."""
-        return await self._forward("head", self.behind.head(key, conditions))
-
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """Returns a page of the entries directly below a prefix."""
-        return await self._forward("list", self.behind.list(prefix, token, limit))
-
-    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Stores the chunks as an object."""
-        try:
-            return await self._forward("put", self.behind.put(key, chunks, write))
-        finally:
-            self._wrote(key)
-
-    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Removes an object if the conditions are true."""
-        try:
-            await self._forward("remove", self.behind.remove(key, conditions))
-        finally:
-            self._wrote(key)
-
-    async def presign(self, key: ObjectKey, expires: int) -> str:
-        """Returns a URL that fetches the object for a number of seconds."""
-        return await self.behind.presign(key, expires)
-
-    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """Returns a form that stores an object for a number of seconds."""
-        return await self.behind.presign_upload(key, write, expires)
-
-    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
-        """Begins a multipart upload and returns its ID."""
-        return await self._forward("begin_upload", self.behind.begin_upload(key, write))
-
-    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
-        """Stores a part of an upload."""
-        await self._forward("put_part", self.behind.put_part(key, upload, part))
-
-    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
-        """Returns the parts of an upload, by number."""
-        return await self._forward("list_parts", self.behind.list_parts(key, upload))
-
-    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
-        """Turns parts into an object."""
-        try:
-            return await self._forward("complete_upload", self.behind.complete_upload(key, upload, parts, write))
-        finally:
-            self._wrote(key)
-
-    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
-        """Removes an upload and its parts."""
-        await self._forward("abort_upload", self.behind.abort_upload(key, upload))
+    open = _forwarded(Store.open)
+    head = _forwarded(Store.head)
+    list = _forwarded(Store.list)
+    put = _forwarded(Store.put)
+    remove = _forwarded(Store.remove)
+    presign = _forwarded(Store.presign)
+    presign_upload = _forwarded(Store.presign_upload)
+    begin_upload = _forwarded(Store.begin_upload)
+    put_part = _forwarded(Store.put_part)
+    list_parts = _forwarded(Store.list_parts)
+    complete_upload = _forwarded(Store.complete_upload)
+    abort_upload = _forwarded(Store.abort_upload)
 
     async def close(self) -> None:
         """Closes the other store."""
         await self.behind.close()
 
-    async def _forward(self, call: str, result: Awaitable[T]) -> T:  # noqa: ARG002 - for subclasses
-        """Awaits a call that reaches the bucket; subclasses may record its name."""
+    async def _forward(self, call: str, key: ObjectKey, result: Awaitable[T]) -> T:  # noqa: ARG002 - for subclasses
+        """Awaits the result of a call with a key or a prefix."""
         return await result
-
-    def _wrote(self, key: ObjectKey) -> None:
-        """Is called after each write of an object, even a failed one, since that may have happened."""
 
 
 # Precedes every name, so that no token is empty and few other texts are valid tokens.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from platform import python_version
 from types import SimpleNamespace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
+import msgspec
 from prometheus_client import Metric, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
@@ -18,7 +18,6 @@ from prometheus_client.utils import floatToGoString
 
 from tornado_proxy.routing.compare import Kind
 from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.events import Bus, ReloadReport
 from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
 
 Key = TypeVar("Key", bound=tuple[str, ...])
@@ -85,102 +84,59 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         yield total
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
-    """Functions that are called when the metrics are asked for.
+RELOADS = ("loaded", "refused", "failed", "staged", "promoted", "discarded")
+"""The outcomes of reloads that are counted."""
 
-    They return the last probe of each bucket, the ends of the certificates by listener and name, how many workers have
-    ended by themselves, whether the last good copy cannot be kept, and of each place of rules in a bucket whether the
-    last poll succeeded.
+
+class ServiceState(msgspec.Struct, frozen=True):
+    """The state of the service at a scrape; times are Unix times in seconds.
+
+    `is_current` says whether the files on disk are in force, `not_after` when the certificates end, by listener and
+    name, `rules_up` of each place of rules in a bucket whether the last poll succeeded.
     """
 
-    probes: Callable[[], Collection[ProbeResult]] = tuple
-    not_after: Callable[[], Mapping[tuple[str, str], float]] = dict
-    worker_ends: Callable[[], int] = int
-    has_trouble: Callable[[], bool] = bool
-    rules_up: Callable[[], Mapping[str, bool]] = dict
-
-    def collect(self) -> Iterator[Metric]:
-        """Yields the metrics."""
-        probes = self.probes()
-        up = {(each.target,): each.is_up for each in probes}
-        yield gauge("tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up)
-        seconds = {(each.target,): each.seconds for each in probes}
-        yield gauge(
-            "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
-        )
-        yield gauge(
-            "tornado_proxy_certificate_not_after_seconds",
-            "When a certificate in force expires (Unix time)",
-            ("listener", "name"),
-            self.not_after(),
-        )
-        ends = {(): self.worker_ends()}
-        yield counter("tornado_proxy_worker_ends", "Workers that ended without being asked to", (), ends)
-        trouble = {(): self.has_trouble()}
-        yield gauge(
-            "tornado_proxy_last_good_trouble", "Whether the last good copy cannot be kept (1 or 0)", (), trouble
-        )
-        rules_up = {(place,): is_up for place, is_up in self.rules_up().items()}
-        yield gauge(
-            "tornado_proxy_rules_up",
-            "Whether the last poll of rules in a bucket succeeded (1 or 0)",
-            ("place",),
-            rules_up,
-        )
+    version: str
+    digest: str
+    generation: int
+    loaded_at: float
+    is_current: bool = True
+    reloads: Mapping[str, int] = {}  # by outcome
+    probes: Collection[ProbeResult] = ()
+    not_after: Mapping[tuple[str, str], float] = {}
+    worker_ends: int = 0
+    last_good_trouble: bool = False
+    rules_up: Mapping[str, bool] = {}
 
 
-class ServiceMetrics:
-    """Counts reloads, and shows the generation and the readings.
+def service_metrics(state: ServiceState) -> Iterator[Metric]:
+    """Yields the metrics of the service."""
+    reloads = {(outcome,): state.reloads.get(outcome, 0) for outcome in RELOADS}
+    yield counter("tornado_proxy_reloads", "Reloads of changed files", ("outcome",), reloads)
+    ends = {(): state.worker_ends}
+    yield counter("tornado_proxy_worker_ends", "Workers that ended without being asked to", (), ends)
+    for name, text, labels, values in _service_gauges(state):
+        yield gauge(f"tornado_proxy_{name}", text, labels, values)
 
-    `at` is the Unix time in seconds of the first generation.
-    """
 
-    def __init__(self, version: str, digest: str, at: float, readings: Readings | None = None) -> None:
-        self._version = version
-        self._digest = digest
-        self._loaded_at = at
-        self._generation = 1
-        self._is_successful = True
-        self._reloads = dict.fromkeys(("loaded", "refused", "failed", "staged", "promoted", "discarded"), 0)
-        self._readings = readings or Readings()
-
-    def listen(self, bus: Bus) -> None:
-        """Counts the events of a bus."""
-        bus.add(self._count, ReloadReport)
-
-    def collect(self) -> Iterator[Metric]:
-        """Yields the metrics."""
-        versions = {(self._version, python_version()): 1}
-        yield gauge("tornado_proxy_build_info", "Always 1; the labels are versions", ("version", "python"), versions)
-        reloads = {(outcome,): count for outcome, count in self._reloads.items()}
-        yield counter("tornado_proxy_reloads", "Reloads of changed files", ("outcome",), reloads)
-        yield gauge("tornado_proxy_generation", "The generation in force", (), {(): self._generation})
-        digest = {(self._digest,): 1}
-        yield gauge(
-            "tornado_proxy_generation_info", "Always 1; the label is the digest of the files", ("digest",), digest
-        )
-        yield gauge(
-            "tornado_proxy_config_last_reload_successful",
-            "Whether the files on disk are in force (1 or 0)",
-            (),
-            {(): self._is_successful},
-        )
-        yield gauge(
-            "tornado_proxy_config_last_reload_success_timestamp_seconds",
-            "When the generation in force was loaded (Unix time)",
-            (),
-            {(): self._loaded_at},
-        )
-        yield from self._readings.collect()
-
-    def _count(self, report: ReloadReport) -> None:
-        if report.outcome.value in self._reloads:
-            self._reloads[report.outcome.value] += 1
-        self._is_successful = report.is_in_force
-        self._generation, self._loaded_at = report.generation, report.since
-        if report.is_in_force:
-            self._digest = report.digest
+def _service_gauges(state: ServiceState) -> Iterator[tuple[str, str, tuple[str, ...], Mapping[Any, float]]]:
+    versions = {(state.version, python_version()): 1}
+    yield "build_info", "Always 1; the labels are versions", ("version", "python"), versions
+    yield "generation", "The generation in force", (), {(): state.generation}
+    yield "generation_info", "Always 1; the label is the digest of the files", ("digest",), {(state.digest,): 1}
+    text = "Whether the files on disk are in force (1 or 0)"
+    yield "config_last_reload_successful", text, (), {(): state.is_current}
+    text = "When the generation in force was loaded (Unix time)"
+    yield "config_last_reload_success_timestamp_seconds", text, (), {(): state.loaded_at}
+    up = {(each.target,): each.is_up for each in state.probes}
+    yield "target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up
+    seconds = {(each.target,): each.seconds for each in state.probes}
+    yield "target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
+    text = "When a certificate in force expires (Unix time)"
+    yield "certificate_not_after_seconds", text, ("listener", "name"), state.not_after
+    text = "Whether the last good copy cannot be kept (1 or 0)"
+    yield "last_good_trouble", text, (), {(): state.last_good_trouble}
+    rules_up = {(place,): is_up for place, is_up in state.rules_up.items()}
+    yield "rules_up", "Whether the last poll of rules in a bucket succeeded (1 or 0)", ("place",), rules_up
 
 
 def staged_metrics(counts: StagedCounts | None) -> Iterator[Metric]:

@@ -46,14 +46,9 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
-def quoted(text: str) -> str:
-    """Returns a JSON string that is safe in a line."""
-    return harmless(json.dumps(text, ensure_ascii=False))
-
-
-def json_line(line: Mapping[str, Field]) -> str:
-    """Returns a JSON object that is safe in a line."""
-    return harmless(json.dumps(line, ensure_ascii=False))
+def json_text(value: str | Mapping[str, Field]) -> str:
+    """Returns a string or an object as JSON that is safe in a line."""
+    return harmless(json.dumps(value, ensure_ascii=False))
 
 
 def journal_entry(priority: int, message: str, fields: Mapping[str, Field]) -> str:
@@ -124,7 +119,6 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 
 def _json_line(event: Served | ErrorServed) -> str:
-    """The same as JSON."""
     request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol, _ = (
         event.request
     )
@@ -176,7 +170,7 @@ def _reason(event: Served | ErrorServed) -> str | None:
 
 
 def _safe(text: str) -> str:
-    return text if not text or _is_bare(text) else quoted(text)
+    return text if not text or _is_bare(text) else json_text(text)
 
 
 def _is_bare(text: str) -> bool:

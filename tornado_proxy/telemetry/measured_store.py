@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import ForwardingStore, Store
+from tornado_proxy.storage.store import LOCAL, WRITES, ForwardingStore, Store
 from tornado_proxy.storage.use import note_wait
 from tornado_proxy.telemetry.events import Event, ObjectWritten, S3Called
 
@@ -23,10 +23,9 @@ class MeasuredStore(ForwardingStore):
         self._target = target
         self._emit = emit
 
-    def _wrote(self, key: ObjectKey) -> None:
-        self._emit(ObjectWritten(self._target, key))
-
-    async def _forward(self, call: str, result: Awaitable[Result]) -> Result:
+    async def _forward(self, call: str, key: ObjectKey, result: Awaitable[Result]) -> Result:
+        if call in LOCAL:
+            return await result
         began, outcome, by_client = time.perf_counter(), "cancelled", False
         try:
             answer = await result
@@ -40,3 +39,5 @@ class MeasuredStore(ForwardingStore):
             seconds = time.perf_counter() - began
             note_wait(seconds)
             self._emit(S3Called(self._target, call, outcome, seconds, by_client))
+            if call in WRITES:
+                self._emit(ObjectWritten(self._target, key))

@@ -9,9 +9,12 @@ import operator
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.request import ASSETS_AT
@@ -22,6 +25,7 @@ from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
     ErrorServed,
+    Event,
     Failed,
     ReadResumed,
     S3Called,
@@ -29,7 +33,16 @@ from tornado_proxy.telemetry.events import (
     SignInTried,
     WebhookCalled,
 )
-from tornado_proxy.telemetry.recent import MOST_RECENT, HitHistory, RecentRow, RewriteId, latest, recent_row
+from tornado_proxy.telemetry.recent import (
+    MOST_ERRORS,
+    MOST_RECENT,
+    HitHistory,
+    RequestRow,
+    RewriteId,
+    latest,
+    latest_errors,
+    request_row,
+)
 from tornado_proxy.telemetry.staging import StagedCounts
 
 if TYPE_CHECKING:
@@ -43,9 +56,6 @@ MOST_RULES = 1000
 
 MOST_HIT = 100_000
 """Rewrites whose hits are known to the status page: edits bring new ones for years."""
-
-MOST_ERRORS = 20
-"""The most requests with an error that are kept of each kind: errors of clients, and errors of servers."""
 
 BYTES = tuple(4**power * 1024 for power in range(11))
 """The upper bounds of the buckets of sizes, from 1 KiB to 1 GiB; there is one more for everything larger."""
@@ -62,29 +72,13 @@ OWN_FILES = ".tornado-proxy"
 SAMPLE_EVERY = 5.0  # seconds
 SAMPLED = 15 * 60  # seconds that the charts of the status page show
 
-_LONGEST = 300  # characters of a path and of a reason on the status page
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
-    """A request that was answered with an error."""
-
-    at: float  # Unix time, seconds
-    status: int
-    method: str
-    target: str | None
-    path: str
-    reason: str
-    request_id: str
-
 
 def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
     """Returns the identity under which the hits of a rewrite are counted."""
     return target, rewrite.pattern.text, rewrite.template.text
 
 
-@dataclass(frozen=True, slots=True)
-class CountedNames:
+class CountedNames(msgspec.Struct, frozen=True):
     """The names in force under which requests are counted, each with its target."""
 
     targets: frozenset[str] = frozenset()
@@ -111,8 +105,7 @@ class CountedNames:
         return is_target and is_rule and (not provider or provider in self.providers)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """Requests as numbers: answers by class (1xx to 5xx), times to the first byte by bucket of `WAITS`, and bytes."""
 
     classes: tuple[int, ...] = (0,) * 5
@@ -148,16 +141,15 @@ class Tally:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(msgspec.Struct, frozen=True):
     """The activity of a process since its start, for the status page. Values can be added and pickled."""
 
-    targets: Mapping[str, Tally] = field(default_factory=dict)
-    hits: Counter[RewriteId] = field(default_factory=Counter)
-    errors: tuple[ErrorRow, ...] = ()  # the oldest first
+    targets: Mapping[str, Tally] = {}
+    hits: Counter[RewriteId] = msgspec.field(default_factory=Counter)
+    errors: tuple[RequestRow, ...] = ()  # the oldest first
     in_flight: int = 0
     gone: Tally = Tally()  # of targets that are no longer in force
-    recent: tuple[RecentRow, ...] = ()  # requests, the oldest first
+    recent: tuple[RequestRow, ...] = ()  # requests, the oldest first
 
     @property
     def total(self) -> Tally:
@@ -176,19 +168,10 @@ class Activity:
             name: self.targets.get(name, Tally()) + other.targets.get(name, Tally())
             for name in {**self.targets, **other.targets}
         }
-        errors = _latest((*self.errors, *other.errors))
+        errors = latest_errors((*self.errors, *other.errors))
         in_flight, gone = self.in_flight + other.in_flight, self.gone + other.gone
         recent = latest((*self.recent, *other.recent))
         return Activity(targets, self.hits + other.hits, errors, in_flight, gone, recent)
-
-
-def _latest(errors: Iterable[ErrorRow]) -> tuple[ErrorRow, ...]:
-    """Returns the last requests of each kind, the oldest first."""
-    ordered = sorted(errors, key=lambda each: each.at)
-    # Apart, so that neither a scanner's requests nor a bucket that is down hides the other kind.
-    faults = [each for each in ordered if each.status >= 500][-MOST_ERRORS:]
-    others = [each for each in ordered if each.status < 500][-MOST_ERRORS:]
-    return tuple(sorted((*faults, *others), key=lambda each: each.at))
 
 
 class ProcessReport(NamedTuple):
@@ -216,8 +199,6 @@ class _Observed:
 
 
 class _Requests:
-    """The series of requests of a target, a method and a class of statuses."""
-
     __slots__ = ("received", "seconds", "sent", "waits")
 
     def __init__(self) -> None:
@@ -231,6 +212,17 @@ _HISTOGRAMS = (
     ("response_size_bytes", "Bytes of the bodies of answers", BYTES, "sent"),
 )
 """The histograms of requests: name, meaning, bounds, and the attribute of `_Requests`."""
+
+
+_COUNTED: tuple[tuple[type[Event], str, str, tuple[str, ...]], ...] = (
+    (Failed, "defects", "Requests that raised an unexpected exception", ()),
+    (S3Called, "s3_calls", "Calls to a bucket, by outcome", ("target", "call", "outcome")),
+    (ReadResumed, "resumed_reads", "Reads resumed where they stopped, by outcome", ("target", "cause", "outcome")),
+    (WebhookCalled, "webhooks", "Webhooks called, by outcome", ("target", "method", "outcome")),
+    (SignInTried, "sign_ins", "Steps of sign-ins, by outcome", ("provider", "step", "outcome")),
+    (AccessDecided, "authorizations", "Requests of users, by outcome", ("provider", "outcome")),
+)
+"""The events that are counted by their attributes: name and meaning of each counter, and the attributes, its labels."""
 
 
 class RequestMetrics:
@@ -252,13 +244,9 @@ class RequestMetrics:
         self._hits: Counter[RewriteId] = Counter()
         self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
         self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
-        self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
-        self._resumed: Counter[tuple[str, str, str]] = Counter()
-        self._webhooks: Counter[tuple[str, str, str]] = Counter()
-        self._sign_ins: Counter[tuple[str, str, str]] = Counter()
-        self._authorizations: Counter[tuple[str, str]] = Counter()
-        self._defects = 0
+        self._events: dict[type, Counter[tuple[str, ...]]] = {kind: Counter() for kind, *_ in _COUNTED}
+        self._events[Failed][()] = 0
         self._in_flight = in_flight
 
     def listen(self, bus: Bus) -> None:
@@ -266,22 +254,19 @@ class RequestMetrics:
         bus.add(self._count, Served, ErrorServed)
         bus.add(self._recent.append, Served, ErrorServed)
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
-        bus.add(self._count_call, S3Called)
-        bus.add(lambda event: self._resumed.update([(event.target, event.cause, event.outcome)]), ReadResumed)
-        bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
-        bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
-        bus.add(lambda event: self._authorizations.update([(event.provider, event.outcome)]), AccessDecided)
-        bus.add(self._count_defect, Failed)
+        bus.add(self._time_call, S3Called)
+        for kind, _, _, labels in _COUNTED:
+            bus.add(partial(self._count_event, labels), kind)
 
     def keep_only(self, names: CountedNames) -> None:
         """Forgets what was counted under names that are no longer in force."""
         self._gone = self.activity().only(names).gone
-        by_target: list[dict[Any, Any]] = [self._requests, self._series, self._s3_calls, self._s3_seconds]
-        for labels, series in (
-            *((("target",), each) for each in (*by_target, self._resumed, self._webhooks)),
+        counted: list[tuple[tuple[str, ...], dict[Any, Any]]] = [
+            *((("target",), each) for each in (self._requests, self._series, self._s3_seconds)),
             (("target", "rule"), self._rules),
-            *((("provider",), each) for each in (self._sign_ins, self._authorizations)),
-        ):
+            *((labels, self._events[kind]) for kind, _, _, labels in _COUNTED),
+        ]
+        for labels, series in counted:
             for key in [key for key in series if not names.cover(dict(zip(labels, key, strict=False)))]:
                 del series[key]
         self._hits = Counter({each: count for each, count in self._hits.items() if each in names.rewrites})
@@ -308,7 +293,6 @@ class RequestMetrics:
         yield gauge("tornado_proxy_requests_in_flight", "Requests being answered", (), {(): self._in_flight()})
 
     def _counters(self) -> Iterator[tuple[str, str, tuple[str, ...], Mapping[Any, int]]]:
-        """Yields the name, the meaning, the labels and the values of each counter."""
         caches = [*self._caches().items()]
         requests = {(target, method, str(status)): count for (target, method, status), count in self._requests.items()}
         sent, received = Counter[tuple[str]](), Counter[tuple[str]]()
@@ -321,19 +305,10 @@ class RequestMetrics:
         yield "tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent
         yield "tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received
         yield "tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), self._rules
-        yield "tornado_proxy_defects", "Requests that raised an unexpected exception", (), {(): self._defects}
-        labels = "target", "call", "outcome"
-        yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", labels, self._s3_calls
-        labels = "target", "cause", "outcome"
-        yield "tornado_proxy_resumed_reads", "Reads resumed where they stopped, by outcome", labels, self._resumed
-        labels = "target", "method", "outcome"
-        yield "tornado_proxy_webhooks", "Webhooks called, by outcome", labels, self._webhooks
         yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
         yield "tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions
-        labels = "provider", "step", "outcome"
-        yield "tornado_proxy_sign_ins", "Steps of sign-ins, by outcome", labels, self._sign_ins
-        labels_of_access = "provider", "outcome"
-        yield "tornado_proxy_authorizations", "Requests of users, by outcome", labels_of_access, self._authorizations
+        for kind, name, text, labels in _COUNTED:
+            yield f"tornado_proxy_{name}", text, labels, self._events[kind]
 
     def activity(self) -> Activity:
         """Returns the activity of the process."""
@@ -342,8 +317,8 @@ class RequestMetrics:
             classes = tuple(sum(series.seconds.buckets) * (each == first) for each in range(1, 6))
             volume = int(series.sent.sum), int(series.received.sum)
             tallies[target] += Tally(classes, tuple(series.waits), *volume)
-        errors = _latest(_row(each) for kind in self._errors.values() for each in kind)
-        recent = tuple(map(recent_row, self._recent))
+        errors = latest_errors([request_row(each) for kind in self._errors.values() for each in kind])
+        recent = tuple(map(request_row, self._recent))
         return Activity(dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone, recent)
 
     def _count(self, event: Served | ErrorServed) -> None:
@@ -367,28 +342,20 @@ class RequestMetrics:
                 del self._hits[next(iter(self._hits))]
             self._hits[identity] += 1
 
-    def _count_call(self, event: S3Called) -> None:
-        self._s3_calls[event.target, event.call, event.outcome] += 1
+    def _count_event(self, labels: Sequence[str], event: Event) -> None:
+        self._events[type(event)][tuple([getattr(event, each) for each in labels])] += 1
+
+    def _time_call(self, event: S3Called) -> None:
         error_class = "refused" if event.by_client else "failed"
         outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
-
-    def _count_defect(self, _event: Failed) -> None:
-        self._defects += 1
 
 
 def _values(series: Mapping[Any, _Observed]) -> dict[Any, tuple[Sequence[int], float]]:
     return {key: (each.buckets, each.sum) for key, each in series.items()}
 
 
-def _row(event: ErrorServed) -> ErrorRow:
-    asked = event.request
-    texts = asked.path[:_LONGEST], event.reason[:_LONGEST]
-    return ErrorRow(asked.at, event.status, asked.method, asked.target, *texts, asked.request_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """The activity between two samples; `end` is the Unix time in seconds of the later one."""
 
     end: float

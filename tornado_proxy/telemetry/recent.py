@@ -6,29 +6,32 @@ It is kept in memory, and shown by the admin listener only: paths of requests ar
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tornado_proxy.routing.replay import KeptRequest
+import msgspec
+
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.telemetry.events import ErrorServed, Served
 
 MOST_RECENT = 30
 """The most requests that are kept."""
 
+MOST_ERRORS = 20
+"""The most requests with an error that are kept of each kind: errors of clients, and errors of servers."""
+
 MINUTES = 15
 """The minutes for which hits are kept."""
 
 _MOST_COUNTED = 200  # rewrites whose hits in a minute are kept: the page shows fewer
-_LONGEST = 300  # characters of a path
+_LONGEST = 300  # characters of a path and of a reason
 _LONGEST_HOST = 255  # characters; a key is short enough by itself
 
 RewriteId = tuple[str, str, str]
 """A rewrite by its target and its texts: an edit of other rewrites does not change it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecentRow:
+class RequestRow(msgspec.Struct, frozen=True):
     """A request that was answered; `seconds` is the time to the first byte of the answer."""
 
     at: float  # Unix time, seconds
@@ -39,19 +42,30 @@ class RecentRow:
     rule: str | None
     sent: int  # bytes
     seconds: float
+    reason: str = ""  # of an error
+    request_id: str = ""
 
 
-def recent_row(event: Served | ErrorServed) -> RecentRow:
+def request_row(event: Served | ErrorServed) -> RequestRow:
     """Returns the row of a request."""
     asked = event.request
     seconds = event.seconds if event.first_byte is None else event.first_byte
-    path = asked.path[:_LONGEST]
-    return RecentRow(asked.at, event.status, asked.method, asked.target, path, asked.rule, event.sent, seconds)
+    path, reason = asked.path[:_LONGEST], (event.reason or "")[:_LONGEST]
+    row = asked.at, event.status, asked.method, asked.target, path, asked.rule, event.sent, seconds
+    return RequestRow(*row, reason, asked.request_id)
 
 
-def latest(rows: Iterable[RecentRow]) -> tuple[RecentRow, ...]:
+def latest(rows: Iterable[RequestRow], most: int = MOST_RECENT) -> tuple[RequestRow, ...]:
     """Returns the last requests of several processes, the oldest first."""
-    return tuple(sorted(rows, key=lambda each: each.at)[-MOST_RECENT:])
+    return tuple(sorted(rows, key=lambda each: each.at)[-most:])
+
+
+def latest_errors(rows: Sequence[RequestRow]) -> tuple[RequestRow, ...]:
+    """Returns the last requests of each kind, the oldest first."""
+    # Apart, so that neither a scanner's requests nor a bucket that is down hides the other kind.
+    faults = latest((each for each in rows if each.status >= 500), MOST_ERRORS)
+    others = latest((each for each in rows if each.status < 500), MOST_ERRORS)
+    return latest((*faults, *others), 2 * MOST_ERRORS)
 
 
 class KeptRequests:

@@ -78,7 +78,6 @@ class WebhookCaller:
                 self._queue.task_done()
 
     async def _call(self, webhook: Webhook, event: ObjectUsed) -> None:
-        """Calls a webhook until it succeeds or no retries are left; emits the outcome."""
         secret = {name: value.reveal() for name, value in webhook.secret_headers}
         headers = {**dict(webhook.headers), **secret, "Content-Type": "application/json"}
         request = Fetch(webhook.url, headers, json.dumps(event.body), webhook.method, webhook.timeout)
@@ -108,7 +107,5 @@ class WebhookCaller:
 
 
 class _Failure(NamedTuple):
-    """The reason of a failed call, and whether a retry may succeed."""
-
     reason: str
     may_pass: bool

@@ -11,12 +11,13 @@ import struct
 import zipfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
@@ -43,8 +44,7 @@ class ArchiveTooLarge(RequestError):
     public_message = "This directory is too large to be one file"
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveMember:
+class ArchiveMember(msgspec.Struct, frozen=True):
     """A file of an archive: its path in there, its size in bytes, and its object."""
 
     path: str
@@ -154,7 +154,6 @@ class _DirectoryWalk:
         return listing.prefix, shown or [each for each in entries if site.shows(each.name)]
 
     async def _index(self, prefix: str, index: str, entries: Sequence[Entry]) -> list[Entry]:
-        """Returns the index document of a directory with some entries; nothing if it has none."""
         directory, _, rest = index.partition("/")
         matching = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
         if not (rest and matching):
@@ -267,14 +266,11 @@ async def _zip(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator
     yield sink.taken()
 
 
-class _Sink:
+class _Sink(bytearray):
     """A stream that hands over what was written; without a position, so that `zipfile` never goes back."""
 
-    def __init__(self) -> None:
-        self._held = bytearray()
-
     def write(self, data: bytes) -> int:
-        self._held += data
+        self.extend(data)
         return len(data)
 
     def flush(self) -> None:
@@ -282,8 +278,8 @@ class _Sink:
 
     def taken(self) -> bytes:
         """Returns what was written since the last call."""
-        written = bytes(self._held)
-        self._held.clear()
+        written = bytes(self)
+        self.clear()
         return written
 
 

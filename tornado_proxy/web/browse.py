@@ -85,7 +85,6 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
 
 
 def _may_fit(listing: Listing, context: RequestContext) -> bool:
-    """Whether the directory can be one archive, as far as its listed entries show."""
     limits = context.match.site.target.listing.archive
     count = len(listing.entries) + (listing.next_token is not None)
     size = sum(each.size or 0 for each in listing.entries)
@@ -143,7 +142,6 @@ def _readme_name(listing: Listing, context: RequestContext) -> str:
 
 
 async def _readme(name: str, listing: Listing, context: RequestContext) -> Markup | None:
-    """Returns a README of a directory if the viewer may read it, else None."""
     first = context.file(await context.ask(RequestPath(f"{listing.path}{name}"))) if name else None
     if first is not None:
         with suppress(StorageError, PageFailed, TimeoutError):

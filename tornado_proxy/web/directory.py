@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from itertools import takewhile
+
+import msgspec
 
 from tornado_proxy.pages.listing import Order
 from tornado_proxy.routing.request import ObjectKey
@@ -19,8 +20,7 @@ MOST_SORTED = 10_000
 """The most entries of a directory that is sorted over all its pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryPage:
+class DirectoryPage(msgspec.Struct, frozen=True):
     """The entries of a page; `unused` names the parameters of the request that did not lead to it."""
 
     entries: tuple[Entry, ...]

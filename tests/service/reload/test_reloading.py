@@ -11,21 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from files import CONFIGURATION, Files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_force import RecordingServing
-from prometheus_client import CollectorRegistry
 
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.telemetry.comparison import Looks
+from tornado_proxy.service.reload.stage import Looks
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
-from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
@@ -409,11 +408,7 @@ STEPS = st.lists(
 def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
     """After any edits, status, metrics and log agree on whether the files on disk are in force."""
     scene = ReloadScene(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
-    registry = CollectorRegistry()
     bus = Bus()
-    metrics = ServiceMetrics("1", "", 0.0)
-    metrics.listen(bus)
-    registry.register(metrics)
     log_service_events(bus)
     scene.reloader = Reloader(scene.serving, scene.read, bus.emit)
     caplog.set_level(logging.INFO, "tornado_proxy")
@@ -426,10 +421,14 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
         elif step in texts:
             scene.files.write(texts[step])
         report = asyncio.run(scene.reloader.reload())
-        view = asyncio.run(_administration(scene.reloader, scene.serving).status())
+        administration = _administration(scene.reloader, scene.serving)
+        view, metrics = (
+            asyncio.run(administration.status()),
+            asyncio.run(administration.metrics()).decode().splitlines(),
+        )
         refused = not report.is_in_force
-        assert registry.get_sample_value("tornado_proxy_config_last_reload_successful") == (0 if refused else 1)
-        assert registry.get_sample_value("tornado_proxy_generation") == view["generation"]
+        assert f"tornado_proxy_config_last_reload_successful {0.0 if refused else 1.0}" in metrics
+        assert f"tornado_proxy_generation {float(view['generation'])}" in metrics
         assert (view["lastFailedAttempt"] is not None) is refused
         assert ("refused" in scene.reloader.status_line()) is refused
         logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
@@ -529,7 +528,7 @@ def test_a_stage_ends_by_itself(stage, kinds, samples, outcome):
     stage.serving.counts = StagedCounts(2, Counter(kinds), samples=Counter(samples))
     asyncio.run(stage.reloader.judge())
     assert stage.reloader.stage.state == "staged"
-    stage.reloader.stage = replace(stage.reloader.stage, since=0.0)
+    stage.reloader.stage = msgspec.structs.replace(stage.reloader.stage, since=0.0)
     asyncio.run(stage.reloader.judge())
     assert stage.reloader.last.outcome is outcome
     assert stage.reloader.stage.counts == stage.serving.counts
@@ -539,7 +538,7 @@ def test_a_stage_ends_by_itself(stage, kinds, samples, outcome):
 
 def test_a_restart_goes_on_with_the_stage(stage):
     """A process that starts beside the mark of a staged edit keeps its time; one of a discarded edit stays discarded."""
-    mark = replace(stage.reloader.mark(), since=17.0)
+    mark = msgspec.structs.replace(stage.reloader.mark(), since=17.0)
     scene = ReloadScene(stage.files)
     scene.serving.configuration = stage.serving.configuration
     scene.reloader.left = mark
@@ -566,7 +565,7 @@ def test_a_canary_is_offered_then_discarded(stage):
     stage.reload()
     number = stage.reloader.stage.number
     stage.serving.counts = StagedCounts(number, Counter(same=2))
-    stage.reloader.stage = replace(stage.reloader.stage, since=0.0)
+    stage.reloader.stage = msgspec.structs.replace(stage.reloader.stage, since=0.0)
     asyncio.run(stage.reloader.judge())
     assert (stage.serving.share, stage.reloader.stage.share) == (0.05, 0.05)
     stage.serving.counts = StagedCounts(number, answers={1: Answers(400), number: Answers(20)})

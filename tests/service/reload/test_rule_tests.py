@@ -9,7 +9,7 @@ from files import CONFIGURATION, Files
 
 from tornado_proxy.config.server import Reload
 from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
+from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import compile_snapshot
 
 PASSING_TEST = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
@@ -97,8 +97,8 @@ def test_the_time_of_tests_is_limited(files):
 
 
 def test_failing_tests_can_be_tolerated(files):
-    """`tolerated` makes a snapshot with failing tests usable, but not one with other mistakes."""
+    """`tolerating` makes a configuration with failing tests usable, but not one with other mistakes."""
     refused = run_rule_tests(_with_reload_options(files.load(), tests="refuse"), None)
-    assert tolerated(refused).usable
+    assert refused.tolerating("failing-test").usable
     files.write("rewrite `^/(` -> `/x`")
-    assert not tolerated(files.load()).usable
+    assert not files.load().tolerating("failing-test").usable

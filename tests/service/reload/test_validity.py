@@ -14,13 +14,9 @@ from in_force import RecordingServing
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
 from tornado_proxy.lang.diagnostic import Severity, errors
+from tornado_proxy.service.reload.certificates import certificate_views, doubtful_certificates, validities
 from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.validity import (
-    certificate_views,
-    doubtful_certificates,
-    tolerant_of_dates,
-    validities,
-)
+from tornado_proxy.service.reload.snapshot import tolerant_of_dates
 from tornado_proxy.telemetry.events import ReloadOutcome
 
 VALID, OTHER = pair("a.test"), pair("*.b.test")

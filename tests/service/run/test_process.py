@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from files import Files
+from files import CONFIGURATION, Files
 from in_force import generation_of
 from tornado.httpclient import AsyncHTTPClient
 
@@ -46,21 +46,13 @@ class _FakeServing:
     async def start(self, _sockets, *, inherited) -> None:
         """Do nothing."""
 
-    def is_serving(self) -> bool:
-        """Whether there is a worker."""
-        return self.serves
-
-    def is_responsive(self) -> bool:
-        """Whether all workers respond."""
-        return self.responds
+    def responsive(self) -> list[bool]:
+        """One worker that serves or not, and one that responds or not."""
+        return [self.serves, self.serves and self.responds]
 
     async def activate(self, number, configuration) -> None:
         """Note it."""
         self.configuration, self.generation = configuration, generation_of(configuration, number)
-
-    async def probe(self) -> list[object]:
-        """The results of no probes."""
-        return []
 
     async def report(self) -> ProcessReport:
         """An empty report."""
@@ -73,8 +65,10 @@ class _FakeServing:
 
 @pytest.fixture
 def files(tmp_path):
-    """The files of a service."""
-    return Files.create(tmp_path)
+    """The files of a service that probes no buckets."""
+    files = Files.create(tmp_path)
+    files.configure(f"{CONFIGURATION}s3: {{probeInterval: 0}}\n")
+    return files
 
 
 @dataclass

@@ -14,7 +14,7 @@ from tornado_proxy.routing.compare import Kind
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.service.run.shadow import MOST_TIME, Canary, HeadSampler, Shadow
+from tornado_proxy.service.run.shadow import MOST_TIME, HeadSampler, Shadow, canary
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.telemetry.events import KeySampled, Shadowed
 from tornado_proxy.web.generation import Generation, Parts, Shared
@@ -151,7 +151,7 @@ async def test_deciding_beside_takes_a_small_part_of_the_time():
 def test_a_share_of_the_clients_gets_the_staged_generation():
     """A client keeps its generation, and stays with it as the share grows."""
     in_force, staged = _staged(), _staged()
-    few, more = Canary(in_force, staged, 0.05), Canary(in_force, staged, 0.25)
+    few, more = canary(in_force, staged, 0.05), canary(in_force, staged, 0.25)
     clients = [f"10.0.0.{number}" for number in range(250)]
     first = {client for client in clients if few(client) is staged}
     assert 3 < len(first) < 25

@@ -10,11 +10,11 @@ import pytest
 from files import Files
 
 from tornado_proxy.config.server import InternalServer
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.run.supervisor import Supervisor
 
 PROGRAM = """
-import asyncio, os, signal, sys, time
+import asyncio, os, signal, sys, time, msgspec
 from dataclasses import replace
 from pathlib import Path
 from tornado_proxy.service.run.sockets import open_sockets
@@ -89,9 +89,9 @@ def test_a_missing_worker_is_not_responsive(run):
     """While a worker is missing, the supervisor serves but is not responsive, and the worker is replaced."""
     printed = run("""
 module.RESTART_DELAYS = (5.0, 5.0)
-print(supervisor.is_responsive())
+print(all(supervisor.responsive()))
 killed = await kill_one()
-print(supervisor.is_serving(), supervisor.is_responsive())
+print(any(supervisor.responsive()), all(supervisor.responsive()))
 await until(2)
 print(killed in await pids())
 """)
@@ -119,7 +119,7 @@ before = (await pids())[0]
 await supervisor._workers[0].call("activate", 2, broken)
 while before in await pids():
     await asyncio.sleep(0.01)
-while not supervisor.is_responsive():
+while not all(supervisor.responsive()):
     await asyncio.sleep(0.01)
 print(before in await pids(), len(await pids()))
 """)
@@ -187,7 +187,7 @@ def test_a_hanging_worker_does_not_block_a_reload(run):
 module.ACTIVATING = 2
 before = await pids()
 await asyncio.wait_for(supervisor.activate(2, hanging()), 30)
-while not supervisor.is_responsive():
+while not all(supervisor.responsive()):
     await asyncio.sleep(0.01)
 workers = supervisor.workers()
 print(len({worker["pid"] for worker in workers} & {*before}), [worker["generation"] for worker in workers])
@@ -199,7 +199,7 @@ def test_a_slow_start_does_not_count_as_hanging(run):
     """The time limit of a reload starts when the worker serves."""
     printed = run("""
 module.ACTIVATING = 2
-supervisor._start = replace(supervisor._start, snapshot=hanging(4).snapshot)
+supervisor._start = msgspec.structs.replace(supervisor._start, snapshot=hanging(4).snapshot)
 before = await pids()
 await kill_one()
 await until(2)

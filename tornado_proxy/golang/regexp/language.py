@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import assert_never
 
+import msgspec
+
 from tornado_proxy.golang.regexp import alphabet, syntax
 from tornado_proxy.golang.regexp.alphabet import Budget, Unsupported, gaps, most_readable
 from tornado_proxy.golang.regexp.automaton import Atom, Automaton, atoms
@@ -119,8 +121,7 @@ def _joined(texts: list[str | None]) -> str | None:
     return None if None in texts else "".join(each or "" for each in texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """The longest prefix of a source that matches a key.
 
     `part` is its extent in the source's text. It ends between two pieces of the outermost sequence; groups are opened,

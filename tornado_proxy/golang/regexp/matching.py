@@ -18,6 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp import program as programs
@@ -40,12 +41,11 @@ MOST_CAPTURES = 100_000  # the most instructions of a source times its groups
 _SET_INSTRUCTIONS = 80_000
 
 
-@dataclass(frozen=True, slots=True)
-class Captures:
+class Captures(msgspec.Struct, frozen=True):
     """The text of each group, None if it took no part, and by name the group's number: Go's first that matched."""
 
     groups: tuple[str | None, ...]
-    names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    names: Mapping[str, int] = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)

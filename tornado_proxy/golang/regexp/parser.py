@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from tornado_proxy.golang.regexp import syntax, tokens
 from tornado_proxy.golang.regexp.tokens import Count, GroupOpening, read_escape
@@ -52,8 +53,7 @@ def parse(text: str) -> Expression:
     return Expression(text, tree, tuple(parser.names))
 
 
-@dataclass(slots=True)
-class _OpenGroup:
+class _OpenGroup(msgspec.Struct):
     """An unclosed group, or the whole expression: its pieces so far, and the flags outside it."""
 
     start: int
@@ -61,8 +61,8 @@ class _OpenGroup:
     number: int | None
     outer_flags: frozenset[str]
     branch_start: int
-    branches: list[syntax.Node] = field(default_factory=list)
-    pieces: list[syntax.Node] = field(default_factory=list)
+    branches: list[syntax.Node] = []
+    pieces: list[syntax.Node] = []
     operand: int | None = None  # the index of the last part that is not a change of flags
 
     def close_branch(self, end: int) -> None:

@@ -24,9 +24,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import NamedTuple
+
+import msgspec
 
 from tornado_proxy.golang.regexp import alphabet
 from tornado_proxy.golang.regexp.alphabet import Budget, Exhausted, OnlyOverlong, Unproved, Unsupported, is_valid_key
@@ -35,20 +36,17 @@ from tornado_proxy.golang.regexp.search import shortest
 from tornado_proxy.golang.regexp.syntax import Assertion, AssertionKind, FlagChange, Node, Text
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """There is such a key: this valid one."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoKey:
+class NoKey(msgspec.Struct, frozen=True):
     """There is no such valid key: proved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """Nothing was proved: the expression cannot be treated exactly, or the budget was used up."""
 
     reason: str
@@ -80,8 +78,7 @@ def _answer(question: Callable[[], str | None]) -> Proof:
     return NoKey() if key is None else Example(key)
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(msgspec.Struct, frozen=True):
     """Earlier sources take every valid key that the source matches; `by` has the indices of as few as were found."""
 
     by: tuple[int, ...]

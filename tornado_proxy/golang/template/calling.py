@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -16,8 +17,7 @@ from tornado_proxy.golang.template.numbers import Number
 from tornado_proxy.golang.template.values import INVALID, ExecutionError, Map, Nil, Struct, Value, type_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True, eq=False):
     """A parameter of a Go type: `convert` and `literal` convert values and literals, or raise `ExecutionError`."""
 
     name: str
@@ -25,8 +25,7 @@ class Parameter:
     literal: Callable[[Constant], Value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(msgspec.Struct, frozen=True, eq=False):
     """A function of templates: its implementation, its parameters, and the parameter of any further arguments.
 
     The implementation receives the right number of arguments, already converted, and raises `ExecutionError` where Go
@@ -198,12 +197,11 @@ def call_method(
     return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Vocabulary:
+class Vocabulary(msgspec.Struct, frozen=True, eq=False):
     """The functions by name, the names of known but refused functions with the reasons, and the names of the data."""
 
     functions: Mapping[str, Function]
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = {}
     data: Collection[str] = ()
 
     def unknown(self, name: str, start: int) -> TemplateMistake:

@@ -8,9 +8,10 @@ one, and a list of the sample has an element. What the sample cannot tell, such 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
@@ -49,8 +50,7 @@ def _indexed(arguments: Sequence[_Sample]) -> _Sample:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class FieldReading:
+class FieldReading(msgspec.Struct, frozen=True):
     """Fields that a template reads from the outermost data, or a field and its constant key, as in `index .Groups "1"`.
 
     `start` and `end` are the place of the second name. `is_safe`: the optional field is there, or is only tested.

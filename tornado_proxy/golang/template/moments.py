@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.values import ExecutionError
 
@@ -36,8 +38,7 @@ def date_of(days: int) -> tuple[int, int, int]:
     return era * 400 + day_of_cycle.year, day_of_cycle.month, day_of_cycle.day
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """A moment; `offset` is in seconds east of UTC. A zone with an empty name is known by its offset only."""
 
     seconds: int

@@ -8,63 +8,57 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.golang.template.numbers import Number, NumberError, number
 from tornado_proxy.golang.template.text import QuotingError, is_digit, is_letter, unquote, unquote_char
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionNode:
+class ExpressionNode(msgspec.Struct, frozen=True):
     """A part of an action, with its place in the action's text."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Dot(ExpressionNode):
+class Dot(ExpressionNode, frozen=True):
     """Dot, written `.`; its text is empty if fields are read from it, as in `.X`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant(ExpressionNode):
+class Constant(ExpressionNode, frozen=True):
     """A string, a bool, nil as None, or a number or character, whose type depends on where it is used."""
 
     value: bytes | bool | Number | None
 
 
-@dataclass(frozen=True, slots=True)
-class Variable(ExpressionNode):
+class Variable(ExpressionNode, frozen=True):
     """A variable; `$` is one too."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier(ExpressionNode):
+class Identifier(ExpressionNode, frozen=True):
     """The name of a function."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chain(ExpressionNode):
+class Chain(ExpressionNode, frozen=True):
     """Fields, keys or methods of an operand: `.X.Y`, `$x.Y`, `(…).Y`."""
 
     operand: Operand
     fields: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline(ExpressionNode):
+class Pipeline(ExpressionNode, frozen=True):
     """Commands in a row, each with the result of the one before; `:=` sets `variables`, or `=` if `assigns`."""
 
     variables: tuple[str, ...]
@@ -76,8 +70,7 @@ Operand: TypeAlias = Dot | Constant | Variable | Identifier | Chain | Pipeline
 Command: TypeAlias = tuple[Operand, ...]  # an operand and its arguments
 
 
-@dataclass(frozen=True, slots=True)
-class ActionNode(ExpressionNode):
+class ActionNode(ExpressionNode, frozen=True):
     """The content of one pair of delimiters; `keyword` is empty if the pipeline is printed."""
 
     keyword: str = ""
@@ -86,29 +79,25 @@ class ActionNode(ExpressionNode):
     name_start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TextNode:
+class TextNode(msgspec.Struct, frozen=True):
     """Text that is written without changes."""
 
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """An action at its place; `base` is the offset of its text in the template."""
 
     base: int
 
 
-@dataclass(frozen=True, slots=True)
-class Output(Statement):
+class Output(Statement, frozen=True):
     """A pipeline whose value is printed, unless it declares a variable."""
 
     pipeline: Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class Branch(Statement):
+class Branch(Statement, frozen=True):
     """An `if`, or a `with`, which also sets dot."""
 
     pipeline: Pipeline
@@ -117,8 +106,7 @@ class Branch(Statement):
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Range(Statement):
+class Range(Statement, frozen=True):
     """A loop over a list, a map or a number."""
 
     pipeline: Pipeline
@@ -126,8 +114,7 @@ class Range(Statement):
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Statement):
+class Call(Statement, frozen=True):
     """The invocation of a template by name; a `block` is an invocation too."""
 
     name: bytes
@@ -136,8 +123,7 @@ class Call(Statement):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Jump(Statement):
+class Jump(Statement, frozen=True):
     """A `break` or a `continue`."""
 
     keyword: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from decimal import Decimal
+
+import msgspec
 
 MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
@@ -86,8 +87,7 @@ def parse_float(text: str) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """The value of a numeric constant in each type that can represent it, and None for the other types."""
 
     text: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.errors import TemplateMistake
@@ -32,8 +33,7 @@ _UNCLOSED = {'"': "a quoted string", "'": "a character constant", "`": "a raw st
 _SPACE = " \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplatePiece:
+class TemplatePiece(msgspec.Struct, frozen=True):
     """Plain text, or an action's text at `start`, whose delimiter ends at `end` and may trim the text after it."""
 
     text: str
@@ -101,8 +101,7 @@ def _after(text: str, position: int) -> int:
     return position
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedTemplate:
+class ParsedTemplate(msgspec.Struct, frozen=True):
     """A template's own body, and the bodies of the templates that it defines."""
 
     body: nodes.Body
@@ -114,12 +113,11 @@ class ParsedTemplate:
         return {**self.templates, OUTERMOST: self.body}
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedStart:
+class ParsedStart(msgspec.Struct, frozen=True):
     """What stands at the start of a template, up to the end of an action that may trim the text after it."""
 
     body: nodes.Body = ()
-    templates: Mapping[bytes, nodes.Body] = field(default_factory=dict)
+    templates: Mapping[bytes, nodes.Body] = {}
     root_definition: tuple[int, int] = (0, 0)
     end: int = 0
     trims: bool = False
@@ -150,8 +148,7 @@ def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
     return ParsedTemplate(defined, parser.templates)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadAction:
+class _ReadAction(msgspec.Struct, frozen=True):
     """An action, and the offset of its text in the template."""
 
     action: nodes.ActionNode

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -52,8 +53,7 @@ def sprintf(budget: RenderBudget, format: bytes, *values: go.Value) -> bytes:
     return b"".join(printer.buffer)
 
 
-@dataclass(slots=True)
-class _Formatting:
+class _Formatting(msgspec.Struct):
     """One pass over a format; `next` is the index of the next verb's argument."""
 
     format: str

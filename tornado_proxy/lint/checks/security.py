@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tornado_proxy.golang.regexp.alphabet import Budget
 from tornado_proxy.golang.regexp.language import language
@@ -129,7 +130,11 @@ def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request
     claims = (
         (_EMAIL, "an email address", replace(user, email=f"{_VALUE}@example.com")),
         (_GROUPS, "a group of the user", replace(user, groups=(_VALUE, *words))),
-        (_NAMES, "a name of the user", replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE)),
+        (
+            _NAMES,
+            "a name of the user",
+            replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE),
+        ),
     )
     # A template may fail without the other values, or not read this one with them.
     for method, others in (("GET", {}), ("PUT", plain)):

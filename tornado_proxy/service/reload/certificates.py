@@ -1,16 +1,18 @@
-"""Finds the certificates and private keys of the configuration: in files, at URLs, or self-signed."""
+"""The certificates and private keys of a configuration: in files, at URLs or self-signed; what is wrong with them."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from itertools import repeat
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
@@ -18,13 +20,16 @@ from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
-from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, make_context
-
-if TYPE_CHECKING:
-    from cryptography.x509 import GeneralName
+from tornado_proxy.telemetry.log import moment
+from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, leaf_of, make_context, names_of
 
 RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
+
+INVALID_DATES = "certificate-dates"
+"""The code of a certificate that has expired, or is not valid yet."""
+
+_SOON = 14 * 86400  # seconds; a certificate that is renewed by a program is younger
 
 Document = tuple[GuardedUrl, UrlConfig]
 Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
@@ -61,8 +66,6 @@ def find_certificates(
 
 
 class _Search:
-    """A search for the certificates of one configuration."""
-
     def __init__(self, resolve: Resolver, last: FetchedDocuments, fetch: Fetch) -> None:
         self._resolve = resolve
         self._last = last
@@ -149,12 +152,95 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
                     yield Diagnostic("unusable-certificate", str(error), span, error.advice)
 
 
+class Validity(msgspec.Struct, frozen=True):
+    """The names of a certificate, and the Unix times between which clients accept it."""
+
+    listener: str  # `server` or `internalServer`
+    names: tuple[str, ...]
+    not_before: float
+    not_after: float
+    span: Span | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that labels it: its first."""
+        return self.names[0] if self.names else ""
+
+    def objection(self, now: float) -> str:
+        """Returns why clients do not accept it now; empty if they do."""
+        if now > self.not_after:
+            return f"expired at {moment(self.not_after)}"
+        return f"is not valid before {moment(self.not_before)}" if now < self.not_before else ""
+
+    def warning(self, now: float) -> str:
+        """Returns that it ends soon; empty if it does not."""
+        return f"expires at {moment(self.not_after)}" if self.not_after - now < _SOON else ""
+
+
+def validities(settings: Settings) -> Iterator[Validity]:
+    """Yields the validity of each certificate that can be used, but for self-signed ones, which are made here."""
+    for listener, section in (("server", settings.server), ("internalServer", settings.internal_server)):
+        for each in section.ssl.certificates if section.ssl and section.ssl.enabled else ():
+            with suppress(CertificateUnusable):  # reported as such
+                names, leaf = names_of(each), leaf_of(each)
+                dates = leaf.not_valid_before_utc.timestamp(), leaf.not_valid_after_utc.timestamp()
+                yield Validity(listener, names, *dates, first(each.spans))
+
+
+def certificate_views(settings: Settings, now: float) -> list[dict[str, object]]:
+    """Returns the certificates as JSON; `problem` is null for one that clients accept for two weeks more."""
+    return [
+        {
+            "listener": each.listener,
+            "names": list(each.names),
+            "notBefore": moment(each.not_before),
+            "notAfter": moment(each.not_after),
+            "problem": each.objection(now) or each.warning(now) or None,
+        }
+        for each in validities(settings)
+    ]
+
+
+def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic]:
+    """Yields an error for each certificate that clients do not accept now, and warnings.
+
+    These are for each certificate that ends soon, and for each host without one.
+    """
+    known = [*validities(settings)]
+    for each in known:
+        if objection := each.objection(now):
+            yield Diagnostic(INVALID_DATES, f"the certificate for `{each.name}` {objection}", each.span, "renew it")
+        elif warning := each.warning(now):
+            advice = "renew it; what renews it by itself may have failed"
+            message = f"the certificate for `{each.name}` {warning}"
+            yield Diagnostic(INVALID_DATES, message, each.span, advice, severity=Severity.WARNING)
+    named = {name for each in known if each.listener == "server" for name in each.names}
+    # Without a certificate that can be read there is nothing to compare.
+    for target in settings.targets if named else ():
+        host = target.mount.host
+        is_pattern = not host or "*" in host
+        if not is_pattern and not {host, f"*.{host.partition('.')[2]}"} & named and not _has_self_signed(settings):
+            message = f"no certificate is for `{host}`, where target `{target.name}` is mounted"
+            advice = "add one, unless a proxy in front has it"
+            yield Diagnostic("other-host", message, target.mount.host_span, advice, severity=Severity.WARNING)
+
+
+def _has_self_signed(settings: Settings) -> bool:
+    return settings.server.ssl is not None and bool(settings.server.ssl.self_signed_hostnames)
+
+
 def self_signed(names: tuple[str, ...]) -> Certificate:
     """Makes a self-signed certificate for host names."""
     from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
     from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat  # noqa: PLC0415
+
+    def general_name(name: str) -> x509.GeneralName:
+        try:
+            return x509.IPAddress(ip_address(name))
+        except ValueError:
+            return x509.DNSName(name)
 
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0][:64])])
@@ -167,18 +253,9 @@ def self_signed(names: tuple[str, ...]) -> Certificate:
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
         .not_valid_after(begin + _VALID)
-        .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(map(general_name, names)), critical=False)
         .sign(key, SHA256())
     )
     text = certificate.public_bytes(Encoding.PEM).decode()
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     return Certificate(chain=Secret("made here", text), key=Secret("made here", secret))
-
-
-def _general_name(name: str) -> GeneralName:
-    from cryptography import x509  # noqa: PLC0415
-
-    try:
-        return x509.IPAddress(ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)

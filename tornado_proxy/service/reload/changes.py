@@ -56,7 +56,6 @@ def _changed(old: Any, new: Any, path: str = "") -> list[str]:
 
 
 def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
-    """Yields the rewrites that were added, removed, changed or moved; name or source identifies a changed one."""
     old, new = Counter(map(_texts, before.rewrites)), Counter(map(_texts, after.rewrites))
     less, more = old - new, new - old
     gone = {_identity(each): each for each in before.rewrites if _texts(each) in less}
@@ -82,13 +81,11 @@ def _identity(rewrite: Rewrite) -> tuple[str, str]:
 
 
 def _placed(rewrite: Rewrite, directory: Path) -> str:
-    """Writes a rewrite with its place, relative to the configuration."""
     file = rewrite.span.source.name.removeprefix(f"{directory}/")
     return f"`{rewrite.label}` ({file}:{rewrite.span.first.line})"
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Joins the first names, and counts the others."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 

@@ -95,7 +95,6 @@ async def find_objects(
 async def _opened(
     targets: Sequence[Target], within: float
 ) -> AsyncIterator[tuple[dict[str, S3Store], dict[str, BucketProblem]]]:
-    """Opens the buckets of targets, or has the reasons why that is impossible."""
     stores: dict[str, S3Store] = {}
     problems: dict[str, BucketProblem] = {}
     for target in targets:

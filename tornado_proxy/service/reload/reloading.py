@@ -14,21 +14,18 @@ from pathlib import Path
 from socket import socket
 from typing import Protocol
 
+import msgspec
+
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
-from tornado_proxy.routing.plan import Attempt
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.service.reload.stage import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
+from tornado_proxy.service.reload.stage import PROMOTE, Looks, Stage, StageMark, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
-from tornado_proxy.service.reload.validity import tolerant_of_dates
-from tornado_proxy.storage.outlook import Outlook
-from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.comparison import Looks
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.telemetry.staging import Answers, StagedCounts
@@ -88,11 +85,8 @@ class Serving(Protocol):
     async def discard(self) -> None:
         """Takes the staged generation away, if there is one."""
 
-    def is_serving(self) -> bool:
-        """Whether any process answers requests."""
-
-    def is_responsive(self) -> bool:
-        """Whether every event loop that answers requests has run recently."""
+    def responsive(self) -> Sequence[bool]:
+        """Returns of each process that should answer requests whether it does, and its event loop ran recently."""
 
     def workers(self) -> Sequence[dict[str, object]]:
         """Returns the state of each process that answers requests, as JSON."""
@@ -102,12 +96,6 @@ class Serving(Protocol):
 
     async def requests(self) -> Sequence[KeptRequest]:
         """Returns the last requests that are kept in memory, over all processes, the oldest first."""
-
-    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
-        """Returns what S3 answers to the attempts of a plan for a target now; changes nothing."""
-
-    async def probe(self) -> Sequence[ProbeResult]:
-        """Probes the buckets of the generation in force."""
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the objects of a target, or of all, whose keys begin with a prefix from all caches.
@@ -162,6 +150,11 @@ class Reloader:
         """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
         return tuple(dict.fromkeys((*self._serving.configuration.snapshot.watched, *self._watched)))
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the files on disk are in force."""
+        return self.failure is None and self._waiting is None
+
     def status_line(self) -> str:
         """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
         failure, rewrites = self.failure, self._serving.configuration.rewrite_count
@@ -199,7 +192,6 @@ class Reloader:
             return self._told(replace(report, seconds=time.perf_counter() - began))
 
     def _told(self, report: ReloadReport) -> ReloadReport:
-        """Remembers and emits a report."""
         self.failure = report if report.is_failure else None
         self._waiting = report if report.outcome is ReloadOutcome.STAGED else None
         self.from_last_good = self.from_last_good and not report.is_in_force
@@ -218,7 +210,7 @@ class Reloader:
                 return False
             counts = await self._counts()
             await self._serving.promote()
-            self.stage = replace(stage, state="promoted", counts=counts)
+            self.stage = msgspec.structs.replace(stage, state="promoted", counts=counts)
             self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
             return True
 
@@ -241,23 +233,22 @@ class Reloader:
         counts = await self._counts()
         if self.stage is not stage:
             return  # another edit came meanwhile
-        match verdict(stage, counts, configuration.settings.reload, time.time()):
-            case Wait():
-                requests = counts.answers.get(stage.number, Answers()).requests
-                if stage.looks.are_due(requests):
-                    self.stage = replace(stage, looks=Looks(stage.looks.number + 1, requests))
-            case Answer(share):
-                await self._answer(stage, share)
-            case Promote():
-                await self.promote()
-            case Discard(reasons):
-                await self.discard(*reasons)
+        share, reasons = judged = verdict(stage, counts, configuration.settings.reload, time.time())
+        requests = counts.answers.get(stage.number, Answers()).requests
+        if reasons:
+            await self.discard(*reasons)
+        elif judged == PROMOTE:
+            await self.promote()
+        elif share:
+            await self._answer(stage, share)
+        elif stage.looks.are_due(requests):
+            self.stage = msgspec.structs.replace(stage, looks=Looks(stage.looks.number + 1, requests))
 
     async def _answer(self, stage: Stage, share: float) -> None:
         async with self._lock:
             if self._serving.staged is not None and self.stage is stage:
                 await self._serving.canary(share)
-                self.stage = replace(stage, share=share, step_since=time.time())
+                self.stage = msgspec.structs.replace(stage, share=share, step_since=time.time())
                 _LOG.info("generation %d answers %g %% of the clients", stage.number, 100 * share)
 
     def mark(self) -> StageMark | None:
@@ -275,7 +266,7 @@ class Reloader:
         if self._serving.staged is not None and self.stage is not None:
             counts = await self._counts()
             await self._serving.discard()
-            self.stage = replace(self.stage, state="discarded", reasons=reasons, counts=counts)
+            self.stage = msgspec.structs.replace(self.stage, state="discarded", reasons=reasons, counts=counts)
 
     def _discarded(self, configuration: Configuration, reasons: Iterable[str]) -> ReloadReport:
         diagnostics = tuple(Diagnostic("discarded", f"the staged edit was discarded: {each}") for each in reasons)
@@ -309,7 +300,6 @@ class Reloader:
         return await self._tried(snapshot, in_force)
 
     async def _tried(self, snapshot: Snapshot, in_force: Configuration) -> ReloadReport:
-        """Compiles and tests a new snapshot, and puts it in force or stages it."""
         configuration = await in_background(compile_snapshot, snapshot, in_force)
         configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
@@ -343,7 +333,6 @@ class Reloader:
             return await asyncio.shield(self._reading)
 
     async def _activate(self, configuration: Configuration) -> ReloadReport:
-        """Puts a configuration in force, or stages it."""
         in_force, number = self._serving.configuration, self._next_number()
         settings, digest = configuration.settings.reload, configuration.snapshot.digest
         mark, self.left = self.left, None

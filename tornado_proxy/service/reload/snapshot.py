@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from tornado_proxy.auth.basic import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
@@ -24,9 +26,15 @@ from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templat
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files
 from tornado_proxy.rules.model import LoadedRules, RuleSet
-from tornado_proxy.service.reload.certificates import FetchedDocuments, find_certificates, unusable_certificates
+from tornado_proxy.service.reload.certificates import (
+    INVALID_DATES,
+    FetchedDocuments,
+    doubtful_certificates,
+    find_certificates,
+    unusable_certificates,
+    validities,
+)
 from tornado_proxy.service.reload.rule_sources import RuleSources
-from tornado_proxy.service.reload.validity import doubtful_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 # Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that
@@ -90,10 +98,7 @@ def read_named(settings: Settings | None, sources: RuleSources | None = None) ->
 
 
 def read_snapshot(
-    config: Path,
-    environment: Mapping[str, str],
-    last: Snapshot | None = None,
-    read_files: ReadFiles = read_named,
+    config: Path, environment: Mapping[str, str], last: Snapshot | None = None, read_files: ReadFiles = read_named
 ) -> Snapshot:
     """Reads the snapshot once; mistakes in the files become diagnostics.
 
@@ -219,7 +224,6 @@ def _may_be_halfway(settled: Snapshot | None, snapshot: Snapshot) -> bool:
 
 
 def _is_incomplete(snapshot: Snapshot) -> bool:
-    """Whether a file or directory is missing or cannot be read."""
     diagnostics = (*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics)
     return any(each.code in _OF_MISSING_FILES for each in diagnostics)
 
@@ -317,6 +321,14 @@ class Configuration:
         """Whether no diagnostic is an error."""
         return not errors(self.diagnostics)
 
+    def tolerating(self, code: str) -> Configuration:
+        """Returns the configuration with its errors of a code as warnings."""
+        milder = (
+            msgspec.structs.replace(each, severity=Severity.WARNING) if each.code == code else each
+            for each in self.diagnostics
+        )
+        return replace(self, diagnostics=tuple(milder))
+
     @property
     def failing_tests(self) -> tuple[Diagnostic, ...]:
         """The diagnostics of rule tests that fail."""
@@ -341,6 +353,13 @@ def compile_snapshot(snapshot: Snapshot, in_force: Configuration | None = None) 
     of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown)
     diagnostics = (*snapshot.diagnostics, *snapshot.remarks, *pages.diagnostics, *of_rules)
     return Configuration(snapshot, rules.rule_sets, diagnostics, rules, pages)
+
+
+def tolerant_of_dates(configuration: Configuration, in_force: Settings | None, now: float) -> Configuration:
+    """Returns a configuration where invalid certificates are warnings, unless they would replace valid ones."""
+    if in_force is not None and not any(each.objection(now) for each in validities(in_force)):
+        return configuration
+    return configuration.tolerating(INVALID_DATES)
 
 
 def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:

@@ -9,16 +9,19 @@ from functools import partial
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.s3.pool import most_connections
 from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.outlook import Outlook, look
+from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.storage.store import ForwardingStore, Store
 from tornado_proxy.telemetry.events import Event, ObjectWritten, ReadResumed
 from tornado_proxy.telemetry.measured_store import MeasuredStore
-from tornado_proxy.web.generation import Parts, Shared
+from tornado_proxy.web.generation import Generation, Parts, Shared
 
 
 class Unbuildable(Exception):
@@ -86,6 +89,18 @@ def store_of(parts: Parts, target: str) -> Store:
     while isinstance(store, ForwardingStore):
         store = store.behind
     return store
+
+
+async def probe_stores(generation: Generation) -> Sequence[ProbeResult]:
+    """Probes the buckets of a generation over the connections of requests."""
+    with generation:
+        return await probe_all(bare_stores(generation.parts))
+
+
+async def look_now(generation: Generation, target: str, attempts: Sequence[Attempt]) -> Outlook:
+    """Asks S3 what it answers to the attempts of a plan for a target now; changes nothing."""
+    with generation:
+        return await look(store_of(generation.parts, target), attempts)
 
 
 def cache_counts(parts: Parts) -> dict[str, CacheCounts]:

@@ -21,7 +21,7 @@ from contextlib import suppress
 
 from setproctitle import setproctitle
 
-from tornado_proxy.service.reload.collector import COLLECTOR
+from tornado_proxy.service.reload.background import COLLECTOR
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -136,7 +136,6 @@ class ForkServer:
 
 
 def _serve_forks(ours: socket.socket, work: Work) -> None:
-    """Forks and reports until the supervisor is gone."""
     setproctitle("tornado-proxy: fork server")
     for number in (signal.SIGINT, signal.SIGHUP):  # a terminal sends them to all processes; the supervisor handles them
         signal.signal(number, signal.SIG_IGN)

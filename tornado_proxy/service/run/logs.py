@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run.outputs import JournalOutput, LogOutput, StreamOutput, is_journal
 from tornado_proxy.telemetry.events import ErrorServed, Served
-from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_line, moment
+from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_text, moment
 
 ACCESS = "tornado_proxy.access"
 
@@ -51,13 +51,11 @@ class _JournalEntry(_Text):
 
 
 class _Json(logging.Formatter):
-    """One object a line, with the record's `fields`."""
-
     def format(self, record: logging.LogRecord) -> str:
         fields: Mapping[str, Field] = getattr(record, "fields", {})
         line = {"time": moment(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
         traceback = {"traceback": self.formatException(record.exc_info)} if record.exc_info else {}
-        return json_line({**line, **fields, **traceback})
+        return json_text({**line, **fields, **traceback})
 
 
 _FORMATTERS: Mapping[Form, type[logging.Formatter]] = {"text": _Text, "json": _Json, "journal": _JournalEntry}
@@ -226,7 +224,6 @@ class LogWriter:
         self._output.close()
 
     def _next(self) -> Sequence[bytes]:
-        """Waits for lines, and returns all; empty at the end."""
         with self._changed:
             self._writing = False
             self._changed.notify_all()

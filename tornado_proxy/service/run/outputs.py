@@ -26,11 +26,9 @@ class LogOutput(Protocol):
 
     def write(self, lines: Sequence[bytes]) -> None:
         """Writes lines with their ends; waits while the reader is slow, and drops them if there is none."""
-        ...
 
     def close(self) -> None:
         """Lets go of what it opened."""
-        ...
 
 
 def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR) -> bool:
@@ -92,7 +90,6 @@ def _native(entry: bytes) -> bytes:
 
 
 def _file_behind(descriptor: int) -> Path | None:
-    """Returns the file that a descriptor leads to, or None for anything else."""
     try:
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         is_there = stat.S_ISREG(os.fstat(descriptor).st_mode) and path.samefile(f"/proc/self/fd/{descriptor}")

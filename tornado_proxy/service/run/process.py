@@ -8,8 +8,9 @@ import os
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
@@ -17,6 +18,7 @@ from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
+from tornado_proxy.service.reload.stores import probe_stores
 from tornado_proxy.service.run.prober import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
@@ -30,8 +32,7 @@ FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """The arguments of a process.
 
     `read` reads the snapshot again, with rules from `sources`. `administer` answers operators from the start of the
@@ -43,11 +44,11 @@ class Launch:
     read: Callable[[], Snapshot]
     administer: Callable[[Process], AbstractAsyncContextManager[None]]
     announce: Callable[[], None]
-    notifier: Notifier = field(default_factory=Notifier)
+    notifier: Notifier = msgspec.field(default_factory=Notifier)
     last_good: LastGood | None = None
     from_last_good: bool = False
     mark: StageMark | None = None
-    sources: RuleSources = field(default_factory=RuleSources)
+    sources: RuleSources = msgspec.field(default_factory=RuleSources)
 
 
 class Process:
@@ -61,7 +62,7 @@ class Process:
         log_service_events(bus)
         settings = serving.configuration.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
-        self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
+        self._prober = Prober(lambda: probe_stores(serving.generation), settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
         self.reloader.sources = launch.sources
@@ -74,7 +75,7 @@ class Process:
 
     def is_ready(self) -> bool:
         """Whether requests are answered and, if `readyNeedsBucket` is set, a bucket can be used."""
-        return self._begun and self.serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
+        return self._begun and any(self.serving.responsive()) and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
         """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
@@ -147,7 +148,7 @@ class Process:
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
         while period is not None:
-            if self.serving.is_responsive():
+            if all(self.serving.responsive()):
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 

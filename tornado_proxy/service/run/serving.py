@@ -13,20 +13,16 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.routing.plan import Attempt
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.background import COLLECTOR, in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
-from tornado_proxy.service.reload.collector import COLLECTOR
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
+from tornado_proxy.service.reload.stores import Unbuildable, cache_counts, forget_written, purge
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import access_listener, set_log_level
 from tornado_proxy.service.run.runtime import trim_heap
-from tornado_proxy.service.run.shadow import Canary, Shadow
-from tornado_proxy.storage.outlook import Outlook, look
-from tornado_proxy.storage.probe import ProbeResult, probe_all
+from tornado_proxy.service.run.shadow import Shadow, canary
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
@@ -56,7 +52,6 @@ def connection_setup(settings: Settings) -> ConnectionSetup:
 
 
 def _tracer(tracing: Tracing | None) -> RequestTracer | None:
-    """Makes the tracer if one is configured; raises `Unbuildable` without the extra `otel`."""
     if tracing is None:
         return None
     try:
@@ -168,7 +163,7 @@ class SingleProcess:
         staged = self._generations.staged
         assert staged is not None, "something is staged"
         self._staging.compare_answers()
-        self.generation.canary = Canary(self.generation, staged, share)
+        self.generation.canary = canary(self.generation, staged, share)
 
     async def promote(self) -> None:
         """Puts the staged generation in force."""
@@ -190,7 +185,6 @@ class SingleProcess:
 
     @property
     def _answering(self) -> Sequence[Parts]:
-        """The parts that may answer clients: those in force, and those staged."""
         staged = self._generations.staged
         return [each.parts for each in (self.generation, staged) if each is not None]
 
@@ -212,7 +206,6 @@ class SingleProcess:
         self._staging.end()
 
     def _follow(self, prepared: _Successor, before: Parts) -> None:
-        """Has the process follow the generation that was put in force."""
         self.configuration = prepared.configuration
         self._names = prepared.names
         self._metrics.keep_only(prepared.names)
@@ -225,13 +218,9 @@ class SingleProcess:
         if self._freezes:
             COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
 
-    def is_serving(self) -> bool:
+    def responsive(self) -> Sequence[bool]:
         """Always true: the caller runs on the event loop that answers requests."""
-        return True
-
-    def is_responsive(self) -> bool:
-        """Always true, for the same reason."""
-        return True
+        return [True]
 
     def workers(self) -> Sequence[dict[str, object]]:
         """The state of this process."""
@@ -268,16 +257,6 @@ class SingleProcess:
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:
             self._spread(written)
-
-    async def probe(self) -> Sequence[ProbeResult]:
-        """Probes the buckets over the connections of requests."""
-        with self.generation as generation:
-            return await probe_all(bare_stores(generation.parts))
-
-    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
-        """Asks S3 over the connections of requests."""
-        with self.generation as generation:
-            return await look(store_of(generation.parts, target), attempts)
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
         """Finishes running requests, retires all generations, and ends the threads.

@@ -11,7 +11,7 @@ from contextvars import Context
 from tornado_proxy.routing.compare import Difference, Kind, Pair, beside_edit
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.routing.share import place_of
+from tornado_proxy.service.reload.stage import place_of
 from tornado_proxy.service.reload.stores import bare_stores
 from tornado_proxy.storage.probe import find_object
 from tornado_proxy.telemetry.events import Event, KeySampled, Shadowed
@@ -67,15 +67,9 @@ class Shadow:
             self._sampler.offer(difference)
 
 
-class Canary:
-    """Chooses the generation that answers a client: the staged one for a share of them."""
-
-    def __init__(self, in_force: Generation, staged: Generation, share: float) -> None:
-        self._in_force, self._staged, self._share = in_force, staged, share
-
-    def __call__(self, client: str) -> Generation:
-        """Returns the generation for a client, by its address."""
-        return self._staged if place_of(client, self._staged.parts.digest) < self._share else self._in_force
+def canary(in_force: Generation, staged: Generation, share: float) -> Callable[[str], Generation]:
+    """Returns what chooses the generation that answers a client, by its address: the staged one for a share of them."""
+    return lambda client: staged if place_of(client, staged.parts.digest) < share else in_force
 
 
 class HeadSampler:

@@ -13,25 +13,21 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
 from setproctitle import setproctitle
 
-from tornado_proxy.routing.plan import Attempt
-from tornado_proxy.routing.replay import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stores import bare_stores, store_of
 from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
 from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, StageCall, Start, WorkerCall, work_on
-from tornado_proxy.storage.outlook import Outlook, look
-from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
@@ -250,27 +246,13 @@ class Supervisor:
     async def _change(self, method: Method, *arguments: object) -> None:
         await asyncio.gather(*(worker.change(method, *arguments) for worker in self._workers.values()))
 
-    def is_serving(self) -> bool:
-        """Whether any worker is responsive."""
-        return any(worker.is_responsive for worker in self._workers.values())
-
-    def is_responsive(self) -> bool:
-        """Whether all workers are there and responsive."""
-        return len(self._workers) == self._count and all(worker.is_responsive for worker in self._workers.values())
+    def responsive(self) -> Sequence[bool]:
+        """Returns of each place whether its worker is there and responsive."""
+        return [place in self._workers and self._workers[place].is_responsive for place in range(self._count)]
 
     def workers(self) -> Sequence[dict[str, object]]:
         """The last state of each worker."""
         return [worker.view for _, worker in sorted(self._workers.items())]
-
-    async def probe(self) -> Sequence[ProbeResult]:
-        """Probes the buckets, once for all workers."""
-        with self.generation as generation:
-            return await probe_all(bare_stores(generation.parts))
-
-    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
-        """Asks S3, once for all workers."""
-        with self.generation as generation:
-            return await look(store_of(generation.parts, target), attempts)
 
     async def report(self) -> ProcessReport:
         """The sum of what all workers have counted, including workers that were replaced."""
@@ -337,7 +319,6 @@ class Supervisor:
                 await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
 
     async def _spawn(self) -> WorkerHandle:
-        """Starts a worker, which waits for `Start`; raises OSError."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from math import isinf
 
+import msgspec
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
@@ -39,8 +39,7 @@ _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begi
 _LONGEST_NUMBER = 100  # characters; Python writes no number of thousands into the compiled template
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPlaces:
+class TokenPlaces(msgspec.Struct, frozen=True):
     """The start and the end of each token of a template, in order."""
 
     text: str
