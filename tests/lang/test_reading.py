@@ -139,6 +139,17 @@ def test_the_tables_of_the_parser_are_kept(tables, monkeypatch):
     assert tables.is_file()
 
 
+def test_tables_serve_at_another_place(tables, monkeypatch, tmp_path):
+    """A package is built in a directory that it is not installed in."""
+    rules_parser.__wrapped__()
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "installed"))
+    installed = tmp_path / "installed" / tables.relative_to(tmp_path)
+    installed.parent.mkdir(parents=True)
+    tables.rename(installed)
+    monkeypatch.setattr(lark.lark, "load_grammar", None)
+    assert _parses(rules_parser.__wrapped__())
+
+
 @pytest.mark.parametrize("text", [b"", b"0\n", b"another grammar\n\x80\x04]."], ids=["empty", "broken", "of another"])
 def test_tables_that_cannot_be_used_are_made_anew(tables, text):
     """A file that is being written, or of another version, does no harm."""
