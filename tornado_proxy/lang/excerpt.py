@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -21,10 +22,10 @@ _SEVERITY_COLORS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"
 
 # A terminal obeys control characters; bidirectional controls make a line look like another one (Unicode TR 36).
 _CONTROLS = (*range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-_SURROGATES = range(0xD800, 0xE000)
+_SURROGATES = re.compile("[\ud800-\udfff]")  # as keys of the table they would take 0.1 MiB
 _NONCHARACTERS = (0xFFFE, 0xFFFF)  # XML 1.0 does not allow them (section 2.2, Char)
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)}
-_STAND_INS = _PICTURES | dict.fromkeys((*_CONTROLS, *_SURROGATES, *_NONCHARACTERS), "\N{REPLACEMENT CHARACTER}")
+_STAND_INS = _PICTURES | dict.fromkeys((*_CONTROLS, *_NONCHARACTERS), "\N{REPLACEMENT CHARACTER}")
 
 
 def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
@@ -35,7 +36,9 @@ def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
 
 def visible(text: str) -> str:
     """A text on one line, with a visible stand-in for each character that a terminal would obey."""
-    return text if text.isascii() and text.isprintable() else text.translate(_STAND_INS)
+    if text.isascii() and text.isprintable():
+        return text
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text.translate(_STAND_INS))
 
 
 class _Paint(msgspec.Struct, frozen=True):

@@ -31,13 +31,16 @@ _DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _PICTURES: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(0x20)},
     0x7F: "\N{SYMBOL FOR DELETE}",
-    **dict.fromkeys((*range(0x80, 0xA0), *_DIRECTIONS, *range(0xD800, 0xE000)), "\N{REPLACEMENT CHARACTER}"),
+    **dict.fromkeys((*range(0x80, 0xA0), *_DIRECTIONS), "\N{REPLACEMENT CHARACTER}"),
 }
+_SURROGATES = re.compile("[\ud800-\udfff]")  # as keys of the table they would take 0.1 MiB
 
 
 def visible(name: str) -> str:
     """Returns a name with visible symbols in place of control characters, changes of direction and surrogates."""
-    return name if name.isprintable() else name.translate(_PICTURES)
+    if name.isprintable():
+        return name
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", name.translate(_PICTURES))
 
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")

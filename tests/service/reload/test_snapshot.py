@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
 
 from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.service.reload import snapshot as module
 from tornado_proxy.service.reload.certificates import FetchedDocuments
 from tornado_proxy.service.reload.snapshot import (
     SnapshotReader,
@@ -292,6 +294,26 @@ def test_a_missing_directory_is_reported_after_a_second(files):
     _edit_configuration(files)
     assert reader().settled
     assert sum(pauses) < 0.1
+
+
+def test_files_at_rest_are_read_once(files, monkeypatch):
+    """A start does not wait for a second reading if nothing was changed lately."""
+    monkeypatch.setattr(module, "AT_REST", -3600.0)  # ago, which is as if the files had been written an hour before
+    pauses: list[float] = []
+    assert SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)().digest == files.read().digest
+    assert pauses == []
+
+
+@pytest.mark.parametrize("edit", [_edit_rules, _add_a_file, _link], ids=["written", "added", "linked"])
+def test_a_start_after_an_edit_reads_twice(files, monkeypatch, edit):
+    """Right after an edit of one file another may follow."""
+    last_change = max(path.stat().st_ctime for path in (files.folder, *files.folder.rglob("*")))
+    time.sleep(0.02)
+    edit(files)
+    monkeypatch.setattr(module.time, "time", lambda: last_change + 0.01 + module.AT_REST)
+    pauses: list[float] = []
+    SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)()
+    assert len(pauses) == 1
 
 
 def test_unchanged_files_are_read_once(files):

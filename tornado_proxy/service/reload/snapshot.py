@@ -37,6 +37,7 @@ from tornado_proxy.service.reload.certificates import (
 from tornado_proxy.service.reload.rule_sources import RuleSources
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
+AT_REST = 1.0  # seconds without a change after which a start needs no second reading
 # Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that
 # is deleted from a directory that has others needs no more readings than other edits.
 READINGS_IF_HALFWAY = 50
@@ -204,14 +205,24 @@ class SnapshotReader:
                 self._pause(SETTLED_AFTER)
             snapshot = read_snapshot(self._config, self._environment, last, self._read_files)
             agreed = agreed + 1 if snapshot.is_as(last) else 0
-            last = snapshot
             needed = READINGS_IF_HALFWAY if _may_be_halfway(settled, snapshot) else 1
-            if snapshot.is_as(settled) or agreed >= needed:
+            if snapshot.is_as(settled) or agreed >= needed or (last is None and _is_at_rest(snapshot)):
                 break
+            last = snapshot
         else:
             snapshot = replace(snapshot, settled=False)
         self._last = snapshot
         return snapshot
+
+
+def _is_at_rest(snapshot: Snapshot) -> bool:
+    """Whether no file was written lately, and none was renamed or linked in the directories of the files."""
+    paths = (*snapshot.watched, *(Path(file.name) for file in snapshot.files))
+    try:
+        changed = max(each.stat().st_ctime for path in paths for each in (path, path.parent))
+    except OSError:
+        return False
+    return changed < time.time() - AT_REST
 
 
 def _may_be_halfway(settled: Snapshot | None, snapshot: Snapshot) -> bool:

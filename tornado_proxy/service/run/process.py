@@ -20,7 +20,7 @@ from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import probe_stores
 from tornado_proxy.service.run.prober import Prober
-from tornado_proxy.service.run.runtime import DetachedExecutor
+from tornado_proxy.service.run.runtime import DetachedExecutor, trim_heap
 from tornado_proxy.service.run.sockets import Sockets
 from tornado_proxy.service.run.systemd import Notifier, watchdog_period
 from tornado_proxy.telemetry.events import Bus, ReloadReport
@@ -92,6 +92,7 @@ class Process:
         async with self._launch.administer(self):
             try:
                 if await self._started(starting):
+                    trim_heap()  # imports of the admin listener left 2.5 MiB
                     self._begun = True
                     self._launch.announce()
                     self._launch.notifier.ready(self.reloader.status_line())
