@@ -16,8 +16,7 @@ from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.outlook import Outlook, look
-from tornado_proxy.storage.probe import ProbeResult, probe_all
+from tornado_proxy.storage.probe import Outlook, ProbeResult, look, probe_all
 from tornado_proxy.storage.store import ForwardingStore, Store
 from tornado_proxy.telemetry.events import Event, ObjectWritten, ReadResumed
 from tornado_proxy.telemetry.measured_store import MeasuredStore
