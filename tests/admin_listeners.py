@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from msgspec.structs import replace
 from overviews import STAGED, STATE, overview
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer

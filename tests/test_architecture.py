@@ -103,6 +103,30 @@ def test_no_two_classes_share_a_name():
     assert {name: paths for name, paths in modules_by_class.items() if len(paths) > 1} == {}
 
 
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    return any("dataclass" in ast.unparse(each) for each in node.decorator_list)
+
+
+def _is_beyond_structs(node: ast.ClassDef) -> bool:
+    """Whether a class has an option, or a field that is left out of comparisons, of `repr` or of the arguments."""
+    calls = [
+        call
+        for each in node.body
+        if isinstance(each, ast.AnnAssign)
+        for call in ast.walk(each)
+        if isinstance(call, ast.Call)
+    ]
+    words = {keyword.arg for call in calls for keyword in call.keywords} | {ast.unparse(call.func) for call in calls}
+    return not words.isdisjoint({"compare", "repr", "init", "option", "optional", "flag", "several"})
+
+
+def test_values_are_structs():
+    """A value is a dataclass only where no struct of msgspec can say the same."""
+    classes = [(path, node) for path in MODULES for node in _statements(path) if isinstance(node, ast.ClassDef)]
+    dataclasses = [(path, node) for path, node in classes if _is_dataclass(node)]
+    assert [f"{_name(path)}: {node.name}" for path, node in dataclasses if not _is_beyond_structs(node)] == []
+
+
 def _prose(path: Path, names: re.Pattern[str]) -> str:
     """The text of a page, or the docstrings and comments of a module; all of a module without such a name."""
     text = path.read_text(encoding="utf-8")

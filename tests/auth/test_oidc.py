@@ -2,13 +2,13 @@ import asyncio
 import json
 import re
 import secrets
-from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwk, jwt
+from msgspec.structs import replace
 
 from tornado_proxy.auth import oidc_provider
 from tornado_proxy.auth.authenticator import SignIn

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings, number, require_target
+from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus
 
 CONFIGURATION = """
@@ -78,22 +77,3 @@ def test_the_error_about_an_unknown_target_suggests_a_similar_one():
         require_target("sit", ["site"])
     with pytest.raises(CommandError, match=r"unknown target `zzz`$"):
         require_target("zzz", ["site"])
-
-
-@pytest.mark.parametrize(
-    ("kind", "bounds", "text", "expected"),
-    [
-        (int, (1,), "3", 3),
-        (float, (0, 100), "99.5", 99.5),
-        (int, (1,), "0", "`0` is not a whole number of at least 1"),
-        (int, (0, 65535), "x", "`x` is not a whole number from 0 to 65535"),
-        (float, (0, 100), "nan", "`nan` is not a number from 0 to 100"),
-    ],
-)
-def test_a_number_outside_its_bounds_is_a_usage_error(kind, bounds, text, expected):
-    """The message names the bounds, and a number within them is returned."""
-    try:
-        result = number(kind, *bounds)(text)
-    except argparse.ArgumentTypeError as error:
-        result = str(error)
-    assert result == expected

@@ -12,7 +12,7 @@ from tornado_proxy.config.actions import (
     SystemMetadata,
     Webhook,
 )
-from tornado_proxy.config.options import GIB
+from tornado_proxy.config.quantities import GIB
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.config.values import GuardedUrl
 

@@ -8,23 +8,14 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 import pytest
+from config_schema import published
 from configurations import MINIMAL, report
 
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import (
-    Duration,
-    Mark,
-    Option,
-    OptionGroup,
-    OptionPath,
-    OptionType,
-    Size,
-    all_options,
-    options_of,
-)
+from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionPath, OptionType, all_options, options_of
+from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.secrets import Reference, unresolved
-from tornado_proxy.config.show import published
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import SourceFile
 

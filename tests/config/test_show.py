@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from config_schema import DIALECT, json_schema, published
 from configurations import MINIMAL, compiled, settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, all_options
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.config.show import DIALECT, canonical, changed_options, json_schema, published, show
+from tornado_proxy.config.show import canonical, changed_options, show
 from tornado_proxy.lang.diagnostic import SourceFile, errors
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "configuration.schema.json"

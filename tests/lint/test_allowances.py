@@ -2,7 +2,7 @@ import pytest
 from linting import block, report
 from rule_texts import document
 
-from tornado_proxy.lint.allowances import find_allowances, without
+from tornado_proxy.lint.allowances import Allowances, without
 from tornado_proxy.lint.engine import edited
 
 DOT = "rewrite `^/a.html$` -> `/b`"
@@ -83,7 +83,7 @@ def test_mistakes_cannot_be_allowed():
 def test_a_name_is_removed(comment, number, expected):
     """A name is removed with its comma, and the reason stays."""
     text = f"{comment}\ntarget site {{}}\n"
-    allowances = find_allowances([document(text)], frozenset(), ())
+    allowances = Allowances([document(text)])
     assert edited(text, [without(allowances.all[number])]) == text.replace(comment, expected)
 
 
@@ -96,5 +96,5 @@ def test_a_name_is_removed(comment, number, expected):
 )
 def test_a_comment_is_removed_with_its_only_name(text, expected):
     """The comment's line, or the space before the comment, is removed too."""
-    (allowance,) = find_allowances([document(text)], frozenset(), ()).all
+    (allowance,) = Allowances([document(text)]).all
     assert edited(text, [without(allowance)]) == expected

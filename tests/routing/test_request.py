@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.request import (

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import string
 import threading
 from datetime import UTC, datetime
@@ -29,8 +30,12 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 TOKENS = st.none() | st.text(string.ascii_letters + string.digits + "+/=", min_size=1)
 
 
-def signature(headers) -> str:
-    return dict(headers)["authorization"].rpartition("Signature=")[2]
+def signature(lines: str) -> str:
+    return authorization(lines).rpartition("Signature=")[2]
+
+
+def authorization(lines: str) -> str:
+    return lines.partition("\r\nauthorization: ")[2].removesuffix("\r\n")
 
 
 @pytest.mark.parametrize(
@@ -79,14 +84,15 @@ def test_signatures_are_those_of_botocore(key, query, headers, pair, moment):
     request = AWSRequest("GET", f"http://s3.example{path}?{text}", headers=headers)
     request.context["payload_signing_enabled"] = True
     _SignerAt(moment, Credentials(pair.access_key, pair.secret_key, pair.session_token), "s3", "r-1").add_auth(request)
-    assert dict(signed)["authorization"] == request.headers["Authorization"]
+    assert authorization(signed) == request.headers["Authorization"]
 
 
 @given(TEXTS)
 def test_a_header_has_no_line_break(text):
     """Line breaks in the value of a header are removed or replaced."""
     signed = sign(("GET", "/", ""), (("host", "a"), ("if-match", f"a\r\n{text}")), Scope("r"), EXAMPLE, 0)
-    assert not any("\n" in value or "\r" in value for _, value in signed)
+    names = [line.partition(":")[0] for line in re.split("[\r\n]+", signed.removesuffix("\r\n"))]
+    assert names == ["host", "if-match", "x-amz-content-sha256", "x-amz-date", "authorization"]
 
 
 def test_the_repr_of_a_key_pair_has_no_secret():

@@ -1,9 +1,9 @@
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tornado_proxy.semantics.forwarded import (
     PROXY_SIGNATURE,

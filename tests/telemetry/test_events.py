@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 
 from tornado_proxy.telemetry.events import Bus, RequestRecord, Retired, Served, SignInTried
@@ -11,7 +9,7 @@ from tornado_proxy.telemetry.events import Bus, RequestRecord, Retired, Served, 
 
 def test_an_event_cannot_be_changed():
     """The fields of an event can't be changed."""
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         Retired(1).generation = 2
 
 

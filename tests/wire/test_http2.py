@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 
 import pytest
 from certificates import pair
@@ -13,6 +12,7 @@ from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 from http2_client import Http2Client, connect, connect_tls, head, tls_client, tls_setup
 from hyperframe.frame import DataFrame, GoAwayFrame, HeadersFrame
+from msgspec.structs import replace
 from serving import serve
 
 from tornado_proxy.auth.authenticator import CertificateAuthenticator

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.admin.explanation import rewrite_step
 from tornado_proxy.admin.status import PathStep
@@ -38,8 +41,7 @@ _MOST_GROUPS, _MOST_CHANGES = 20, 10  # that are shown: pairs of rewrites, and r
 _DIFFERENT = (Kind.KEY, Kind.ANSWER, Kind.ERROR)
 
 
-@dataclass(frozen=True, slots=True)
-class DraftFile:
+class DraftFile(msgspec.Struct, frozen=True):
     """A rule file in force: its path, its name below the configuration, and the targets with rules in it."""
 
     path: str
@@ -52,8 +54,7 @@ class DraftFile:
         return self.path.startswith("s3://")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedRequest:
+class ChangedRequest(msgspec.Struct, frozen=True):
     """A request that a draft changes, and how often it was made; `old` and `new` are keys, or errors in parentheses."""
 
     request: KeptRequest
@@ -64,8 +65,7 @@ class ChangedRequest:
     steps: tuple[PathStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DraftGroup:
+class DraftGroup(msgspec.Struct, frozen=True):
     """The requests that one pair of rewrites changes; `times` counts all of them, `shown` are the first."""
 
     pair: Pair
@@ -73,8 +73,7 @@ class DraftGroup:
     shown: tuple[ChangedRequest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DraftResult:
+class DraftResult(msgspec.Struct, frozen=True):
     """What is said of a draft: its mistakes, its tests, and the requests that it changes.
 
     `kinds` counts the requests by `Kind`; `kept` is the number of all, of which the last may not have been reached in
@@ -91,7 +90,7 @@ class DraftResult:
     failures: tuple[str, ...] = ()
     failed: int = 0
     kept: int = 0
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = {}
     groups: tuple[DraftGroup, ...] = ()
 
     @property
@@ -106,8 +105,7 @@ class DraftResult:
         return different - sum(each.times for group in self.groups for each in group.shown)
 
 
-@dataclass(frozen=True, slots=True)
-class DraftPage:
+class DraftPage(msgspec.Struct, frozen=True):
     """The values of the page: the files to choose from, the chosen one with its text, and what is said of that."""
 
     files: tuple[DraftFile, ...] = ()
@@ -169,7 +167,7 @@ def try_draft(
     """Compiles and lints a draft of a file in force, runs its tests, and decides the kept requests again by it."""
     read = in_force.snapshot.rules
     files = tuple(file if each.name == file.name else each for each in read.files)
-    draft = compile_snapshot(replace(in_force.snapshot, rules=replace(read, files=files)), in_force)
+    draft = compile_snapshot(dataclasses.replace(in_force.snapshot, rules=replace(read, files=files)), in_force)
     rules = draft.rules
     assert rules is not None, "a configuration in force has settings"
     unknown = tuple(unknown_targets(rules.documents, [target.name for target in draft.settings.targets]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
@@ -11,6 +10,7 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+import msgspec
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
@@ -33,8 +33,7 @@ Points = Sequence[tuple[float, float | None]]
 """Time and value, in order of time; None where there is no value."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLine:
+class ChartLine(msgspec.Struct, frozen=True):
     """A line of a chart; `style` is its class in the style sheet. The area below an `area` is filled."""
 
     name: str
@@ -47,8 +46,7 @@ class ChartLine:
         return self.points[-1][1] if self.points else None
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """Lines over a span of time; `start` and `end` are Unix times in seconds, `shown` formats a value with its unit."""
 
     title: str
@@ -124,8 +122,7 @@ class Chart:
         return across, HEIGHT - 1 - (HEIGHT - 1 - _TOP) * value / self.scale
 
 
-@dataclass(frozen=True, slots=True)
-class ReloadRow:
+class ReloadRow(msgspec.Struct, frozen=True):
     """A reload after a change; `outcome` is `started`, `loaded`, `refused`, `failed` or `reverted`."""
 
     outcome: str
@@ -138,17 +135,15 @@ class ReloadRow:
     unshown: int = 0  # further diagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRow:
+class TargetRow(msgspec.Struct, frozen=True):
     """A target with the numbers of its requests since the start; `view` is its JSON, empty for no single target."""
 
     name: str
     tally: Tally
-    view: Mapping[str, object] = field(default_factory=dict)
+    view: Mapping[str, object] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteRow:
+class RewriteRow(msgspec.Struct, frozen=True):
     """A rewrite and its hits since the start, or since its last change."""
 
     target: str
@@ -176,8 +171,7 @@ class RewriteRow:
         ).format(90, label, 90, bars)
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteTable:
+class RewriteTable(msgspec.Struct, frozen=True):
     """The first rewrites of a kind, and the total number of that kind."""
 
     rows: tuple[RewriteRow, ...] = ()
@@ -188,8 +182,7 @@ Piece = tuple[str, int | None]
 """A piece of a text, and the number of the group to which it belongs, if any."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathStep:
+class PathStep(msgspec.Struct, frozen=True):
     """A step from a request to its answer: its lines, each in pieces; `outcome` is `good`, `bad` or empty."""
 
     title: str
@@ -197,8 +190,7 @@ class PathStep:
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """The explanation of a request: each section has a title, and rows of cells."""
 
     heading: str
@@ -208,8 +200,7 @@ class Explanation:
     attempts: tuple[Attempt, ...] = ()  # of the plan
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(msgspec.Struct, frozen=True):
     """The values of the page; `state` is the JSON of `/-/status`, `asked` are the fields of the page's form."""
 
     state: Mapping[str, object]
@@ -222,7 +213,7 @@ class Overview:
     unused: RewriteTable
     reloads: tuple[ReloadRow, ...]  # the newest first
     errors: tuple[RequestRow, ...]  # the newest first
-    asked: Mapping[str, str] = field(default_factory=dict)
+    asked: Mapping[str, str] = {}
     explanation: Explanation | None = None
     recent: tuple[RequestRow, ...] = ()  # the newest first
 

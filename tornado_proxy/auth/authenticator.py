@@ -8,9 +8,10 @@ This module also recognizes requests that pages of other origins make (CSRF), an
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
+
+import msgspec
 
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
@@ -28,16 +29,14 @@ class AuthBusy(StatusError):
     status = 503
 
 
-@dataclass(frozen=True, slots=True)
-class SignIn:
+class SignIn(msgspec.Struct, frozen=True):
     """A signed-in user; `cookies` are values of Set-Cookie for the answer of the request."""
 
     user: User
     cookies: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderAnswer:
+class ProviderAnswer(msgspec.Struct, frozen=True):
     """The answer of a provider's page: a redirect if there is a location, else an error; `reason` is for the log."""
 
     status: int
@@ -78,8 +77,7 @@ class HeaderAuthenticator(Authenticator):
         if not username or not email:
             missing = provider.email_header if username else provider.username_header
             return Refuse(401, f"the header `{missing}` is missing, empty or given twice")
-        objection = segment_objection(username)
-        if objection is not None:
+        if objection := segment_objection(username):
             return Refuse(401, f"the user's name {objection}")
         listed = _only(request, provider.groups_header) if provider.groups_header else ""
         return SignIn(User(username, "HEADER", email, groups_of(listed)))
@@ -115,8 +113,7 @@ class CertificateAuthenticator(Authenticator):
         names = certificate.emails if by_email else certificate.common_names
         if len(names) != 1:
             return Refuse(401, f"the certificate has {len(names)} {'email addresses' if by_email else 'common names'}")
-        objection = segment_objection(names[0])
-        if objection is not None:
+        if objection := segment_objection(names[0]):
             return Refuse(401, f"the user's name {objection}")
         # Browsers send certificates with every request, like cookies.
         if not only_reads(request) and is_cross_origin(request):

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
+import msgspec
+
 from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
@@ -140,8 +142,7 @@ class BasicAuthenticator(Authenticator):
         offered = BasicCredentials.from_header(sent[0]) if len(sent) == 1 else None
         if offered is None:
             return self._refuse("the credentials cannot be read")
-        objection = segment_objection(offered.user)
-        if objection is not None:
+        if objection := segment_objection(offered.user):
             return self._refuse(f"the user's name {objection}")
         claim = Claim(self._name, offered.user, request.remote_address)
         listed = guard.find(offered.user)
@@ -176,8 +177,7 @@ def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, Ba
     }
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierLimits:
+class VerifierLimits(msgspec.Struct, frozen=True):
     """The limits of hashing: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
@@ -186,8 +186,7 @@ class VerifierLimits:
     remembered_for: float = 60.0  # seconds from the check
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A claimed user name, and the address of the client."""
 
     provider: str
@@ -313,13 +312,10 @@ class Verifier:
         else:
             check.result.set_result(computed.result())
             if computed.result():
-                self._remember(digest)
-        self._start()
-
-    def _remember(self, digest: bytes) -> None:
-        self._right_until[digest] = self._clock() + self._limits.remembered_for
+                self._right_until[digest] = self._clock() + self._limits.remembered_for
         if len(self._right_until) > self._limits.remembered:
             self._right_until.popitem(last=False)
+        self._start()
 
     def _is_remembered(self, digest: bytes) -> bool:
         until = self._right_until.get(digest)

@@ -11,22 +11,18 @@ import os
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _NONCE = 12  # bytes (NIST SP 800-38D 8.2)
-_CHUNK = 3800
-"""Characters in one cookie: browsers keep 4096 bytes with name and attributes (RFC 6265 6.1)."""
-
+_CHUNK = 3800  # characters in one cookie: browsers keep 4096 bytes with name and attributes (RFC 6265 6.1)
 _MOST_CHUNKS = 5
-
-_MOST_TEXTS = 8
-"""The texts of one number of chunks that the cookies of a request may make: each is decrypted, in microseconds."""
+_MOST_TEXTS = 8  # of one number of chunks that the cookies of a request may make: each is decrypted, in microseconds
 
 
 class CookieTooLarge(Exception):
@@ -58,8 +54,7 @@ class Sealer:
         return value if unsealed["exp"] > now else None
 
 
-@dataclass(frozen=True, slots=True)
-class CookieJar:
+class CookieJar(msgspec.Struct, frozen=True):
     """How cookies are written: their name, scope and attributes (RFC 6265 4.1)."""
 
     name: str

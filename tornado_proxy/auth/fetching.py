@@ -54,8 +54,7 @@ def check_unicode(document: object) -> None:
     json.dumps(document, ensure_ascii=False).encode()
 
 
-Fetcher = Callable[[Fetch], Awaitable[Fetched]]
-"""Sends a request; raises `OSError` if no complete answer comes in time."""
+Fetcher = Callable[[Fetch], Awaitable[Fetched]]  # sends a request; raises `OSError` if no complete answer comes in time
 
 
 class HttpFetcher:

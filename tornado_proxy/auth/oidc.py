@@ -14,34 +14,16 @@ import hmac
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
-from tornado_proxy.auth.authenticator import (
-    Authenticator,
-    ProviderAnswer,
-    SignIn,
-    SignInPage,
-    header_values,
-    is_cross_origin,
-    leads_back,
-    only_reads,
-    opens_page,
-    origin,
-)
+import msgspec
+
+from tornado_proxy.auth import authenticator, oidc_provider
+from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, SignIn, SignInPage, is_cross_origin, origin
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.fetching import Fetcher
-from tornado_proxy.auth.oidc_provider import (
-    Claims,
-    GrantRefused,
-    Provider,
-    ProviderAway,
-    ProviderError,
-    TokenError,
-    Tokens,
-    user_of,
-)
+from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, ProviderAway, ProviderError, TokenError, Tokens
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.mounts import Step
@@ -50,18 +32,12 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
 
 _LOGIN_SECONDS = 600
-_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
-"""What a header may contain as it is; all else in an address is percent-encoded."""
-
-_RENEWABLE_SECONDS = 30 * 24 * 3600
-"""How long a session with a refresh token may rest before it is renewed."""
-
-_AWAY_SECONDS = 24 * 3600
-"""How long a session goes on after its ID token has expired, while the provider cannot be asked."""
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))  # what a header may contain; all else is percent-encoded
+_RENEWABLE_SECONDS = 30 * 24 * 3600  # how long a session with a refresh token may rest before it is renewed
+_AWAY_SECONDS = 24 * 3600  # how long one goes on after its ID token has expired, while the provider cannot be asked
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(msgspec.Struct, frozen=True):
     """The session of a user; `host` is the host that set the cookie."""
 
     user: User
@@ -80,7 +56,7 @@ class OidcAuthenticator(Authenticator):
 
     def __init__(self, settings: OidcProvider, fetch: Fetcher, clock: Callable[[], float]) -> None:
         self.settings = settings
-        self._provider = Provider(settings, fetch, clock)
+        self._provider = oidc_provider.Provider(settings, fetch, clock)
         self._clock = clock
         key = settings.session_secret()
         purpose = f"{settings.issuer_url.reveal()} {settings.client_id} {settings.name}"
@@ -98,7 +74,7 @@ class OidcAuthenticator(Authenticator):
         if bearer is not None:
             return await self._authenticate_token(bearer)
         texts = self._jar(request).texts(read_cookies(request.headers))
-        if texts and not only_reads(request) and is_cross_origin(request):
+        if texts and not authenticator.only_reads(request) and is_cross_origin(request):
             return Refuse(403, "a page of another origin made the request")
         session = self._session(texts, request)
         if session is None or not self._is_verified(session.user):
@@ -121,7 +97,7 @@ class OidcAuthenticator(Authenticator):
 
     def _challenge(self, request: Request) -> Refuse:
         reason = f"nobody is signed in with `{self.settings.name}`"
-        if not opens_page(request):
+        if not authenticator.opens_page(request):
             return Refuse(401, reason, challenge="Bearer")
         query = f"?{quote(request.raw_query, safe=_PRINTABLE, encoding='latin-1')}" if request.raw_query else ""
         here = origin(request) + quote(request.path, safe="/") + query
@@ -149,7 +125,7 @@ class OidcAuthenticator(Authenticator):
     async def login(self, request: Request) -> ProviderAnswer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
         return_to = request.parameters.get("rd", "")
-        if return_to and not leads_back(return_to, request):
+        if return_to and not authenticator.leads_back(return_to, request):
             return ProviderAnswer(400, reason="the address to return to is not one of this site")
         try:
             metadata = await self._provider.metadata()
@@ -223,7 +199,7 @@ class OidcAuthenticator(Authenticator):
 
     def _user(self, claims: Claims) -> User:
         """Returns the user of claims; raises `TokenError`, `NotVerified` among them."""
-        user = user_of(claims, self.settings.group_claim)
+        user = oidc_provider.user_of(claims, self.settings.group_claim)
         if not self._is_verified(user):
             raise NotVerified("the user's email address is not verified")
         return user
@@ -248,7 +224,9 @@ class OidcAuthenticator(Authenticator):
         for id_token in (tokens.id_token, ""):
             session = _Session(user, expires, self._scope(request), tokens.refresh_token, id_token)
             try:
-                return jar.write(self._sessions.seal(asdict(session), kept_until), int(kept_until - now), sent)
+                return jar.write(
+                    self._sessions.seal(msgspec.to_builtins(session), kept_until), int(kept_until - now), sent
+                )
             except CookieTooLarge:
                 continue
         raise TokenError(f"the session of `{user.username}` does not fit into cookies")
@@ -291,7 +269,7 @@ def _with_query(url: str, parameters: Mapping[str, str]) -> str:
 
 def _bearer(request: Request) -> str | None:
     """The token of an Authorization header (RFC 6750 2.1), or None; empty, and so refused, if there are two headers."""
-    sent = header_values(request, "authorization")
+    sent = authenticator.header_values(request, "authorization")
     if len(sent) > 1:
         return ""
     scheme, _, token = "".join(sent).partition(" ")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
+import msgspec
 from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -25,30 +26,18 @@ from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.request import User
 
 _DISCOVERY = "/.well-known/openid-configuration"
-_FRESH = 3600.0
-"""Seconds for which metadata and keys are used without asking again."""
-
-_PAUSE = 10.0
-"""Seconds between two attempts to ask a provider: a client that sends unknown keys must not make us flood it."""
-
-_PATIENCE = 2.0
-"""Seconds that a request waits for an answer of the provider without which it can go on."""
-
-_REMEMBERED = 60.0
-"""Seconds for which a renewal answers the other requests that a browser has sent with the same cookie."""
-
+_FRESH = 3600.0  # seconds for which metadata and keys are used without asking again
+_PAUSE = 10.0  # seconds between two attempts to ask: clients that send unknown keys must not make us flood the provider
+_PATIENCE = 2.0  # seconds that a request waits for an answer of the provider without which it can go on
+_REMEMBERED = 60.0  # seconds for which a renewal answers other requests that a browser sends with the same cookie
 _LONG_AGO = float("-inf")
 
 # Never `none`, and never HMAC: with those, anyone with the public key could sign (RFC 8725 3.1).
 _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 _DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
 _LONGEST_TOKEN = 16 * 1024
-_LEEWAY = 60
-"""Seconds between the clocks of provider and service that are tolerated."""
-
-_END_OF_TIME = 2**53
-"""Seconds since 1970; beyond it, a float is not exact."""
-
+_LEEWAY = 60  # seconds between the clocks of provider and service that are tolerated
+_END_OF_TIME = 2**53  # seconds since 1970; beyond it, a float is not exact
 _TRY_LATER = frozenset({408, 425, 429})
 
 Claims = Mapping[str, Any]
@@ -95,8 +84,7 @@ class Tokens:
     refresh_token: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
+class _Asking(msgspec.Struct, frozen=True):
     """A question to a provider that several callers wait for, and that goes on if they leave; `begun` is monotonic."""
 
     task: asyncio.Task[Any]
@@ -294,10 +282,7 @@ def _read_key(key: object) -> list[Any]:
 
 
 def verify_token(token: str, trusted: Metadata, client_id: str, now: float) -> Claims:
-    """Returns the claims of a token that a provider signed for a client; raises `TokenError`.
-
-    `now` is in seconds since 1970.
-    """
+    """Returns the claims of a token signed for a client; raises `TokenError`. `now` is in seconds since 1970."""
     if len(token) > _LONGEST_TOKEN:
         raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
     try:
@@ -345,14 +330,10 @@ def _is_time(value: object) -> bool:
 
 
 def user_of(claims: Claims, group_claim: str) -> User:
-    """Returns the user of claims; raises `TokenError` if they do not name one.
-
-    `group_claim` is the name of the claim that lists groups; dots lead into objects (`realm_access.roles`).
-    """
+    """Returns the user of claims; dots in `group_claim` lead into objects. Raises `TokenError` without a name."""
     email = _text(claims.get("email"))
     username = _text(claims.get("preferred_username")) or email
-    objection = segment_objection(username)
-    if objection is not None:
+    if objection := segment_objection(username):
         # The name becomes a segment of keys: `..` or a slash in it would lead to another user's files.
         raise TokenError(f"the user's name {objection}")
     groups = _claim(claims, group_claim)

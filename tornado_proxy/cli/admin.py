@@ -14,14 +14,17 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, number, raise_errors
+import msgspec
+from msgspec.structs import asdict, replace
+
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_timeout, number
+from tornado_proxy.cli.inputs import load_settings, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.lang.excerpt import visible
@@ -42,13 +45,12 @@ _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
 def add_tls_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments for TLS."""
     tls = parser.add_argument_group("TLS, with files in PEM")
-    tls.add_argument("--cert", type=Path, metavar="FILE", help="the certificate to present to the admin listener")
-    tls.add_argument("--key", type=Path, metavar="FILE", help="its private key (default: in the file of `--cert`)")
-    tls.add_argument(
+    add_file(tls, "--cert", "the certificate to present to the admin listener")
+    add_file(tls, "--key", "its private key (default: in the file of `--cert`)")
+    add_file(
+        tls,
         "--ca",
-        type=Path,
-        metavar="FILE",
-        help="the authorities that sign the listener's certificate (default: the system's; loopback is not verified)",
+        "the authorities that sign the listener's certificate (default: the system's; loopback is not verified)",
     )
 
 
@@ -71,8 +73,7 @@ def admin_url(text: str) -> SplitResult:
     return url
 
 
-@dataclass(frozen=True, slots=True)
-class AdminListener:
+class AdminListener(msgspec.Struct, frozen=True):
     """The admin listener of a service; `context` is None without TLS."""
 
     url: SplitResult
@@ -90,7 +91,7 @@ class AdminListener:
     def ask(self, method: str, path: str, within: float) -> tuple[int, Any]:
         """Returns the status and the content of an answer, JSON or text; raises `CommandError`."""
         try:
-            with closing(self._connection(within)) as connection:
+            with closing(_ListenerConnection(self, within)) as connection:
                 connection.request(method, path)
                 answer = connection.getresponse()
                 content = answer.read(_LARGEST).decode()
@@ -104,45 +105,27 @@ class AdminListener:
                 reason += "; if it demands a certificate, present one with `--cert`"
         raise CommandError(f"{self.url.geturl()} cannot be reached: {reason}")
 
-    def _connection(self, within: float) -> http.client.HTTPConnection:
-        if self.url.scheme == "unix":
-            return _LocalConnection(self.url.path, within)
-        assert self.url.hostname is not None
-        if self.address:
-            return _AddressedConnection(self.url.hostname, self.url.port, within, self.address, self.context)
-        if self.context is None:
-            return http.client.HTTPConnection(self.url.hostname, self.url.port, timeout=within)
-        return http.client.HTTPSConnection(self.url.hostname, self.url.port, timeout=within, context=self.context)
 
+class _ListenerConnection(http.client.HTTPConnection):
+    """A connection to an admin listener."""
 
-class _LocalConnection(http.client.HTTPConnection):
-    """A connection to a socket in the file system."""
-
-    def __init__(self, path: str, within: float) -> None:
-        super().__init__("localhost", timeout=within)
-        self._path = path
+    def __init__(self, listener: AdminListener, within: float) -> None:
+        url = listener.url
+        super().__init__(url.hostname or "localhost", url.port or (443 if listener.context else 80), timeout=within)
+        self._listener = listener
 
     def connect(self) -> None:
         """Connects; called by `http.client`."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
-
-
-class _AddressedConnection(http.client.HTTPConnection):
-    """A connection to one address of a host name, whose certificate is for the name."""
-
-    def __init__(
-        self, host: str, port: int | None, within: float, address: str, context: ssl.SSLContext | None
-    ) -> None:
-        super().__init__(host, port or (443 if context else 80), timeout=within)
-        self._address, self._context = address, context
-
-    def connect(self) -> None:
-        """Connects; called by `http.client`."""
-        self.sock = socket.create_connection((self._address, self.port), self.timeout)
-        if self._context is not None:
-            self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host)
+        listener = self._listener
+        if listener.url.scheme == "unix":
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(listener.url.path)
+        else:
+            self.sock = socket.create_connection((listener.address or self.host, self.port), self.timeout)
+        if listener.context is not None:
+            # The certificate is for the name, whatever address of it is called.
+            self.sock = listener.context.wrap_socket(self.sock, server_hostname=self.host)
 
 
 def _context(host: str, tls: argparse.Namespace) -> ssl.SSLContext:
@@ -183,9 +166,7 @@ def _is_loopback(host: str) -> bool:
 
 def add_listener_arguments(parser: argparse.ArgumentParser, within: int, meaning: str) -> None:
     """Declares the arguments of a command that calls the admin listener of one service."""
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="the configuration of the service, which names its admin listener"
-    )
+    add_file(parser, "--config", "the configuration of the service, which names its admin listener")
     parser.add_argument(
         "--admin",
         type=admin_url,
@@ -205,7 +186,7 @@ def listener_of(arguments: argparse.Namespace) -> AdminListener:
 def reload_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     add_listener_arguments(parser, 80, "the reload may take")
-    parser.add_argument("--quiet", action="store_true", help="print nothing unless the reload fails")
+    add_flag(parser, "--quiet", "print nothing unless the reload fails")
 
 
 def run_reload(arguments: argparse.Namespace) -> int:
@@ -270,18 +251,13 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="ask again until all services are as expected, for so long at most",
     )
-    parser.add_argument(
-        "--every-address",
-        action="store_true",
-        help="ask each address of a host name apart, as of a headless service of Kubernetes",
-    )
+    add_flag(parser, "--every-address", "ask each address of a host name apart, as of a headless service of Kubernetes")
     add_timeout(parser, 5, "each service may take to answer")
     add_format(parser, "text", "json")
     add_tls_arguments(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """The state of a service; `problem` is empty if all is as expected."""
 
     url: str
@@ -375,14 +351,10 @@ def _problem(report: dict[str, Any]) -> str:
         return "not ready"
     if (failed := report["lastFailedAttempt"]) is None:
         problems = {name: (target["probe"] or {}).get("problem") for name, target in report["targets"].items()}
-        down = (
-            f"the bucket of target `{name}` cannot be used: {each['message']}"
-            for name, each in problems.items()
-            if each
-        )
-        stale = (
-            f"cannot fetch its rules: {each['problem']}" for each in report.get("rules", {}).values() if each["problem"]
-        )
+        rules = report.get("rules", {}).values()
+        stale = (f"cannot fetch its rules: {each['problem']}" for each in rules if each["problem"])
+        unusable = "the bucket of target `{}` cannot be used: {}"
+        down = (unusable.format(name, each["message"]) for name, each in problems.items() if each)
         return "; ".join(chain(stale, down))
     first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
     place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from tornado_proxy.cli.inputs import add_format, load_settings
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format
+from tornado_proxy.cli.inputs import load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.cli.output import show as show_diagnostics
 from tornado_proxy.config.loading import load
@@ -32,7 +33,7 @@ def config_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=("show",), help="`show` prints the configuration as the service understands it"
     )
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
+    add_file(parser, "--config", "the configuration, in YAML", required=True)
     add_format(parser, "yaml", "json")
 
 
@@ -57,8 +58,8 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CONF",
         help="a YAML file, or a directory of them; several are merged in their order, as s3-proxy merges its own",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the files are written")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    add_file(parser, "--out", "where the files are written", metavar="DIR", required=True)
+    add_flag(parser, "--force", "replace files that are there")
     parser.add_argument(
         "--keys-as",
         choices=[each.value for each in KeysAs],
@@ -80,9 +81,8 @@ def _template(places: Sequence[Path], path: str) -> str | None:
 def run_convert(arguments: argparse.Namespace) -> int:
     """Converts; returns 1 if something needs a look or cannot be loaded, 2 if nothing was written."""
     try:
-        done = conversion.convert(
-            read(arguments.places), KeysAs(arguments.keys_as), read_file=partial(_template, arguments.places)
-        )
+        templates = partial(_template, arguments.places)
+        done = conversion.convert(read(arguments.places), KeysAs(arguments.keys_as), read_file=templates)
         files = {**done.files, conversion.REPORT: conversion.to_markdown(done.report)}
         conversion.save(files, arguments.out, force=arguments.force)
     except Unreadable as error:

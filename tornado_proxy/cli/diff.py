@@ -12,7 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from tornado_proxy.cli import inputs
+from tornado_proxy.cli.arguments import add_count, add_file, add_flag, add_format
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.cli.requests import (
     add_log_arguments,
@@ -51,26 +54,14 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     whose.add_argument(
         "--target", metavar="NAME", help="of rules: the target whose rules apply (default: the only one)"
     )
-    whose.add_argument(
-        "--config", type=Path, metavar="FILE", help="of rules: a configuration whose mounts and access apply"
-    )
+    add_file(whose, "--config", "of rules: a configuration whose mounts and access apply")
     add_request_arguments(parser)
-    parser.add_argument(
-        "--examples",
-        type=inputs.number(int, 0),
-        default=5,
-        metavar="N",
-        help="how many requests to show for each group (default: 5)",
+    add_count(parser, "--examples", 5, "how many requests to show for each group")
+    add_flag(parser, "--probe", "ask the buckets by HEAD whether the new keys exist")
+    add_count(
+        parser, "--most-keys", 1000, "how many new keys `--probe` asks for, the most requested first", (1, 100_000)
     )
-    parser.add_argument("--probe", action="store_true", help="ask the buckets by HEAD whether the new keys exist")
-    parser.add_argument(
-        "--most-keys",
-        type=inputs.number(int, 1, 100_000),
-        default=1000,
-        metavar="N",
-        help="how many new keys `--probe` asks for, the most requested first (default: 1000)",
-    )
-    inputs.add_format(parser, "text", "json", "markdown")
+    add_format(parser, "text", "json", "markdown")
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
@@ -78,7 +69,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
     old, new = _sides(arguments)
     report = _compared(old, new, arguments)
     if arguments.probe:
-        report = replace(report, answers=_asked(report, new, arguments))
+        report = msgspec.structs.replace(report, answers=_asked(report, new, arguments))
     if arguments.format == "text":
         print_diff(to_text(report))
     elif arguments.format == "json":
@@ -172,7 +163,9 @@ def _rules(settings: Settings) -> Read:
     read = [(root, _read(root)) for root in settings.rules]
     files = {file.name: file for _, each in read for file in each.files}
     spans = settings.rule_spans
-    diagnostics = tuple(replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics)
+    diagnostics = tuple(
+        msgspec.structs.replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics
+    )
     return Read(tuple(files.values()), diagnostics)
 
 
@@ -229,9 +222,8 @@ def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> Key
         pair = target.bucket.credentials
         for secret in (pair.access_key, pair.secret_key, pair.session_token) if pair else ():
             if secret is not None and secret.origin in new.missing:
-                raise CommandError(
-                    f"`--probe` needs the credentials of target `{target.name}`: {new.missing[secret.origin]}"
-                )
+                reason = new.missing[secret.origin]
+                raise CommandError(f"`--probe` needs the credentials of target `{target.name}`: {reason}")
     with progress("asking S3") as show:
         answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], _HEAD_WITHIN, show))
     answered = list(zip(chosen, answers, strict=True))

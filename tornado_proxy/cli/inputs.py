@@ -1,14 +1,10 @@
-"""Inputs that several commands share: arguments, a configuration, rules, and the sites that consist of both."""
+"""Inputs that several commands share: a configuration, rules, and the sites that consist of both."""
 
 from __future__ import annotations
 
-import argparse
-import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
 from tornado_proxy.config.model import RulesBucket, Settings
@@ -76,32 +72,3 @@ def require_target(name: str, names: Sequence[str]) -> None:
     """Raises `CommandError` if a target does not exist."""
     if name not in names:
         raise CommandError(f"unknown target `{name}`{suggestion(name, names)}")
-
-
-def add_format(parser: argparse.ArgumentParser | argparse._ArgumentGroup, *formats: str) -> None:
-    """Declares the argument for the format of the output; the first format is the default."""
-    parser.add_argument("--format", "--output-format", dest="format", choices=formats, default=formats[0])
-
-
-def add_timeout(parser: argparse.ArgumentParser, seconds: float, what: str) -> None:
-    """Declares the argument for a time limit."""
-    text = f"how long {what} (default: {seconds:g})"
-    kind = number(float, 0.001, 3600)
-    parser.add_argument("--timeout", type=kind, default=seconds, metavar="SECONDS", help=text)
-
-
-Number = TypeVar("Number", int, float)
-
-
-def number(kind: type[Number], least: Number, most: float = math.inf) -> Callable[[str], Number]:
-    """Returns the type of an argument that is a number within bounds."""
-    words = {int: "whole number", float: "number"}
-    bounds = f"from {least} to {most}" if most < math.inf else f"of at least {least}"
-
-    def converted(text: str) -> Number:
-        with suppress(ValueError):
-            if least <= (value := kind(text)) <= most:
-                return value
-        raise argparse.ArgumentTypeError(f"`{text}` is not a {words[kind]} {bounds}")
-
-    return converted

@@ -7,10 +7,13 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+import msgspec
+from msgspec.structs import replace
+
+from tornado_proxy.cli.arguments import add_file, add_flag
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
@@ -40,21 +43,21 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
         "the current directory); `-` reads one of them from standard input; one that ends in `.yaml` or `.yml` is the "
         "configuration",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which some checks need")
+    add_file(parser, "--config", "a configuration, which some checks need")
     parser.add_argument(
         "--stdin-filename", default="<stdin>", metavar="NAME", help="the file name to show for standard input"
     )
     _add_selection(parser.add_argument_group("checks"))
     fixes = parser.add_argument_group("fixes")
-    fixes.add_argument("--fix", action="store_true", help="apply the safe fixes, which change no key")
-    fixes.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that may change keys")
-    fixes.add_argument("--diff", action="store_true", help="write nothing; show what fixes would change")
+    add_flag(fixes, "--fix", "apply the safe fixes, which change no key")
+    add_flag(fixes, "--unsafe-fixes", "also apply fixes that may change keys")
+    add_flag(fixes, "--diff", "write nothing; show what fixes would change")
     output = parser.add_argument_group("output")
     output.add_argument("--format", "--output-format", choices=FORMATS, default="full", dest="format")
     output.add_argument(
         "--explain", metavar="NAME", help="print the manual pages of a check, a category or `all`, and nothing else"
     )
-    output.add_argument("--list", action="store_true", help="list all checks, and nothing else")
+    add_flag(output, "--list", "list all checks, and nothing else")
 
 
 def _add_selection(group: argparse._ArgumentGroup) -> None:
@@ -79,7 +82,7 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         metavar="LEVEL",
         help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
     )
-    group.add_argument("--exit-zero", action="store_true", help="no finding fails the run")
+    add_flag(group, "--exit-zero", "no finding fails the run")
 
 
 def run_lint(arguments: argparse.Namespace) -> int:
@@ -110,8 +113,7 @@ def _explain(name: str) -> ExitStatus:
     return ExitStatus.CLEAN
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(msgspec.Struct, frozen=True):
     """The work of a command line: the files, the configuration, the checks and the fixes."""
 
     files: tuple[RuleFile, ...]
@@ -120,7 +122,7 @@ class _Job:
     mistakes: tuple[Diagnostic, ...]
     selection: Selection
     fail_level: Severity | None
-    fixes: frozenset[Safety] = field(default=frozenset())
+    fixes: frozenset[Safety] = frozenset()
 
     def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lints the files before or after fixes."""
@@ -215,9 +217,8 @@ def _files(places: Sequence[str | Path | RulesBucket], stdin_filename: str) -> t
     roots = (Path(place) if isinstance(place, str) else place for place in places if place != _STANDARD_INPUT)
     read = read_rule_files(roots)
     if read.diagnostics:
-        raise CommandError(
-            "\n".join(each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
-        )
+        reasons = (each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
+        raise CommandError("\n".join(reasons))
     if _STANDARD_INPUT not in places:
         return read.files
     from_input = RuleFile(stdin_filename, sys.stdin.buffer.read())

@@ -130,16 +130,13 @@ def is_interactive(stream: TextIO) -> bool:
 
 def print_diff(lines: Iterable[str]) -> None:
     """Prints the lines of a difference: in colours and harmless for a terminal, unchanged for a program."""
-    for line in _colored(lines) if wants_color(sys.stdout) else lines:
-        print(line)
-
-
-def _colored(lines: Iterable[str]) -> Iterator[str]:
     from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - only where there is something to show
 
+    is_colored = wants_color(sys.stdout)
     for line in lines:
         color = next((color for start, color in _DIFF_COLORS.items() if line.lstrip().startswith(start)), "")
-        yield f"{color}{visible(line)}{_RESET}" if color else visible(line)
+        shown = f"{color}{visible(line)}{_RESET}" if color else visible(line)
+        print(shown if is_colored else line)
 
 
 def print_bytes(*data: bytes) -> None:

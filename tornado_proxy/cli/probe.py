@@ -7,9 +7,9 @@ import asyncio
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from tornado_proxy.cli.inputs import add_format, add_timeout, raise_errors, require_target
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_timeout
+from tornado_proxy.cli.inputs import raise_errors, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity
 from tornado_proxy.service.reload.probing import probe_buckets
 from tornado_proxy.service.reload.snapshot import read_to_check
@@ -20,11 +20,9 @@ from tornado_proxy.telemetry.log import probe_fields
 def probe_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="the targets to probe (default: all)")
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="also store an empty object and remove it, where a target takes uploads or removes objects",
+    add_file(parser, "--config", "the configuration, in YAML", required=True)
+    add_flag(
+        parser, "--write", "also store an empty object and remove it, where a target takes uploads or removes objects"
     )
     add_timeout(parser, PROBE_WITHIN, "each bucket may take")
     add_format(parser, "text", "json")

@@ -6,11 +6,12 @@ import argparse
 import getpass
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, redirect_stdout, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tornado_proxy.cli.arguments import add_file, add_flag, valid
 from tornado_proxy.cli.diff import compare_rules
 from tornado_proxy.cli.inputs import load_settings
 from tornado_proxy.cli.lint import lint_arguments, run_lint
@@ -34,29 +35,22 @@ _SHORT = 12  # digits of a digest, for people
 def push_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("rules", nargs="?", type=Path, metavar="PATH", help="a rule file, or a directory of them")
-    parser.add_argument("place", type=_valid(values.rules_url), metavar="S3URL", help="where to: `s3://BUCKET/PREFIX/`")
+    parser.add_argument("place", type=valid(values.rules_url), metavar="S3URL", help="where to: `s3://BUCKET/PREFIX/`")
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--dry-run", action="store_true", help="write nothing; check, and show what would change")
-    instead.add_argument("--history", action="store_true", help="show who put what in force, the newest first")
-    instead.add_argument(
-        "--rollback", action="store_true", help="put the release in force that was there before, or that of `--to`"
-    )
+    add_flag(instead, "--dry-run", "write nothing; check, and show what would change")
+    add_flag(instead, "--history", "show who put what in force, the newest first")
+    add_flag(instead, "--rollback", "put the release in force that was there before, or that of `--to`")
     parser.add_argument("--to", default="", metavar="DIGEST", help="with `--rollback`: the start of its digest")
     parser.add_argument("--by", default="", metavar="NAME", help="who pushes (default: the user and the machine)")
     parser.add_argument("--note", default="", metavar="TEXT", help="what the history says about it")
-    parser.add_argument("--quiet", action="store_true", help="print the digest alone; findings go to standard error")
+    add_flag(parser, "--quiet", "print the digest alone; findings go to standard error")
     bucket = parser.add_argument_group("bucket", "boto3 finds what is not given, and the credentials.")
-    bucket.add_argument("--endpoint", type=_valid(values.endpoint), metavar="URL", help="an S3 server that is not AWS")
-    bucket.add_argument("--region", type=_valid(values.region), help="the bucket's region")
+    bucket.add_argument("--endpoint", type=valid(values.endpoint), metavar="URL", help="an S3 server that is not AWS")
+    bucket.add_argument("--region", type=valid(values.region), help="the bucket's region")
     where = parser.add_argument_group("input")
     whose = where.add_mutually_exclusive_group()
     whose.add_argument("--target", metavar="NAME", help="with `--requests`: whose rules apply (default: the only one)")
-    whose.add_argument(
-        "--config",
-        type=Path,
-        metavar="FILE",
-        help="a configuration, for more checks, and for the address of the bucket",
-    )
+    add_file(whose, "--config", "a configuration, for more checks, and for the address of the bucket")
     add_log_arguments(where, required=False)
     add_request_arguments(parser)
     parser.set_defaults(examples=5)
@@ -225,15 +219,3 @@ def _described(move: PointerMove) -> str:
 def _done(arguments: argparse.Namespace, digest: str, text: str) -> ExitStatus:
     print(digest if arguments.quiet else text)
     return ExitStatus.CLEAN
-
-
-def _valid(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Returns the type of an argument that is as an option of the configuration."""
-
-    def converted(text: str) -> str:
-        try:
-            return check(text)
-        except values.InvalidValue as invalid:
-            raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
-
-    return converted

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli import inputs
+from tornado_proxy.cli.arguments import add_count, add_file, add_format, valid
 from tornado_proxy.cli.output import CommandError, ExitStatus, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
@@ -36,18 +37,12 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
         "--rules", type=Path, action="append", metavar="PLACE", help="a rule file or a directory of them"
     )
     where.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
-    where.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
-    where.add_argument("--prefix", type=_prefix, help="the bucket's prefix, without `--config`")
+    add_file(where, "--config", "a configuration whose mounts and access apply")
+    where.add_argument("--prefix", type=valid(values.prefix), help="the bucket's prefix, without `--config`")
     add_request_arguments(parser, methods=METHODS)
     parser.add_argument("--file-name", metavar="NAME", help="the file's name in the form of an upload")
-    parser.add_argument(
-        "--top",
-        type=inputs.number(int, 0),
-        default=10,
-        metavar="N",
-        help="with `--requests`, how many paths to list (default: 10)",
-    )
-    inputs.add_format(parser, "text", "json")
+    add_count(parser, "--top", 10, "with `--requests`, how many paths to list")
+    add_format(parser, "text", "json")
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
@@ -60,12 +55,9 @@ def run_explain(arguments: argparse.Namespace) -> int:
 
 
 def _explanation(mounts: Mounts, arguments: argparse.Namespace) -> str:
-    user = signed_in_user(arguments)
-    headers = tuple(arguments.header)
-    asked = explain.ExplainedRequest(
-        arguments.path, arguments.method, arguments.host, user, headers, arguments.file_name
-    )
-    shown = explain.explain(mounts, asked)
+    user, headers = signed_in_user(arguments), tuple(arguments.header)
+    path, method, host = arguments.path, arguments.method, arguments.host
+    shown = explain.explain(mounts, explain.ExplainedRequest(path, method, host, user, headers, arguments.file_name))
     if arguments.format == "json":
         return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
     return explain.to_text(shown, configured=arguments.config is not None, user=user)
@@ -141,13 +133,12 @@ def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str
 
 def add_log_arguments(parser: argparse._ArgumentGroup, *, required: bool) -> None:
     """Declares the argument of a log of requests."""
-    parser.add_argument(
+    add_file(
+        parser,
         "--requests",
-        type=Path,
-        required=required,
-        metavar="FILE",
-        help="an access log (common, combined or our own) or a list of percent-encoded paths, also compressed with "
+        "an access log (common, combined or our own) or a list of percent-encoded paths, also compressed with "
         "gzip; `-` reads standard input",
+        required=required,
     )
 
 
@@ -182,13 +173,6 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
 def _may_read_query(rewrite: Rewrite) -> bool:
     """Returns whether a template may read the query: in Go also through its data as a whole, in Jinja by name only."""
     return rewrite.dialect is Dialect.GO or (rewrite.dialect is Dialect.JINJA and "request" in rewrite.template.text)
-
-
-def _prefix(text: str) -> str:
-    try:
-        return values.prefix(text)
-    except values.InvalidValue as invalid:
-        raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
 
 
 def _header(text: str) -> tuple[str, str]:

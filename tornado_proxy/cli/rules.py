@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import add_format, configured_sites, default_places, load_rules, load_settings, number
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, number
+from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, show
 from tornado_proxy.golang.regexp.matching import Pattern, compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
@@ -30,8 +31,8 @@ def fmt_arguments(parser: argparse.ArgumentParser) -> None:
         "input and writes standard output",
     )
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--check", action="store_true", help="write nothing; list the files that would change")
-    instead.add_argument("--diff", action="store_true", help="write nothing; show what would change")
+    add_flag(instead, "--check", "write nothing; list the files that would change")
+    add_flag(instead, "--diff", "write nothing; show what would change")
     parser.add_argument(
         "--stdin-filename", default="<stdin>", metavar="NAME", help="the name of standard input in messages"
     )
@@ -81,16 +82,14 @@ def test_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
         "the current directory)",
     )
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="a configuration; templates see its targets' buckets and mounts"
-    )
+    add_file(parser, "--config", "a configuration; templates see its targets' buckets and mounts")
     parser.add_argument(
         "--run",
         type=_pattern,
         metavar="PATTERN",
         help="run only tests whose target, key or place (FILE:LINE:COLUMN) matches a pattern in Go's syntax",
     )
-    parser.add_argument("--coverage", action="store_true", help="show which rewrites no test reaches")
+    add_flag(parser, "--coverage", "show which rewrites no test reaches")
     parser.add_argument(
         "--fail-under", type=number(float, 0, 100), metavar="PERCENT", help="fail if tests reach fewer of the rewrites"
     )
@@ -139,10 +138,8 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule files and directories of them that are read together (default: those of `--config`, else the "
         "directory that an open file stands in)",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
-    parser.add_argument(
-        "--stdio", action="store_true", help="the default and only transport; many editors add this option"
-    )
+    add_file(parser, "--config", "a configuration, which allows more checks")
+    add_flag(parser, "--stdio", "the default and only transport; many editors add this option")
 
 
 def run_lsp(arguments: argparse.Namespace) -> int:

@@ -12,13 +12,15 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tornado_proxy.admin.listener import admin_listener
-from tornado_proxy.cli.inputs import number
+from tornado_proxy.cli.arguments import add_count, add_file, add_flag, number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
@@ -77,33 +79,25 @@ _WITH_CHECK = {
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
-    parser.add_argument(
-        "--workers", type=number(int, 1), default=1, metavar="N", help="processes that answer requests (default: 1)"
-    )
-    parser.add_argument(
+    add_file(parser, "--config", "the configuration, in YAML", required=True)
+    add_count(parser, "--workers", 1, "processes that answer requests", (1,))
+    add_file(
+        parser,
         "--last-good",
-        type=Path,
+        "keep a copy of the last good files in DIR, and start from it if the files cannot be used",
         metavar="DIR",
-        help="keep a copy of the last good files in DIR, and start from it if the files cannot be used",
     )
-    parser.add_argument(
-        "--admin-socket",
-        type=Path,
-        metavar="FILE",
-        help="also have the admin listener on a socket at FILE, without TLS",
-    )
-    parser.add_argument("--check", action="store_true", help="check configuration and rules, and end")
+    add_file(parser, "--admin-socket", "also have the admin listener on a socket at FILE, without TLS")
+    add_flag(parser, "--check", "check configuration and rules, and end")
     parser.add_argument(
         "--unit",
         metavar="UNIT",
         help="with `--check`: check as this unit of systemd, with its user, credentials, limits and sockets",
     )
-    parser.add_argument("--probe", action="store_true", help="with `--check`: also check each bucket, as `probe` does")
+    add_flag(parser, "--probe", "with `--check`: also check each bucket, as `probe` does")
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(msgspec.Struct, frozen=True):
     """A snapshot that the service may start from."""
 
     configuration: Configuration
@@ -206,7 +200,7 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
         else:
             yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
     if not first.configuration.usable and (milder := first.configuration.tolerating(FAILING_TEST)).usable:
-        yield replace(first, configuration=milder, in_spite_of_tests=True)
+        yield msgspec.structs.replace(first, configuration=milder, in_spite_of_tests=True)
 
 
 def _staged(arguments: argparse.Namespace, snapshot: Snapshot) -> _Start | None:
@@ -273,7 +267,7 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     of_requests = of_requests or open_sockets(settings.server)
     of_admin = of_admin or open_sockets(settings.internal_server)
     if local is not None:
-        of_admin = replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
+        of_admin = msgspec.structs.replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
     return of_requests, of_admin
 
 
@@ -305,7 +299,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
         type=number(int, 0, 0xFFFF),
         help="the port on loopback; 0 is any free one (default: 8080 if it is free)",
     )
-    parser.add_argument("--quiet", action="store_true", help="do not log requests")
+    add_flag(parser, "--quiet", "do not log requests")
 
 
 def run_demo(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tornado_proxy.cli.admin import AdminListener, add_listener_arguments, listener_of
-from tornado_proxy.cli.inputs import add_format
+from tornado_proxy.cli.arguments import add_flag, add_format
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
@@ -29,18 +29,21 @@ _TITLES = {
 def staged_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     add_listener_arguments(parser, _WITHIN, "each answer may take")
-    parser.add_argument("--wait", action="store_true", help="wait until the edit is promoted or discarded")
+    add_flag(parser, "--wait", "wait until the edit is promoted or discarded")
     add_format(parser, "text", "json")
 
 
 def run_staged(arguments: argparse.Namespace) -> int:
     """Shows the last edit that was staged; returns 1 if it was discarded, 3 if it is still staged."""
     listener = listener_of(arguments)
-    stage = _asked(listener, "GET", "staged", arguments.timeout)
+    stage = _stage(listener, arguments.timeout)
     while arguments.wait and stage["state"] == "staged":
         time.sleep(_LOOK_EVERY)
-        stage = _asked(listener, "GET", "staged", arguments.timeout)
-    _show(stage, arguments.format)
+        stage = _stage(listener, arguments.timeout)
+    if arguments.format == "json":
+        print(json.dumps(stage, indent=2))
+    else:
+        print(*map(visible, _lines(stage)), sep="\n")
     return _STATUSES.get(stage["state"], ExitStatus.CLEAN)
 
 
@@ -75,15 +78,11 @@ def _ended(arguments: argparse.Namespace, command: str, fate: str) -> int:
     return ExitStatus.CLEAN
 
 
-def _asked(listener: AdminListener, method: str, page: str, within: float) -> dict[str, Any]:
-    status, stage = listener.ask(method, f"/-/{page}", within)
+def _stage(listener: AdminListener, within: float) -> dict[str, Any]:
+    status, stage = listener.ask("GET", "/-/staged", within)
     if status != 200 or not isinstance(stage, dict):
         raise CommandError(f"{listener.url.geturl()} answered {status}: {visible(str(stage))}")
     return stage
-
-
-def _show(stage: dict[str, Any], form: str) -> None:
-    print(json.dumps(stage, indent=2) if form == "json" else "\n".join(map(visible, _lines(stage))))
 
 
 def _lines(stage: dict[str, Any]) -> Iterator[str]:

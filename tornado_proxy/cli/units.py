@@ -6,8 +6,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tornado_proxy.cli.output import CommandError
 from tornado_proxy.config.model import Settings
@@ -26,8 +27,7 @@ _DIRECTIVES = (
 _OF_SYSTEMD = 200  # the first exit status for what systemd could not set up (systemd.exec(5), "Process Exit Codes")
 
 
-@dataclass(frozen=True, slots=True)
-class UnitSocket:
+class UnitSocket(msgspec.Struct, frozen=True):
     """A socket of a unit: which of its names (`FileDescriptorName=`), and where it listens."""
 
     unit: str
@@ -84,11 +84,8 @@ def _listening(unit: str) -> Iterator[UnitSocket]:
 
 
 def _is_same(listener: Listener, opened: UnitSocket) -> bool:
-    address = "" if listener.address in EVERY_INTERFACE else listener.address
-    is_open_to_all = opened.address in EVERY_INTERFACE
-    return listener.port == opened.port and (
-        not address if is_open_to_all else address in (opened.address, "localhost")
-    )
+    same_addresses = EVERY_INTERFACE if opened.address in EVERY_INTERFACE else {opened.address, "localhost"}
+    return listener.port == opened.port and listener.address in same_addresses
 
 
 def _shown(address: str, port: int) -> str:

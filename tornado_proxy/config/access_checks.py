@@ -39,9 +39,8 @@ def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
     for provider in context.settings.providers:
         if provider.name in seen:
             message = f"there is more than one provider {context.quoted_name(provider)}"
-            yield context.error(
-                "duplicate-provider", message, context.name(provider), "give each provider a unique name"
-            )
+            advice = "give each provider a unique name"
+            yield context.error("duplicate-provider", message, context.name(provider), advice)
         seen.add(provider.name)
     ssl, certificates = context.settings.server.ssl, context.settings.certificate_providers
     if certificates and (ssl is None or not ssl.enabled or ssl.client_auth == "none"):
@@ -103,9 +102,8 @@ def _demands(context: ValidationContext, resource: Resource, name: str) -> Itera
     for option in _KINDS:
         if option != kind and context.is_set(resource, option):
             message = f"`{option}` does not fit the provider `{context.text(node)}`"
-            yield context.error(
-                "contradiction", message, context.key(resource, option), f"it is one of `authProviders.{kind}`"
-            )
+            advice = f"it is one of `authProviders.{kind}`"
+            yield context.error("contradiction", message, context.key(resource, option), advice)
     if kind == "basic" and not resource.users:
         message, key = "the resource has a `provider` but no users", context.key(resource, "provider")
         yield context.error("missing-credentials", message, key, "add `basic.credentials`")

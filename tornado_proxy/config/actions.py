@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import DAY, Bounds, Constraint, Duration, Mark, OptionGroup, Size, option, place_of
+from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of, several
 from tornado_proxy.config.providers import HttpUrl, Line, UserName
+from tornado_proxy.config.quantities import DAY, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.semantics.request import METHODS
 
-IndexDocument = Annotated[str, Constraint(values.index_document)]
-Template = Annotated[str, Constraint(values.property_template)]
+IndexDocument = Annotated[str, values.index_document]
+Template = Annotated[str, values.property_template]
 CannedAcl = Literal[
     "private",
     "public-read",
@@ -23,9 +24,8 @@ CannedAcl = Literal[
     "bucket-owner-read",
     "bucket-owner-full-control",
 ]
-HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_templates)]
-MediaType = Annotated[str, Constraint(values.media_type)]
-_HEADERS = Constraint(values.header_pairs)
+HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_templates]
+MediaType = Annotated[str, values.media_type]
 _Wait = Annotated[float, Duration(0, DAY)]
 
 _GET_CONFIG = OptionGroup("config", "Options of GET and HEAD.")
@@ -42,11 +42,9 @@ class Webhook:
 
     url: HttpUrl = option("The URL that is called.")
     method: Literal["POST", "PUT", "PATCH", "DELETE"] = option("The method.", default="POST")
-    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_values)] = option(
-        "Headers by name.", default=()
-    )
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, _HEADERS] = option(
-        "Headers whose values are secrets, by name.", default=()
+    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_values] = several("Headers by name.")
+    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = several(
+        "Headers whose values are secrets, by name."
     )
     retry_count: Annotated[int, Bounds(0, 100)] = option(
         "How often a failed call is repeated. A call fails if it is answered with 429 or 5xx, or not at all.", default=0
@@ -69,40 +67,34 @@ class GetAction:
         default="",
         group=_GET_CONFIG,
     )
-    redirect_with_trailing_slash_for_not_found_file: bool = option(
-        "Whether a missing file is redirected to the directory of that name, if there is one.",
-        default=False,
-        group=_GET_CONFIG,
+    redirect_with_trailing_slash_for_not_found_file: bool = flag(
+        "Whether a missing file is redirected to the directory of that name, if there is one.", group=_GET_CONFIG
     )
-    disable_listing: bool = option(
-        "Whether directories without an index document are answered with 403.", default=False, group=_GET_CONFIG
+    disable_listing: bool = flag(
+        "Whether directories without an index document are answered with 403.", group=_GET_CONFIG
     )
-    redirect_to_signed_url: bool = option(
+    redirect_to_signed_url: bool = flag(
         "Whether clients are redirected to a signed URL of S3 instead of getting the file from this service.",
-        default=False,
         group=_GET_CONFIG,
     )
-    user_isolation: bool = option(
+    user_isolation: bool = flag(
         "Whether each user has a separate prefix below the bucket's, named after the user. It applies "
         "to all methods and is not visible in paths.",
-        default=False,
         group=_GET_CONFIG,
     )
-    user_isolation_admins: tuple[UserName, ...] = option(
-        "Users who have access to the prefixes of all users.", default=(), group=_GET_CONFIG
+    user_isolation_admins: tuple[UserName, ...] = several(
+        "Users who have access to the prefixes of all users.", group=_GET_CONFIG
     )
     signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
         "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
     )
-    streamed_file_headers: HeaderTemplates = option(
+    streamed_file_headers: HeaderTemplates = several(
         "Headers of files and their Go templates. A template with an empty result does not change its header.",
-        default=(),
         group=_GET_CONFIG,
     )
     config_span: Span | None = place_of("config")
-    content_security_policy: Line | None = option(
+    content_security_policy: Line | None = optional(
         "The Content-Security-Policy of files, such as `sandbox`. Listings and errors have their own.",
-        default=None,
         group=_GET_CONFIG,
     )
     active_content: Literal["auto", "attachment", "inline"] = option(
@@ -111,7 +103,7 @@ class GetAction:
         default="auto",
         group=_GET_CONFIG,
     )
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful GET.", default=(), group=_GET_CONFIG)
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful GET.", group=_GET_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ class HeadAction:
     """HEAD; it obeys GET's configuration."""
 
     enabled: bool = option("Whether HEAD is enabled.", default=True)
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful HEAD.", default=(), group=_HEAD_CONFIG)
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful HEAD.", group=_HEAD_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +129,21 @@ class SystemMetadata:
 class PutAction:
     """Uploads."""
 
-    enabled: bool = option("Whether files can be uploaded.", default=False)
-    allow_override: bool = option(
-        "Whether an upload may replace a file; otherwise the answer is 409.", default=False, group=_PUT_CONFIG
+    enabled: bool = flag("Whether files can be uploaded.")
+    allow_override: bool = flag("Whether an upload may replace a file; otherwise the answer is 409.", group=_PUT_CONFIG)
+    max_size: Annotated[int, Size(1)] | None = optional(
+        "The largest file that can be uploaded. The default is the limit of S3.", group=_PUT_CONFIG
     )
-    max_size: Annotated[int, Size(1)] | None = option(
-        "The largest file that can be uploaded. The default is the limit of S3.", default=None, group=_PUT_CONFIG
-    )
-    raw_uploads: bool = option(
+    raw_uploads: bool = flag(
         "Whether the request body can be the file itself, as `curl -T` sends it, if the path does not end in `/`.",
-        default=False,
         group=_PUT_CONFIG,
     )
-    allowed_types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
+    allowed_types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = several(
         "The types of files that can be uploaded, such as `application/pdf` or `image/*`. The default is all types.",
-        default=(),
         group=_PUT_CONFIG,
     )
-    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
-        "The metadata of uploaded objects: names and templates. Empty values are left out.",
-        default=(),
-        group=_PUT_CONFIG,
+    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, values.header_pairs] = several(
+        "The metadata of uploaded objects: names and templates. Empty values are left out.", group=_PUT_CONFIG
     )
     system_metadata: SystemMetadata = option(
         "The headers of uploaded objects, each a template.", default=SystemMetadata(), group=_PUT_CONFIG
@@ -165,24 +151,22 @@ class PutAction:
     storage_class: Template = option(
         "The template of the storage class of uploaded objects, such as `STANDARD_IA`.", default="", group=_PUT_CONFIG
     )
-    canned_acl: CannedAcl | None = option(
-        "The canned ACL of uploaded objects.", default=None, name="cannedACL", group=_PUT_CONFIG
-    )
-    direct_uploads: bool = option(
-        "Whether clients can request a form for uploading a file straight to S3.", default=False, group=_PUT_CONFIG
+    canned_acl: CannedAcl | None = optional("The canned ACL of uploaded objects.", name="cannedACL", group=_PUT_CONFIG)
+    direct_uploads: bool = flag(
+        "Whether clients can request a form for uploading a file straight to S3.", group=_PUT_CONFIG
     )
     direct_upload_expiration: Annotated[int, Duration(1, DAY)] = option(
         "How long the form of a direct upload is valid.", default=300, group=_PUT_CONFIG
     )
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful upload.", default=(), group=_PUT_CONFIG)
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful upload.", group=_PUT_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteAction:
     """Removal of files."""
 
-    enabled: bool = option("Whether files can be deleted.", default=False)
-    webhooks: tuple[Webhook, ...] = option("Calls after each successful DELETE.", default=(), group=_DELETE_CONFIG)
+    enabled: bool = flag("Whether files can be deleted.")
+    webhooks: tuple[Webhook, ...] = several("Calls after each successful DELETE.", group=_DELETE_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,8 @@ def _listeners(context: ValidationContext) -> Iterator[Diagnostic]:
         second, first = (internal, server) if context.is_set(internal, "port") else (server, internal)
         message = f"`server` and `internalServer` both listen on port {server.port}"
         note = ("the other one", context.value(first, "port")) if context.is_set(first, "port") else None
-        yield context.error(
-            "same-listener", message, context.value(second, "port"), "give one of them another port", note
-        )
+        advice = "give one of them another port"
+        yield context.error("same-listener", message, context.value(second, "port"), advice, note)
 
 
 def _rules(context: ValidationContext) -> Iterator[Diagnostic]:

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
+import msgspec
 import yaml
 
 from tornado_proxy.lang.diagnostic import SourceFile, Span
@@ -64,8 +66,7 @@ class ScalarNode:
         return read(self.text) if read else None
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceNode:
+class SequenceNode(msgspec.Struct, frozen=True):
     """A list."""
 
     start: int
@@ -80,8 +81,7 @@ class MappingEntry(NamedTuple):
     value: Node
 
 
-@dataclass(frozen=True)  # no slots: `cached_property` needs a place
-class MappingNode:
+class MappingNode(msgspec.Struct, frozen=True, dict=True):  # `cached_property` needs a `__dict__`
     """A mapping: every entry as written, including wrong ones."""
 
     start: int
@@ -147,8 +147,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A mistake in the YAML: `{}` in message and help is replaced by the redacted text at its place."""
 
     code: str
@@ -159,8 +158,7 @@ class Fault:
     note: tuple[str, int, int] | None = None  # the message about a second place, and its offsets
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(msgspec.Struct, frozen=True):
     """The documents of a text and their faults; `whole` is False if the text could not be read to its end."""
 
     documents: tuple[Node, ...] = ()
@@ -190,7 +188,7 @@ def compose(text: str) -> Composed:
         _check_depth(text)
         documents = [builder.build(each).node for each in yaml.compose_all(text, Loader=_LOADER)]
     except _TooLarge as error:
-        return Composed((), (*builder.faults, Fault("unsupported-yaml", _TOO_MUCH, *error.place)), whole=False)
+        return Composed((), (*builder.faults, Fault("unsupported-yaml", _TOO_MUCH, *error.args)), whole=False)
     except yaml.MarkedYAMLError as error:
         return Composed((), (_syntax_fault(error, text),), whole=False)
     second = [
@@ -207,11 +205,7 @@ def compose(text: str) -> Composed:
 
 
 class _TooLarge(Exception):
-    """A text that nests too deep or expands to too many nodes; `place` is where."""
-
-    def __init__(self, place: tuple[int, int]) -> None:
-        super().__init__(place)
-        self.place = place
+    """A text that nests too deep or expands to too many nodes; the arguments are where."""
 
 
 def _check_depth(text: str) -> None:
@@ -220,13 +214,12 @@ def _check_depth(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
-                raise _TooLarge(_place(event))
+                raise _TooLarge(*_place(event))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
-@dataclass(frozen=True, slots=True)
-class _BuiltNode:
+class _BuiltNode(msgspec.Struct, frozen=True):
     """A node, the number of its nodes once its aliases are expanded, and the number of its levels."""
 
     node: Node
@@ -250,9 +243,8 @@ class _NodeBuilder:
             return _BuiltNode(ScalarNode(*_place(raw), ScalarKind.BROKEN, ""))
         if part is None:
             self._begun.add(id(raw))
-            part = self._built[id(raw)] = (
-                self._scalar(raw) if isinstance(raw, yaml.ScalarNode) else self._collection(raw)
-            )
+            part = self._scalar(raw) if isinstance(raw, yaml.ScalarNode) else self._collection(raw)
+            self._built[id(raw)] = part
         return part
 
     def _fault(self, raw: yaml.Node, message: str, help: str | None = None) -> None:
@@ -274,13 +266,11 @@ class _NodeBuilder:
         if raw.tag not in (f"{_TAG}map", f"{_TAG}seq"):
             self._tagged(raw)
         is_mapping = isinstance(raw, yaml.MappingNode)
-        composed = [
-            self.build(each) for each in ([node for pair in raw.value for node in pair] if is_mapping else raw.value)
-        ]
+        composed = [self.build(each) for each in (chain.from_iterable(raw.value) if is_mapping else raw.value)]
         size, height = 1 + sum(each.size for each in composed), 1 + max((each.height for each in composed), default=0)
         start, end = _place(raw)
         if size > LARGEST or height > DEEPEST:
-            raise _TooLarge((start, end))
+            raise _TooLarge(start, end)
         nodes = [each.node for each in composed]
         if not raw.flow_style:  # its mark extends to the next token, over empty lines and comments
             end = max((start, *(each.end for each in nodes)))

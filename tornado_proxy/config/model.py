@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, HeaderTemplates
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
+from tornado_proxy.config.options import Mark, flag, option, optional, place_of, several
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     BasicProvider,
@@ -25,24 +25,23 @@ from tornado_proxy.config.providers import (
     Provider,
     Resource,
 )
+from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
 from tornado_proxy.lang.diagnostic import Span
 
-Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
+Host = Annotated[str, values.host]
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif")  # that browsers show
-NamePattern = Annotated[str, Constraint(values.name_pattern)]
-LogoPlace = Annotated[str, Constraint(partial(values.asset_place, endings=_PICTURES), (("minLength", 1),))]
-SheetPlace = Annotated[str, Constraint(partial(values.asset_place, endings=(".css",)), (("minLength", 1),))]
-StatusTemplate = Annotated[str, Constraint(values.status_template)]
-MountPath = Annotated[str, Constraint(values.mount_path)]
-BucketName = Annotated[str, Constraint(values.bucket_name)]
-Prefix = Annotated[str, Constraint(values.prefix)]
-Region = Annotated[str, Constraint(values.region)]
-Endpoint = Annotated[str, Constraint(values.endpoint, (("minLength", 1),))]
-S3Headers = Annotated[
-    tuple[tuple[str, Annotated[str, Constraint(values.s3_header)]], ...], Mark.PAIRS, Constraint(values.s3_headers)
-]
+NamePattern = Annotated[str, values.name_pattern]
+LogoPlace = Annotated[str, partial(values.asset_place, endings=_PICTURES)]
+SheetPlace = Annotated[str, partial(values.asset_place, endings=(".css",))]
+StatusTemplate = Annotated[str, values.status_template]
+MountPath = Annotated[str, values.mount_path]
+BucketName = Annotated[str, values.bucket_name]
+Prefix = Annotated[str, values.prefix]
+Region = Annotated[str, values.region]
+Endpoint = Annotated[str, values.endpoint]
+S3Headers = Annotated[tuple[tuple[str, Annotated[str, values.s3_header]], ...], Mark.PAIRS, values.s3_headers]
 
 
 def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -57,7 +56,7 @@ class Mount:
         "A host name without a port, or a pattern in which `*` matches one label or more. Empty matches any host.",
         default="",
     )
-    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Constraint(_distinct)] = option(
+    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, _distinct] = option(
         "Path prefixes. They are compared segment by segment; the rest of the path is the key.",
         default=("/",),
         name="path",
@@ -71,16 +70,13 @@ class CallHeaders:
 
     shape: ClassVar[str] = "such as `{getHeaders: {x-amz-request-payer: requester}}`"
 
-    list_headers: S3Headers = option("Headers of listings.", default=())
-    get_headers: S3Headers = option(
-        "Headers of GET and HEAD. Those that begin with `x-amz-` are part of signed URLs.", default=()
-    )
-    put_headers: S3Headers = option(
+    list_headers: S3Headers = several("Headers of listings.")
+    get_headers: S3Headers = several("Headers of GET and HEAD. Those that begin with `x-amz-` are part of signed URLs.")
+    put_headers: S3Headers = several(
         "Headers of all calls that an upload makes. Of those that describe the object, such as encryption, each call"
-        " has the ones that S3 takes for it. The form of a direct upload has those that begin with `x-amz-`.",
-        default=(),
+        " has the ones that S3 takes for it. The form of a direct upload has those that begin with `x-amz-`."
     )
-    delete_headers: S3Headers = option("Headers of DELETE.", default=())
+    delete_headers: S3Headers = several("Headers of DELETE.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +89,19 @@ class Bucket:
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
         "What the key of every object that is served begins with. Rules do not see it.", default=""
     )
-    leading_slash: bool = option("Whether object keys start with `/`, as some tools write them.", default=False)
+    leading_slash: bool = flag("Whether object keys start with `/`, as some tools write them.")
     region: Region = option("The bucket's region.", default="us-east-1")
-    s3_endpoint: Endpoint | None = option(
-        "The URL of an S3 server that is not AWS. If it has no scheme, `disableSSL` selects one.", default=None
+    s3_endpoint: Endpoint | None = optional(
+        "The URL of an S3 server that is not AWS. If it has no scheme, `disableSSL` selects one."
     )
-    disable_ssl: bool = option("Whether to use HTTP if `s3Endpoint` has no scheme.", default=False, name="disableSSL")
-    force_path_style: bool = option(
-        "Whether the bucket's name is part of the path instead of the host name.",
-        default=False,
-        name="s3ForcePathStyle",
+    disable_ssl: bool = flag("Whether to use HTTP if `s3Endpoint` has no scheme.", name="disableSSL")
+    force_path_style: bool = flag(
+        "Whether the bucket's name is part of the path instead of the host name.", name="s3ForcePathStyle"
     )
-    credentials: Credentials | None = option(
-        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance).",
-        default=None,
+    credentials: Credentials | None = optional(
+        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance)."
     )
-    anonymous: bool = option("Whether requests to S3 are sent without credentials, for a public bucket.", default=False)
+    anonymous: bool = flag("Whether requests to S3 are sent without credentials, for a public bucket.")
     request_config: CallHeaders = option("Headers that are added to calls to S3.", default=CallHeaders())
     list_max_keys: Annotated[int, Bounds(1, 10_000)] = option(
         "The most entries on a page of a listing. The service's own pages have 1000 at most; a page of your own"
@@ -132,23 +125,16 @@ class RulesBucket:
 
     shape: ClassVar[str] = "such as `{s3: s3://my-bucket/rules/, region: eu-west-1}`"
 
-    s3: Annotated[str, Constraint(values.rules_url, (("pattern", values.RULES_URL),))] = option(
-        "The place: `s3://BUCKET/PREFIX/`."
+    s3: Annotated[str, values.rules_url] = option("The place: `s3://BUCKET/PREFIX/`.")
+    region: Region | None = optional("The bucket's region. By default, the one that boto3 finds, else `us-east-1`.")
+    s3_endpoint: Endpoint | None = optional(
+        "The URL of an S3 server that is not AWS. By default, the one that boto3 finds."
     )
-    region: Region | None = option(
-        "The bucket's region. By default, the one that boto3 finds, else `us-east-1`.", default=None
+    force_path_style: bool = flag(
+        "Whether the bucket's name is part of the path instead of the host name.", name="s3ForcePathStyle"
     )
-    s3_endpoint: Endpoint | None = option(
-        "The URL of an S3 server that is not AWS. By default, the one that boto3 finds.", default=None
-    )
-    force_path_style: bool = option(
-        "Whether the bucket's name is part of the path instead of the host name.",
-        default=False,
-        name="s3ForcePathStyle",
-    )
-    credentials: Credentials | None = option(
-        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance).",
-        default=None,
+    credentials: Credentials | None = optional(
+        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance)."
     )
 
     def __str__(self) -> str:
@@ -159,11 +145,11 @@ class RulesBucket:
 class PageOptions:
     """A page: its Go template, and the templates of its headers and its status."""
 
-    path: Line | None = option(
-        "The file of the template, relative to the configuration file. The default is the service's page.", default=None
+    path: Line | None = optional(
+        "The file of the template, relative to the configuration file. The default is the service's page."
     )
-    headers: HeaderTemplates = option(
-        "Headers and their templates. A header whose template has an empty result is omitted.", default=()
+    headers: HeaderTemplates = several(
+        "Headers and their templates. A header whose template has an empty result is omitted."
     )
     status: StatusTemplate = option("The status, or its template. The default is the page's usual status.", default="")
     path_span: Span | None = place_of("path")
@@ -175,9 +161,7 @@ class PageOptions:
 class TargetPageOptions(PageOptions):
     """A page of a target, whose template may lie in its bucket."""
 
-    in_bucket: bool = option(
-        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
-    )
+    in_bucket: bool = flag("Whether `path` is the key of an object in the target's bucket, prefix included.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +171,7 @@ class HelperOptions:
     shape: ClassVar[str] = "such as `{path: pages/helpers.tpl}`"
 
     path: Line = option("The file, relative to the configuration file.")
-    in_bucket: bool = option(
-        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
-    )
+    in_bucket: bool = flag("Whether `path` is the key of an object in the target's bucket, prefix included.")
     path_span: Span | None = place_of("path")
 
 
@@ -203,18 +185,18 @@ _PUT, _DELETE = "The answer to an upload.", "The answer to a deletion."
 class Templates:
     """Custom pages for all targets."""
 
-    helpers: tuple[Line, ...] = option(
-        "Files of helper templates for pages and rules, relative to the configuration file.", default=()
+    helpers: tuple[Line, ...] = several(
+        "Files of helper templates for pages and rules, relative to the configuration file."
     )
-    folder_list: PageOptions | None = option(_LIST, default=None)
-    target_list: PageOptions | None = option("The page of all targets.", default=None)
-    not_found_error: PageOptions | None = option(_MISSING, default=None)
-    unauthorized_error: PageOptions | None = option(_UNAUTHORIZED, default=None)
-    forbidden_error: PageOptions | None = option(_FORBIDDEN, default=None)
-    bad_request_error: PageOptions | None = option(_BAD, default=None)
-    internal_server_error: PageOptions | None = option(_FAILED, default=None)
-    put: PageOptions | None = option(_PUT, default=None)
-    delete: PageOptions | None = option(_DELETE, default=None)
+    folder_list: PageOptions | None = optional(_LIST)
+    target_list: PageOptions | None = optional("The page of all targets.")
+    not_found_error: PageOptions | None = optional(_MISSING)
+    unauthorized_error: PageOptions | None = optional(_UNAUTHORIZED)
+    forbidden_error: PageOptions | None = optional(_FORBIDDEN)
+    bad_request_error: PageOptions | None = optional(_BAD)
+    internal_server_error: PageOptions | None = optional(_FAILED)
+    put: PageOptions | None = optional(_PUT)
+    delete: PageOptions | None = optional(_DELETE)
     helpers_span: Span | None = place_of("helpers")
 
 
@@ -222,26 +204,22 @@ class Templates:
 class TargetTemplates:
     """Custom pages for a target, which replace the general ones."""
 
-    helpers: tuple[HelperOptions, ...] = option(
-        "Files of helper templates, which replace those for all targets.", default=()
-    )
-    folder_list: TargetPageOptions | None = option(_LIST, default=None)
-    not_found_error: TargetPageOptions | None = option(_MISSING, default=None)
-    unauthorized_error: TargetPageOptions | None = option(_UNAUTHORIZED, default=None)
-    forbidden_error: TargetPageOptions | None = option(_FORBIDDEN, default=None)
-    bad_request_error: TargetPageOptions | None = option(_BAD, default=None)
-    internal_server_error: TargetPageOptions | None = option(_FAILED, default=None)
-    put: TargetPageOptions | None = option(_PUT, default=None)
-    delete: TargetPageOptions | None = option(_DELETE, default=None)
+    helpers: tuple[HelperOptions, ...] = several("Files of helper templates, which replace those for all targets.")
+    folder_list: TargetPageOptions | None = optional(_LIST)
+    not_found_error: TargetPageOptions | None = optional(_MISSING)
+    unauthorized_error: TargetPageOptions | None = optional(_UNAUTHORIZED)
+    forbidden_error: TargetPageOptions | None = optional(_FORBIDDEN)
+    bad_request_error: TargetPageOptions | None = optional(_BAD)
+    internal_server_error: TargetPageOptions | None = optional(_FAILED)
+    put: TargetPageOptions | None = optional(_PUT)
+    delete: TargetPageOptions | None = optional(_DELETE)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOptions:
     """Downloads of a directory as one file, which is made while it is sent."""
 
-    enabled: bool = option(
-        "Whether `?format=zip` and `?format=tar` download a directory with everything below it.", default=False
-    )
+    enabled: bool = flag("Whether `?format=zip` and `?format=tar` download a directory with everything below it.")
     max_size: Annotated[int, Size(1)] = option(
         "The largest sum of the sizes of all files; a larger directory is answered with 403.", default=GIB
     )
@@ -258,12 +236,11 @@ class ListingOptions:
         "Whether directories come before files in pages, and in other formats if the client asks for an order.",
         default=True,
     )
-    hidden: tuple[NamePattern, ...] = option(
+    hidden: tuple[NamePattern, ...] = several(
         "Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still"
-        " be requested: to protect it, use `resources`.",
-        default=(),
+        " be requested: to protect it, use `resources`."
     )
-    readme: bool = option("Whether a README (Markdown or text) is shown below the list.", default=False)
+    readme: bool = flag("Whether a README (Markdown or text) is shown below the list.")
     archive: ArchiveOptions = option("Directories as one file.", default=ArchiveOptions())
 
 
@@ -271,20 +248,15 @@ class ListingOptions:
 class ThemeOptions:
     """The look of the service's own pages."""
 
-    title: Line | None = option(
-        "The name that pages show instead of the mount's path, and that ends their titles.", default=None
+    title: Line | None = optional("The name that pages show instead of the mount's path, and that ends their titles.")
+    logo: LogoPlace | None = optional(
+        "The picture beside the title: a URL or a file (SVG, PNG, JPEG, WebP, GIF) relative to the configuration file."
     )
-    logo: LogoPlace | None = option(
-        "The picture beside the title: a URL or a file (SVG, PNG, JPEG, WebP, GIF) relative to the configuration file.",
-        default=None,
+    css: SheetPlace | None = optional(
+        "A style sheet that is loaded after the service's own: a URL, or a file relative to the configuration file."
     )
-    css: SheetPlace | None = option(
-        "A style sheet that is loaded after the service's own: a URL, or a file relative to the configuration file.",
-        default=None,
-    )
-    templates: Line | None = option(
-        "A directory, relative to the configuration file, of Jinja templates that replace the service's own.",
-        default=None,
+    templates: Line | None = optional(
+        "A directory, relative to the configuration file, of Jinja templates that replace the service's own."
     )
     logo_span: Span | None = place_of("logo")
     css_span: Span | None = place_of("css")
@@ -320,18 +292,13 @@ class Target:
     mount: Mount = option("The host and the paths of the target.", default=Mount())
     bucket: Bucket = option("The bucket and how to reach it.", default=Bucket(""), required=True)
     actions: Actions = option("What clients may do, by method.", default=Actions())
-    resources: Annotated[tuple[Resource, ...], Mark.NOT_EMPTY] = option(
+    resources: Annotated[tuple[Resource, ...], Mark.NOT_EMPTY] = several(
         "Who has access to which paths, in order. Without resources, everyone has access; with some, "
-        "requests that match none are refused.",
-        default=(),
+        "requests that match none are refused."
     )
-    pages: ThemeOptions | None = option(
-        "The look of the target's pages, which replaces that of all pages.", default=None
-    )
+    pages: ThemeOptions | None = optional("The look of the target's pages, which replaces that of all pages.")
     listing: ListingOptions = option("What listings contain.", default=ListingOptions())
-    cache: ObjectCache | None = option(
-        "The cache of objects in memory. Without this section, there is none.", default=None
-    )
+    cache: ObjectCache | None = optional("The cache of objects in memory. Without this section, there is none.")
     templates: TargetTemplates = option("Custom pages of the target.", default=TargetTemplates())
 
 
@@ -339,9 +306,9 @@ class Target:
 class TargetList:
     """The page of all targets with their links."""
 
-    enabled: bool = option("Whether the page exists.", default=False)
+    enabled: bool = flag("Whether the page exists.")
     mount: Mount = option("The host and the paths of the page itself.", default=Mount())
-    resource: Resource | None = option("Who may see the page. By default, everyone.", default=None)
+    resource: Resource | None = optional("Who may see the page. By default, everyone.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,43 +317,37 @@ class Settings:
 
     server: Server = option("The server for clients.", default=Server())
     internal_server: InternalServer = option("The admin listener.", default=InternalServer())
-    rules: Annotated[tuple[Path | RulesBucket, ...], Mark.ONE_OR_MANY] = option(
+    rules: Annotated[tuple[Path | RulesBucket, ...], Mark.ONE_OR_MANY] = several(
         "Rule files, and directories of `*.rules` files, relative to the configuration file, and places in buckets"
-        " (`s3://BUCKET/PREFIX/`), in order.",
-        default=(),
+        " (`s3://BUCKET/PREFIX/`), in order."
     )
-    basic_providers: Annotated[tuple[BasicProvider, ...], Mark.BY_NAME] = option(
-        "Providers of basic authentication, by the name that resources use.",
-        default=(),
-        name="basic",
-        group=AUTH_PROVIDERS,
+    basic_providers: Annotated[tuple[BasicProvider, ...], Mark.BY_NAME] = several(
+        "Providers of basic authentication, by the name that resources use.", name="basic", group=AUTH_PROVIDERS
     )
-    oidc_providers: Annotated[tuple[OidcProvider, ...], Mark.BY_NAME] = option(
-        "Providers of OpenID Connect, by the name that resources use.", default=(), name="oidc", group=AUTH_PROVIDERS
+    oidc_providers: Annotated[tuple[OidcProvider, ...], Mark.BY_NAME] = several(
+        "Providers of OpenID Connect, by the name that resources use.", name="oidc", group=AUTH_PROVIDERS
     )
-    header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = option(
-        "Proxies that sign users in, by the name that resources use.", default=(), name="header", group=AUTH_PROVIDERS
+    header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = several(
+        "Proxies that sign users in, by the name that resources use.", name="header", group=AUTH_PROVIDERS
     )
-    certificate_providers: Annotated[tuple[CertificateProvider, ...], Mark.BY_NAME] = option(
+    certificate_providers: Annotated[tuple[CertificateProvider, ...], Mark.BY_NAME] = several(
         "Sign-in by certificates of clients, by the name that resources use.",
-        default=(),
         name="clientCertificate",
         group=AUTH_PROVIDERS,
     )
-    list_targets: TargetList | None = option("The page of all targets.", default=None)
-    targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = option(
-        "The targets by name. `target NAME { … }` in a rule file refers to the same name.", default=()
+    list_targets: TargetList | None = optional("The page of all targets.")
+    targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = several(
+        "The targets by name. `target NAME { … }` in a rule file refers to the same name."
     )
     templates: Templates = option("Custom pages of all targets.", default=Templates())
-    pages: ThemeOptions | None = option(
-        "The look of pages that belong to no target, such as errors of a sign-in, and of targets without `pages`.",
-        default=None,
+    pages: ThemeOptions | None = optional(
+        "The look of pages that belong to no target, such as errors of a sign-in, and of targets without `pages`."
     )
     limits: Limits = option("Limits for clients.", default=Limits())
     s3: S3Pool = option("How S3 is called and probed.", default=S3Pool())
     reload: Reload = option("How an edit of the files is tested before it is used.", default=Reload())
     log: Log = option("The log.", default=Log())
-    tracing: Tracing | None = option("Traces of requests. Without this section, none are sent.", default=None)
+    tracing: Tracing | None = optional("Traces of requests. Without this section, none are sent.")
     directory: Path = field(default_factory=Path)  # of the configuration file; relative paths start from it
     rule_spans: Mapping[Path | RulesBucket, Span] = field(
         default_factory=dict, repr=False, compare=False

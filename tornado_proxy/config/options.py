@@ -7,136 +7,33 @@
         level: Literal["debug", "info"] = option("The least severe level that is logged.", default="info")
 
 The reader, the redaction, the JSON Schema and the tables of docs/configuration.md are derived from these fields.
+A function in the annotation of a type returns a value in its final form, or raises `InvalidValue`.
 An option is written in camelCase in the file. Fields that are not made by `option` are not read from the file.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from decimal import Decimal
+from collections.abc import Iterator
+from dataclasses import MISSING, field, fields, is_dataclass
 from enum import Enum
+from functools import partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from tornado_proxy.config.values import InvalidValue, TextPattern
+import msgspec
 
-KIB = 1024
-MIB = 1024 * KIB
-GIB = 1024 * MIB
-DAY = 86400
-
-_BYTES = {
-    "TiB": Decimal(1024 * GIB),
-    "TB": Decimal(10**12),
-    "GiB": Decimal(GIB),
-    "GB": Decimal(10**9),
-    "MiB": Decimal(MIB),
-    "MB": Decimal(10**6),
-    "KiB": Decimal(KIB),
-    "KB": Decimal(10**3),
-    "B": Decimal(1),
-}
-_SECONDS = {"d": Decimal(DAY), "h": Decimal(3600), "m": Decimal(60), "s": Decimal(1), "ms": Decimal("0.001")}
-
-_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
-_PERIOD = re.compile(rf"({_NUMBER})(ms|[dhms])")
+from tornado_proxy.config.quantities import Bounds
 
 ANY = "*"
 """The part of an option's path for a name that the user chooses, or for an item of a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionGroup:
+class OptionGroup(msgspec.Struct, frozen=True):
     """A mapping of the file whose options are fields of the section around it, such as `GET.config`."""
 
     name: str
     description: str
     shape: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """A mark of a type: `function` returns the value in its final form or raises `InvalidValue`.
-
-    `schema` is the part of the check that JSON Schema can express, unless the function is a `TextPattern`.
-    """
-
-    function: Callable[[Any], Any]
-    schema: tuple[tuple[str, Any], ...] = ()
-
-    def json_schema(self) -> dict[str, Any]:
-        """The check as keywords of JSON Schema."""
-        pattern = {"pattern": self.function.expression} if isinstance(self.function, TextPattern) else {}
-        return pattern | dict(self.schema)
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """A mark of a number: its smallest and largest value."""
-
-    units: ClassVar[Mapping[str, Decimal]] = {}  # the largest first: a bound is shown in the first that divides it
-    notation: ClassVar[str] = ""  # of numbers with units
-    schema_type: ClassVar[str] = "integer"
-
-    lowest: float
-    highest: float | None = None
-
-    def read(self, value: Any) -> Decimal:
-        """The number of a value of the file; raises `InvalidValue`."""
-        number = self._number(value)
-        if number < Decimal(str(self.lowest)):
-            raise InvalidValue(f"is less than {self._shown(self.lowest)}")
-        if self.highest is not None and number > Decimal(str(self.highest)):
-            raise InvalidValue(f"is more than {self._shown(self.highest)}")
-        return number
-
-    def _number(self, value: Any) -> Decimal:
-        return Decimal(str(value))
-
-    def _shown(self, bound: float) -> str:
-        exact = Decimal(str(bound))
-        unit = next((unit for unit, factor in self.units.items() if exact and not exact % factor), None)
-        return f"{exact // self.units[unit]}{unit}" if unit else str(bound)
-
-    def json_schema(self) -> dict[str, Any]:
-        """A number within the bounds, or one with units."""
-        limits = {"minimum": self.lowest, "maximum": self.highest}
-        numeric = {"type": self.schema_type} | {name: bound for name, bound in limits.items() if bound is not None}
-        return {"anyOf": [numeric, {"type": "string", "pattern": f"^{self.notation}$"}]} if self.notation else numeric
-
-
-class Size(Bounds):
-    """Bytes within bounds, as a mark of an option's type."""
-
-    units = _BYTES
-    notation = rf"({_NUMBER}) ?({'|'.join(_BYTES)})"
-
-    def _number(self, value: Any) -> Decimal:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return Decimal(value)
-        match = re.fullmatch(self.notation, value) if isinstance(value, str) else None
-        if not match:
-            raise InvalidValue("is not a size", "a number of bytes, or one with a unit: `500KB`, `100MB`, `5GiB`")
-        return Decimal(int(Decimal(match[1]) * _BYTES[match[2]]))
-
-
-class Duration(Bounds):
-    """Seconds within bounds, as a mark of an option's type."""
-
-    units = _SECONDS
-    notation = rf"(?:{_NUMBER}(?:ms|[dhms]))+"
-    schema_type = "number"
-
-    def _number(self, value: Any) -> Decimal:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return Decimal(str(value))
-        if not isinstance(value, str) or not re.fullmatch(self.notation, value):
-            raise InvalidValue(
-                "is not a duration", "a number of seconds, or one with units: `500ms`, `30s`, `5m`, `1h30m`, `7d`"
-            )
-        return sum((Decimal(number) * _SECONDS[unit] for number, unit in _PERIOD.findall(value)), Decimal(0))
 
 
 class Mark(Enum):
@@ -211,8 +108,7 @@ def option_type(annotation: Any) -> OptionType:
     return OptionType(annotation)
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """An option of a section."""
 
     attribute: str
@@ -241,6 +137,16 @@ def option(  # noqa: PLR0913 - an option has many properties
     is_required = required or default is MISSING
     metadata = {"description": description, "name": name, "group": group, "is_required": is_required}
     return field(default=default, repr=show, metadata=metadata)
+
+
+optional = partial(option, default=None)
+"""Returns an option whose value is None where the file has none."""
+
+several = partial(option, default=())
+"""Returns an option of several values, which is empty where the file has none."""
+
+flag = partial(option, default=False)
+"""Returns an option that is false unless the file says otherwise."""
 
 
 def place_of(name: str) -> Any:

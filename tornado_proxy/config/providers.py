@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
+from tornado_proxy.config.options import Mark, OptionGroup, flag, option, optional, place_of, several
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.semantics.request import METHODS, Method
 
-Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
-HeaderName = Annotated[str, Constraint(values.header_name)]
-CookieName = Annotated[str, Constraint(values.header_name)]
-HttpUrl = Annotated[GuardedUrl, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
-PagePath = Annotated[str, Constraint(values.page_path)]
-UserName = Annotated[str, Constraint(values.user_name)]
-Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
+Line = Annotated[str, values.line]
+HeaderName = Annotated[str, values.header_name]
+HttpUrl = Annotated[GuardedUrl, values.http_url]
+PagePath = Annotated[str, values.page_path]
+UserName = Annotated[str, values.user_name]
+Glob = Annotated[str, values.glob]
 
 SHORTEST_KEY = 16
 """The fewest characters of a secret that encrypts sessions; a shorter one could be guessed."""
@@ -43,23 +42,23 @@ class OidcProvider:
     name: str
     issuer_url: HttpUrl = option("The URL of the issuer, as in its metadata.")
     client_id: Line = option("The client's identifier at the issuer.", name="clientID")
-    client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
-    session_key: Secret | None = option(
-        "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key.", default=None
+    client_secret: Secret | None = optional("The client's secret; a public client has none.")
+    session_key: Secret | None = optional(
+        "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key."
     )
-    redirect_url: HttpUrl | None = option(
-        "The public URL of this service. Without it, the request's scheme and host are used.", default=None
+    redirect_url: HttpUrl | None = optional(
+        "The public URL of this service. Without it, the request's scheme and host are used."
     )
     scopes: Annotated[tuple[Line, ...], Mark.NOT_EMPTY] = option(
         "The scopes that are requested. `offline_access` allows sessions to be renewed.",
         default=("openid", "profile", "email"),
     )
     group_claim: Line = option("The claim with the user's groups; dots select members of objects.", default="groups")
-    email_verified: bool = option("Whether only users with a verified email address may sign in.", default=False)
-    cookie_name: CookieName = option("The name of the session cookie.", default="oidc")
-    cookie_secure: bool = option("Whether the cookie is `Secure` even if the request came by HTTP.", default=False)
-    cookie_domains: tuple[Line, ...] = option(
-        "Domains whose hosts share a session. The first one that contains the request's host is used.", default=()
+    email_verified: bool = flag("Whether only users with a verified email address may sign in.")
+    cookie_name: HeaderName = option("The name of the session cookie.", default="oidc")
+    cookie_secure: bool = flag("Whether the cookie is `Secure` even if the request came by HTTP.")
+    cookie_domains: tuple[Line, ...] = several(
+        "Domains whose hosts share a session. The first one that contains the request's host is used."
     )
     login: PagePath = option("The page that begins a login. The default is `/auth/NAME`.", default="", name="loginPath")
     callback: PagePath = option(
@@ -101,7 +100,7 @@ class HeaderProvider:
     name: str
     username_header: HeaderName = option("The header with the user's name.")
     email_header: HeaderName = option("The header with the user's email address.")
-    groups_header: HeaderName | None = option("The header with the user's groups, separated by commas.", default=None)
+    groups_header: HeaderName | None = optional("The header with the user's groups, separated by commas.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +123,10 @@ class AccessRule:
 
     shape: ClassVar[str] = "such as `{group: editors}`"
 
-    group: Line | None = option("A group of the user.", default=None)
-    email: Line | None = option("The user's email address.", default=None)
-    regexp: bool = option(
-        "Whether `group` or `email` is a regular expression in Go's syntax, which may match anywhere.", default=False
-    )
-    forbidden: bool = option("Whether matching users are denied access.", default=False)
+    group: Line | None = optional("A group of the user.")
+    email: Line | None = optional("The user's email address.")
+    regexp: bool = flag("Whether `group` or `email` is a regular expression in Go's syntax, which may match anywhere.")
+    forbidden: bool = flag("Whether matching users are denied access.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +136,8 @@ class OpaServer:
     shape: ClassVar[str] = "such as `{url: http://127.0.0.1:8181/v1/data/files/allow}`"
 
     url: HttpUrl = option("The URL of the decision, below `/v1/data`.")
-    tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = option(
-        "Names and values that the policy gets as `input.tags`.", default=()
+    tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = several(
+        "Names and values that the policy gets as `input.tags`."
     )
 
 
@@ -148,14 +145,11 @@ class OpaServer:
 class Authorization:
     """The signed-in users who may pass; without rules, all of them."""
 
-    accesses: tuple[AccessRule, ...] = option(
+    accesses: tuple[AccessRule, ...] = several(
         "Rules in order. The first one that matches the user decides; without a match, access is denied.",
-        default=(),
         name="authorizationAccesses",
     )
-    opa: OpaServer | None = option(
-        "A policy server that must also allow the request.", default=None, name="authorizationOPAServer"
-    )
+    opa: OpaServer | None = optional("A policy server that must also allow the request.", name="authorizationOPAServer")
 
 
 def _with_head(methods: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,27 +183,20 @@ class Resource:
     path: Glob = option(
         "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments."
     )
-    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
+    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, _with_head] = option(
         "The methods that the resource covers. GET includes HEAD.", default=("GET", "HEAD")
     )
-    white_list: bool = option("Whether everyone has access without signing in.", default=False)
-    provider: Line | None = option(
-        "The name of the provider, from `authProviders`, with which users sign in.", default=None
+    white_list: bool = flag("Whether everyone has access without signing in.")
+    provider: Line | None = optional("The name of the provider, from `authProviders`, with which users sign in.")
+    users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = several(
+        "The users who have access.", name="credentials", group=_RESOURCE_BASIC
     )
-    users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
-        "The users who have access.", default=(), name="credentials", group=_RESOURCE_BASIC
+    opa: OpaServer | None = optional(
+        "A policy server that must also allow the request.", name="authorizationOPAServer", group=_RESOURCE_BASIC
     )
-    opa: OpaServer | None = option(
-        "A policy server that must also allow the request.",
-        default=None,
-        name="authorizationOPAServer",
-        group=_RESOURCE_BASIC,
-    )
-    oidc: Authorization | None = option("Access for users of an `oidc` provider.", default=None)
-    header: Authorization | None = option("Access for users of a `header` provider.", default=None)
-    client_certificate: Authorization | None = option(
-        "Access for users of a `clientCertificate` provider.", default=None
-    )
+    oidc: Authorization | None = optional("Access for users of an `oidc` provider.")
+    header: Authorization | None = optional("Access for users of a `header` provider.")
+    client_certificate: Authorization | None = optional("Access for users of a `clientCertificate` provider.")
 
     @property
     def authorization(self) -> Authorization | None:

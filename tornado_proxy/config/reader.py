@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config import values
 from tornado_proxy.config.document import (
@@ -25,14 +28,14 @@ from tornado_proxy.config.document import (
     span_of,
 )
 from tornado_proxy.config.model import RulesBucket, Settings
-from tornado_proxy.config.options import Constraint, Mark, Option, OptionGroup, OptionType, all_options, options_of
+from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionType, all_options, options_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
 
 _S = TypeVar("_S")
 
-_NAME = OptionType(str, (Constraint(values.line),))
+_NAME = OptionType(str, (values.line,))
 """A key of a mapping whose names the user chooses."""
 
 # Options of s3-proxy that have another place here.
@@ -47,8 +50,7 @@ class SectionPlace(NamedTuple):
     node: MappingNode
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationContext:
+class ValidationContext(msgspec.Struct, frozen=True):
     """Settings whose options are valid one by one, with the place of each section.
 
     An option is named as in the file, after its group and a dot if it has one: `context.key(put, "config.maxSize")`.
@@ -129,8 +131,7 @@ def read(
     return settings and ValidationContext(settings, shown, reader.places), reader.diagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedNode:
+class _NamedNode(msgspec.Struct, frozen=True):
     """A node with the key that names it, as messages refer to it."""
 
     node: Node
@@ -213,7 +214,7 @@ class _DocumentReader:
             return self._section(kind.section, place, {} if name is None else {"name": name})
         value: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
         for mark in kind.marks:
-            value = mark.function(value) if isinstance(mark, Constraint) and value is not None else value
+            value = mark(value) if callable(mark) and value is not None else value
         return self._directory / values.line(value) if kind.base is Path else value
 
     def _section(self, section: type[Any], place: _NamedNode, preset: Mapping[str, Any]) -> Any:

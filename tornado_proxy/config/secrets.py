@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
+import msgspec
+
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, option, options_of
-from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.config.options import option, optional, options_of
+from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import read_file
 
 LARGEST = 64 * 1024
@@ -32,17 +35,15 @@ class Reference:
 
     shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
-    env: Annotated[str, Constraint(values.variable)] | None = option(
-        "The environment variable that holds the secret.", default=None
+    env: Annotated[str, values.variable] | None = optional("The environment variable that holds the secret.")
+    path: Annotated[str, values.line] | None = optional(
+        "The file that holds the secret, relative to the configuration file. One line end is trimmed."
     )
-    path: Annotated[str, Constraint(values.line, (("minLength", 1),))] | None = option(
-        "The file that holds the secret, relative to the configuration file. One line end is trimmed.", default=None
+    credential: Annotated[str, values.credential] | None = optional(
+        "The systemd credential that holds the secret (`LoadCredential=` in the unit)."
     )
-    credential: Annotated[str, Constraint(values.credential)] | None = option(
-        "The systemd credential that holds the secret (`LoadCredential=` in the unit).", default=None
-    )
-    value: str | None = option(
-        "The secret itself. Everyone who can read the file knows it, so there is a warning.", default=None, show=False
+    value: str | None = optional(
+        "The secret itself. Everyone who can read the file knows it, so there is a warning.", show=False
     )
 
     @property
@@ -89,7 +90,7 @@ class Credentials:
 
     access_key: Secret = option("The access key's identifier.")
     secret_key: Secret = option("The secret access key.")
-    session_token: Secret | None = option("The session token of temporary credentials.", default=None)
+    session_token: Secret | None = optional("The session token of temporary credentials.")
 
     def reveal(self) -> tuple[str, str, str | None]:
         """Returns the three themselves."""
@@ -105,13 +106,8 @@ _ORIGINS = {
 }
 
 
-class SecretMissing(Exception):
+class SecretMissing(InvalidValue):
     """A reference without a secret; `message` states the fact without any value."""
-
-    def __init__(self, message: str, help: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.help = help
 
 
 # `\Z`, since `$` would match before a line end too.
@@ -128,8 +124,7 @@ def unresolved(reference: Reference) -> Secret:
     return Secret(reference.origin, "")
 
 
-def _content(path: Path) -> bytes:
-    return read_file(path, LARGEST, regular=True)
+_content: Callable[[Path], bytes] = partial(read_file, largest=LARGEST, regular=True)
 
 
 def resolver(env: Mapping[str, str], directory: Path, read: Callable[[Path], bytes] = _content) -> Resolver:
@@ -188,8 +183,7 @@ _LOCATIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A document's place, split. `host` is the bucket where the scheme is `s3`; `path` is then the key.
 
     Of an ARN, `scheme` is `secretsmanager` or `ssm`, and `path` the ARN itself; an ARN of S3 is as its URL.
@@ -238,9 +232,9 @@ def document_url(text: str) -> GuardedUrl:
     try:
         Location.of(values.line(text))
     except ValueError as error:
-        if isinstance(error, values.InvalidValue):
+        if isinstance(error, InvalidValue):
             raise
-        raise values.InvalidValue(f"cannot be `{GuardedUrl(text)}`", _LOCATIONS) from None
+        raise InvalidValue(f"cannot be `{GuardedUrl(text)}`", _LOCATIONS) from None
     return GuardedUrl(text)
 
 

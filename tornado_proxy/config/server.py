@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, values_of
+from tornado_proxy.config.options import Mark, flag, option, optional, several, values_of
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
+from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import Span
@@ -51,19 +52,19 @@ def cipher_suite(text: str) -> str:
     return text
 
 
-Network = Annotated[str, Constraint(values.network)]
-Address = Annotated[str, Constraint(values.listen_address)]
+Network = Annotated[str, values.network]
+Address = Annotated[str, values.listen_address]
 Port = Annotated[int, Bounds(0, 65535)]
 Timeout = Annotated[float, Duration(0.1, DAY)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LOG_LEVELS = get_args(LogLevel)
 
 
-Origin = Annotated[str, Constraint(values.origin)]
-DocumentUrl = Annotated[GuardedUrl, Constraint(document_url)]
-BareUrl = Annotated[GuardedUrl, Constraint(values.bare_url, (("pattern", values.HTTP_URL),))]
-TlsVersion = Annotated[str, Constraint(tls_version)]
-CipherSuite = Annotated[str, Constraint(cipher_suite)]
+Origin = Annotated[str, values.origin]
+DocumentUrl = Annotated[GuardedUrl, document_url]
+BareUrl = Annotated[GuardedUrl, values.bare_url]
+TlsVersion = Annotated[str, tls_version]
+CipherSuite = Annotated[str, cipher_suite]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +72,12 @@ class UrlConfig:
     """The options for fetching a certificate or key."""
 
     http_timeout: Annotated[float, Duration(0.001, 300)] = option("How long fetching may take.", default=5.0)
-    aws_region: Annotated[str, Constraint(values.region)] | None = option(
-        "The AWS region. The default is the region of the ARN, or else the one that boto3 finds.", default=None
+    aws_region: Annotated[str, values.region] | None = optional(
+        "The AWS region. The default is the region of the ARN, or else the one that boto3 finds."
     )
-    aws_endpoint: Annotated[str, Constraint(values.endpoint, (("minLength", 1),))] | None = option(
-        "The URL of a server that is not AWS.", default=None
-    )
-    aws_disable_ssl: bool = option(
-        "Whether to use HTTP if `awsEndpoint` has no scheme.", default=False, name="awsDisableSSL"
-    )
-    aws_credentials: Credentials | None = option(
-        "The key pair. Without one, boto3 looks for credentials.", default=None
-    )
+    aws_endpoint: Annotated[str, values.endpoint] | None = optional("The URL of a server that is not AWS.")
+    aws_disable_ssl: bool = flag("Whether to use HTTP if `awsEndpoint` has no scheme.", name="awsDisableSSL")
+    aws_credentials: Credentials | None = optional("The key pair. Without one, boto3 looks for credentials.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +86,14 @@ class Certificate:
 
     shape: ClassVar[str] = "such as `{certificateUrl: files.crt, privateKeyUrl: files.key}`"
 
-    certificate: str | None = option("The certificate and its chain, the certificate first.", default=None)
-    certificate_url: DocumentUrl | None = option(
+    certificate: str | None = optional("The certificate and its chain, the certificate first.")
+    certificate_url: DocumentUrl | None = optional(
         "The location: a file, relative to the configuration, or a URL with `file:`, `http:`, `https:`, "
-        "`s3:` or `arn:` (S3, Secrets Manager, SSM).",
-        default=None,
+        "`s3:` or `arn:` (S3, Secrets Manager, SSM)."
     )
     certificate_url_config: UrlConfig = option("How `certificateUrl` is fetched.", default=UrlConfig())
-    private_key: Secret | None = option("The private key, without a passphrase.", default=None)
-    private_key_url: DocumentUrl | None = option(
-        "The location of the private key, as for `certificateUrl`.", default=None
-    )
+    private_key: Secret | None = optional("The private key, without a passphrase.")
+    private_key_url: DocumentUrl | None = optional("The location of the private key, as for `certificateUrl`.")
     private_key_url_config: UrlConfig = option("How `privateKeyUrl` is fetched.", default=UrlConfig())
     spans: tuple[Span, ...] = values_of("certificateUrl")
     key_spans: tuple[Span, ...] = values_of("privateKeyUrl")
@@ -115,31 +107,27 @@ class Ssl:
     """TLS of a listener."""
 
     enabled: bool = option("Whether the listener speaks TLS only.", default=True)
-    certificates: tuple[Certificate, ...] = option(
-        "The certificates. A client gets the first one for the host that it requests, or else the first of all.",
-        default=(),
+    certificates: tuple[Certificate, ...] = several(
+        "The certificates. A client gets the first one for the host that it requests, or else the first of all."
     )
-    self_signed_hostnames: tuple[
-        Annotated[str, Constraint(values.host, (("pattern", values.HOST), ("minLength", 1)))], ...
-    ] = option("Host names of a self-signed certificate for tests, which is made at start and comes first.", default=())
+    self_signed_hostnames: tuple[Annotated[str, values.host], ...] = several(
+        "Host names of a self-signed certificate for tests, which is made at start and comes first."
+    )
     min_version: TlsVersion = option(
         "The oldest version of TLS that is accepted.", default="TLSv1.2", name="minTLSVersion"
     )
     max_version: TlsVersion = option(
         "The newest version of TLS that is accepted.", default="TLSv1.3", name="maxTLSVersion"
     )
-    cipher_suites: tuple[CipherSuite, ...] = option(
+    cipher_suites: tuple[CipherSuite, ...] = several(
         "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed, and a list of no others allows "
-        "TLS 1.3 only. The default is every suite with ECDHE and AEAD.",
-        default=(),
+        "TLS 1.3 only. The default is every suite with ECDHE and AEAD."
     )
     client_auth: Literal["none", "request", "require"] = option(
         "Whether clients are asked for a certificate, and whether those without one are turned away.", default="none"
     )
-    client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = option(
-        "The locations of the CA certificates that sign client certificates, as for `certificateUrl`.",
-        default=(),
-        name="clientCAs",
+    client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = several(
+        "The locations of the CA certificates that sign client certificates, as for `certificateUrl`.", name="clientCAs"
     )
     spans: tuple[Span, ...] = values_of("clientCAs")
     # The self-signed certificate and the documents, after they have been made and read.
@@ -156,40 +144,36 @@ class Ssl:
 class Cors:
     """Cross-origin requests: which pages of other origins may read answers (Fetch, 3.2)."""
 
-    enabled: bool = option("Whether answers have CORS headers.", default=False)
-    allow_all: bool = option(
-        "Whether pages of any origin have full access without credentials. Overrides the other options.", default=False
+    enabled: bool = flag("Whether answers have CORS headers.")
+    allow_all: bool = flag(
+        "Whether pages of any origin have full access without credentials. Overrides the other options."
     )
-    allow_origins: tuple[Origin, ...] = option(
-        "The origins that have access; one `*` matches any text. The default is every origin.", default=()
+    allow_origins: tuple[Origin, ...] = several(
+        "The origins that have access; one `*` matches any text. The default is every origin."
     )
-    allow_methods: tuple[Line, ...] = option(
-        "The methods that pages of these origins may use. The default is GET, POST and HEAD.", default=()
+    allow_methods: tuple[Line, ...] = several(
+        "The methods that pages of these origins may use. The default is GET, POST and HEAD."
     )
-    allow_headers: tuple[Annotated[str, Constraint(values.line)], ...] = option(
-        "The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type.", default=()
+    allow_headers: tuple[Line, ...] = several(
+        "The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type."
     )
-    expose_headers: tuple[HeaderName, ...] = option("The headers of answers that these pages may read.", default=())
+    expose_headers: tuple[HeaderName, ...] = several("The headers of answers that these pages may read.")
     max_age: Annotated[int, Bounds(0, 86400)] = option(
         "How many seconds a browser may cache the answer to a preflight; 0 leaves it to the browser.", default=0
     )
-    allow_credentials: bool = option(
-        "Whether these pages may send cookies and passwords. Requires `allowOrigins`.", default=False
-    )
-    options_passthrough: bool = option(
-        "Whether a preflight is also handled as an ordinary OPTIONS request.", default=False
-    )
+    allow_credentials: bool = flag("Whether these pages may send cookies and passwords. Requires `allowOrigins`.")
+    options_passthrough: bool = flag("Whether a preflight is also handled as an ordinary OPTIONS request.")
 
 
 @dataclass(frozen=True, slots=True)
 class CacheHeaders:
     """Headers about caching, for answers that are no errors. An object's own Cache-Control and Expires come first."""
 
-    no_cache_enabled: bool = option("Whether caching is forbidden. Overrides the other options.", default=False)
-    expires: Line | None = option("The Expires header.", default=None)
-    cache_control: Line | None = option("The Cache-Control header.", default=None)
-    pragma: Line | None = option("The Pragma header.", default=None)
-    x_accel_expires: Line | None = option("The X-Accel-Expires header, which nginx reads.", default=None)
+    no_cache_enabled: bool = flag("Whether caching is forbidden. Overrides the other options.")
+    expires: Line | None = optional("The Expires header.")
+    cache_control: Line | None = optional("The Cache-Control header.")
+    pragma: Line | None = optional("The Pragma header.")
+    x_accel_expires: Line | None = optional("The X-Accel-Expires header, which nginx reads.")
 
 
 COMPRESSED_TYPES = (
@@ -226,7 +210,7 @@ class Listener:
         "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
     )
     port: Port = option("The port. 0 selects any free port.", default=8080)
-    ssl: Ssl | None = option("TLS. Without this section, the listener speaks plain HTTP.", default=None)
+    ssl: Ssl | None = optional("TLS. Without this section, the listener speaks plain HTTP.")
 
     @property
     def speaks_tls(self) -> bool:
@@ -251,20 +235,19 @@ class Server(Listener):
     generation_header: bool = option(
         "Whether answers identify the files in force by the header `X-Tornado-Proxy-Generation`.", default=True
     )
-    trusted_proxies: tuple[Network, ...] = option(
-        "Addresses and networks of proxies whose headers about the client are trusted.", default=()
+    trusted_proxies: tuple[Network, ...] = several(
+        "Addresses and networks of proxies whose headers about the client are trusted."
     )
-    proxy_protocol: bool = option(
-        "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2.",
-        default=False,
+    proxy_protocol: bool = flag(
+        "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2."
     )
     health_path: PagePath = option(
         "The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same "
         "path; empty disables it.",
         default="",
     )
-    cors: Cors | None = option("Access for pages of other origins (CORS).", default=None)
-    cache: CacheHeaders | None = option("Headers about caching.", default=None)
+    cors: Cors | None = optional("Access for pages of other origins (CORS).")
+    cache: CacheHeaders | None = optional("Headers about caching.")
     compress: Compress = option("Compression of answers.", default=Compress())
 
 
@@ -273,8 +256,8 @@ class InternalServer(Listener):
     """The admin listener: health, metrics, status. Keep it away from clients."""
 
     port: Port = option("The port. 0 selects any free port.", default=9090)
-    read_only: bool = option(
-        "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only.", default=False
+    read_only: bool = flag(
+        "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only."
     )
     kept_requests: Annotated[int, Bounds(0, 10_000)] = option(
         "How many of the last requests a draft of rules is tried on. Each process keeps so many in memory: method, "
@@ -346,8 +329,8 @@ class S3Pool:
     probe_interval: Annotated[float, Duration(0, DAY)] = option(
         "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.", default=60.0
     )
-    ready_needs_bucket: bool = option(
-        "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded.", default=False
+    ready_needs_bucket: bool = flag(
+        "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded."
     )
 
 
@@ -381,18 +364,16 @@ class Reload:
     test_timeout: Timeout = option(
         "How long the tests may run. Tests that have not finished by then count as failed.", default=10.0
     )
-    stage: Annotated[float, Duration(1, 7 * DAY)] | None = option(
+    stage: Annotated[float, Duration(1, 7 * DAY)] | None = optional(
         "How long an edit decides beside what is in force, without an effect, before it is put in force. Without it, "
-        "an edit is in force at once.",
-        default=None,
+        "an edit is in force at once."
     )
     promote_if: PromoteIf = option(
         "The conditions at the end of `stage`; else the edit is refused.", default=PromoteIf()
     )
-    canary: Annotated[int, Bounds(1, 50)] | None = option(
+    canary: Annotated[int, Bounds(1, 50)] | None = optional(
         "The percentage of clients that an edit answers after `stage`; as long again it answers 25 %, then all. "
-        "Without it, an edit answers all at once.",
-        default=None,
+        "Without it, an edit answers all at once."
     )
     poll_interval: Annotated[float, Duration(1, DAY)] = option(
         "The time between two looks at rules in a bucket, plus or minus a tenth.", default=10.0
@@ -412,9 +393,7 @@ class Log:
         default="text",
     )
     access: bool = option("Whether each request is logged, whatever the level.", default=True)
-    access_levels: bool = option(
-        "Whether lines of text about requests with a 5xx have the level `error`.", default=False
-    )
+    access_levels: bool = flag("Whether lines of text about requests with a 5xx have the level `error`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,8 +403,8 @@ class Tracing:
     shape: ClassVar[str] = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
 
     endpoint: BareUrl = option("The URL that traces are sent to.")
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
-        "Headers of the calls, by name.", default=()
+    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = several(
+        "Headers of the calls, by name."
     )
     service_name: Line = option("The name of the service in traces.", default="tornado-proxy")
     sampled_percent: Annotated[int, Bounds(0, 100)] = option(

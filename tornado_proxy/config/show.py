@@ -1,94 +1,17 @@
-"""Returns the options as JSON Schema, and a configuration as plain data with all defaults and without secrets.
-
-An editor that knows the schema, `docs/configuration.schema.json`, checks and completes while the user types: `#
-yaml-language-server: $schema=configuration.schema.json`.
-"""
+"""Returns a configuration as plain data, with all defaults and without secrets, and what an edit of it changes."""
 
 from __future__ import annotations
 
-import inspect
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, NamedTuple
 
 from tornado_proxy.config.model import RulesBucket, Settings
-from tornado_proxy.config.options import Constraint, Mark, Option, OptionType, all_options, options_of
-from tornado_proxy.config.secrets import Reference, Secret
+from tornado_proxy.config.options import Mark, OptionType, options_of
+from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-_TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string", GuardedUrl: "string"}
-
-
-def json_schema() -> dict[str, Any]:
-    """The schema of a configuration file."""
-    options = (each.option for each in all_options(Settings))
-    nested = (each.type.nested[0] for each in options if isinstance(each, Option))
-    definitions = {each.__name__: _section_schema(each) for each in nested if each}
-    return {"$schema": DIALECT, "$defs": dict(sorted(definitions.items()))} | _section_schema(Settings)
-
-
-def published() -> str:
-    """The text of the published schema."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def _section_schema(section: type[Any]) -> dict[str, Any]:
-    counts = {"minProperties": 1, "maxProperties": 1} if section is Reference else {}
-    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", section.__name__).capitalize()
-    return {"title": title, "description": inspect.getdoc(section)} | _mapping(options_of(section), None) | counts
-
-
-def _mapping(options: Iterable[Option], group: object) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
-    for inner, members in groupby(options, key=lambda each: each.group):
-        if inner is None or inner is group:
-            properties |= {
-                each.name: {"description": each.description} | _value_schema(each.type) | _default(each)
-                for each in members
-            }
-        else:
-            properties[inner.name] = {"description": inner.description} | _mapping(tuple(members), inner)
-    schema = {"type": "object", "additionalProperties": False, "properties": properties}
-    required = [each.name for each in options if each.is_required]
-    return schema | ({"required": required} if required else {})
-
-
-def _default(option: Option) -> dict[str, Any]:
-    """A default that the file could have."""
-    default = option.default
-    if isinstance(default, float) and default.is_integer():
-        default = int(default)
-    if isinstance(default, tuple) and default and isinstance(default[0], str):
-        default = list(default)
-    return {"default": default} if isinstance(default, bool | int | float | str | list) else {}
-
-
-def _value_schema(kind: OptionType) -> dict[str, Any]:
-    if kind.section:
-        section = {"$ref": f"#/$defs/{kind.section.__name__}"}
-        return {"anyOf": [{"type": "string", "minLength": 1}, section]} if Mark.OR_PATH in kind.marks else section
-    if kind.is_list:
-        item = _value_schema(kind.item)
-        not_empty = Mark.NOT_EMPTY in kind.marks
-        if kind.is_mapping:
-            names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
-            return {"type": "object", "additionalProperties": item} | names
-        items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})
-        return {"anyOf": [item, items]} if Mark.ONE_OR_MANY in kind.marks else items
-    if get_origin(kind.base) is Literal:
-        return {"type": "string", "enum": list(get_args(kind.base))}
-    if kind.bounds:
-        return kind.bounds.json_schema()
-    schema: dict[str, Any] = {"type": _TYPES[kind.base]} | ({"minLength": 1} if kind.base is Path else {})
-    for mark in kind.marks:
-        schema |= mark.json_schema() if isinstance(mark, Constraint) else {}
-    return schema
 
 
 def canonical(settings: Settings) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
+
+import msgspec
 
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, objection
 from tornado_proxy.templates.data import AnyUser, HeaderFields, PutData, PutInput
@@ -33,8 +34,6 @@ _HOST_LABELS = r"[A-Za-z0-9*](?:[A-Za-z0-9*_.-]*[A-Za-z0-9*])?"
 
 # Anchored for JSON Schema too, whose patterns match anywhere.
 HOST = rf"^(?:{_HOST_LABELS}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?)?$"
-ROOTED = r"^/"
-HTTP_URL = r"^https?://"
 
 # The names that AWS accepts (S3 user guide, "Bucket naming rules"); other servers accept more.
 _AWS_BUCKET = re.compile(r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -69,8 +68,7 @@ def line(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class TextPattern:
+class TextPattern(msgspec.Struct, frozen=True):
     """A function that checks a whole text against an expression, which JSON Schema has too."""
 
     expression: str
@@ -180,7 +178,6 @@ def prefix(text: str) -> str:
 
 
 S3 = "s3://"
-RULES_URL = rf"^{S3}[^/]+"
 
 
 def rules_url(text: str) -> str:
@@ -370,7 +367,6 @@ def asset_place(text: str, endings: tuple[str, ...]) -> str:
         if re.search(r"[;,'\s]", http_url(text).reveal().partition("?")[0]):
             raise InvalidValue("has a character that no policy can contain", "percent-encode `;`, `,` and `'`")
     elif not text.lower().endswith(endings):
-        raise InvalidValue(
-            f"cannot be `{text}`", f"a URL, or a file that ends in {', '.join(map('`{}`'.format, endings))}"
-        )
+        named = ", ".join(map("`{}`".format, endings))
+        raise InvalidValue(f"cannot be `{text}`", f"a URL, or a file that ends in {named}")
     return text

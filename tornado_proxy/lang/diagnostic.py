@@ -13,6 +13,8 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 _LINE_END = re.compile("\n")
 
 
@@ -50,8 +52,7 @@ class SourceFile:
         return self.text[self._starts[number - 1] : end].removesuffix("\r")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A stretch of a source file: code-point offsets, the end excluded; empty at a point."""
 
     source: SourceFile
@@ -101,8 +102,7 @@ class Severity(Enum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A second place that explains a diagnostic, such as the first use of a name."""
 
     message: str
@@ -117,16 +117,14 @@ class Safety(Enum):
     DISPLAY = "display"  # one of several solutions: shown, and never applied to many places at once
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """A stretch of a file, possibly empty, and the text that takes its place."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(msgspec.Struct, frozen=True):
     """A change that a tool can apply: its title in the imperative, and the edits, which never overlap."""
 
     message: str
@@ -134,8 +132,7 @@ class Fix:
     safety: Safety
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(msgspec.Struct, frozen=True):
     """A mistake or a finding: `message` states it (names in backticks, no full stop), `help` advises."""
 
     code: str
@@ -219,7 +216,6 @@ def decode(name: str, data: bytes) -> SourceFile | Diagnostic:
 
 
 def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
-    """Returns the diagnostic of the first byte that is not UTF-8."""
     readable = data[:offset].decode("utf-8-sig")
     # The rest of a binary file may be one line of megabytes, which would fill the screen.
     source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))

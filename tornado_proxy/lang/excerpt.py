@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 
@@ -37,8 +38,7 @@ def visible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_STAND_INS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Paint:
+class _Paint(msgspec.Struct, frozen=True):
     """Text in a colour, or as it is."""
 
     enabled: bool

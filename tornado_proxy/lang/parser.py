@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
 
@@ -36,8 +36,7 @@ _Setting = tuple[Span, tuple[Comment, ...], Comment | None, bool]
 """The last fields of every statement: its span, its comments (above and at its end), whether a blank line is above."""
 
 
-@dataclass(slots=True)
-class Builder:
+class Builder(msgspec.Struct):
     """Builds the nodes of one file in the order of its text, which is the order of its comments too.
 
     Every rule of the grammar keeps all its tokens, so that a tree's children are the symbols of its rule.
@@ -45,7 +44,7 @@ class Builder:
 
     source: SourceFile
     comments: Comments
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = []
 
     def document(self, tree: Tree[Any]) -> Document:
         """Returns the document of a file, without what recovery had to insert."""
@@ -131,8 +130,7 @@ def _end(token: Token) -> int:
     return token.end_pos or 0
 
 
-@dataclass(slots=True)
-class Comments:
+class Comments(msgspec.Struct):
     """The comments of a file that have no place yet, while its nodes are built from first to last."""
 
     source: SourceFile
@@ -175,8 +173,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # no file has one; the text of an editor may
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """The document of what could be read, and a diagnostic for each syntax error, in the order of the text."""
 
     document: Document
@@ -234,8 +231,7 @@ def _offset(diagnostic: Diagnostic) -> int:
 _OPEN = frozenset({"OPEN_STRING", "OPEN_RAW"})
 
 
-@dataclass(frozen=True, slots=True)
-class Unfinished:
+class Unfinished(msgspec.Struct, frozen=True):
     """The state of the parser at the end of a text.
 
     `open` is the string or comment in which the text ends; `begun` are the tokens of the statement or first line before

@@ -10,19 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, assert_never
 
+from tornado_proxy.lang import tree
 from tornado_proxy.lang.excerpt import padded, width
 from tornado_proxy.lang.literals import name_text, string_text
-from tornado_proxy.lang.tree import (
-    Comment,
-    Dialect,
-    Document,
-    RequestClauses,
-    RewriteStatement,
-    Statement,
-    TargetBlock,
-    TestStatement,
-    Verdict,
-)
+from tornado_proxy.lang.tree import Comment, Document, RewriteStatement, Statement, TargetBlock, TestStatement
 
 _INDENT = " " * 4
 
@@ -116,28 +107,21 @@ def group_lines(group: Sequence[Statement]) -> list[str]:
 def _cells(statement: Statement) -> _Cells:
     match statement:
         case RewriteStatement(name, source, dialect, template):
-            shown = "" if dialect is Dialect.PLAIN else dialect.value
+            shown = "" if dialect is tree.Dialect.PLAIN else dialect.value
             return _Cells("rewrite", name_text(name) if name else "", string_text(source), shown, string_text(template))
         case TestStatement(key, clauses, expected):
-            result = expected.value if isinstance(expected, Verdict) else string_text(expected)
+            result = expected.value if isinstance(expected, tree.Verdict) else string_text(expected)
             return _Cells("test", "", " ".join((string_text(key), *_clauses(clauses))), "", result)
         case _:
             assert_never(statement)
 
 
-def _clauses(clauses: RequestClauses) -> Iterator[str]:
-    if clauses.user:
-        yield f"as {string_text(clauses.user)}"
-    if clauses.method:
-        yield f"method {name_text(clauses.method)}"
-    if clauses.host:
-        yield f"host {string_text(clauses.host)}"
-    for name, value in clauses.headers:
-        yield f"header {string_text(name)} {string_text(value)}"
-    if clauses.user_groups:
-        yield f"user-groups {string_text(clauses.user_groups)}"
-    if clauses.email:
-        yield f"email {string_text(clauses.email)}"
+def _clauses(clauses: tree.RequestClauses) -> Iterator[str]:
+    headers = [(f"header {string_text(name)}", value) for name, value in clauses.headers]
+    before = [("as", clauses.user), ("method", clauses.method), ("host", clauses.host)]
+    for words, literal in [*before, *headers, ("user-groups", clauses.user_groups), ("email", clauses.email)]:
+        if literal:
+            yield f"{words} {name_text(literal) if words == 'method' else string_text(literal)}"
 
 
 def _widest(texts: Iterable[str]) -> int:

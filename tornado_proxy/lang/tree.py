@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+import msgspec
+
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 
 
@@ -73,8 +75,7 @@ class RewriteStatement:
     blank_before: bool = field(default=False, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestClauses:
+class RequestClauses(msgspec.Struct, frozen=True):
     """The clauses of a test about its request: `as`, `method`, `host`, `header` (repeated), `user-groups`, `email`."""
 
     user: Literal | None = None

@@ -9,22 +9,22 @@ that the parser or the compiler finds cannot be allowed, nor can findings about 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Span
 from tornado_proxy.lang.tree import Comment, Document
 
-UNALLOWABLE = "unused-allowance"
-"""The check whose findings cannot be allowed."""
+UNALLOWABLE = "unused-allowance"  # the check whose findings cannot be allowed
 
 # The reason follows the names, in parentheses or after a dash that is not part of a name.
 _ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>.*?)(?:\(.*|(?<=\s)-+(?:\s.*)?|[\u2013\u2014].*)?$")
 _NAME = re.compile(r"[^\s,]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True):
     """A name in a comment; `covers` is the span in which it applies, None if no statement or block follows."""
 
     name: str
@@ -52,23 +52,34 @@ class Allowances:
 
     def __init__(
         self,
-        allowances: tuple[Allowance, ...] = (),
-        empty: tuple[Comment, ...] = (),
+        documents: Iterable[Document] = (),
         judged: frozenset[str] = frozenset(),
         check_names: tuple[str, ...] = (),
     ) -> None:
-        self.all = allowances
-        self.empty = empty
+        self.all: list[Allowance] = []
+        self.empty: list[Comment] = []
         self.check_names = check_names
         self._judged = judged
-        self._by_name: dict[str, list[Allowance]] = {}
-        for each in allowances:
-            self._by_name.setdefault(each.name, []).append(each)
+        self._by_name: defaultdict[str, list[Allowance]] = defaultdict(list)
         self._used: set[int] = set()  # by identity
+        for comment, covers in (each for document in documents for each in _comments(document)):
+            if match := _ALLOWANCE.match(comment.text):
+                self._add(comment, match, covers)
+
+    def _add(self, comment: Comment, match: re.Match[str], covers: Span | None) -> None:
+        source = comment.span.source
+        covers = Span(source, 0, len(source.text)) if match["file"] else covers
+        names = list(_NAME.finditer(comment.text, *match.span("names")))
+        for name in names:
+            allowance = Allowance(name[0], comment.span.part(*name.span()), comment, covers)
+            self.all.append(allowance)
+            self._by_name[allowance.name].append(allowance)
+        if not names:
+            self.empty.append(comment)
 
     def silence(self, diagnostic: Diagnostic) -> bool:
         """Returns whether a finding is allowed, and marks the allowances that allow it as used."""
-        allowing = [each for each in self._by_name.get(diagnostic.code, ()) if each.allows(diagnostic)]
+        allowing = [each for each in self._by_name[diagnostic.code] if each.allows(diagnostic)]
         self._used.update(map(id, allowing))
         return bool(allowing)
 
@@ -79,23 +90,6 @@ class Allowances:
     def unknown(self) -> Iterator[Allowance]:
         """Returns the allowances that name no check."""
         return (each for each in self.all if each.name not in self.check_names)
-
-
-def find_allowances(documents: Iterable[Document], judged: frozenset[str], check_names: tuple[str, ...]) -> Allowances:
-    """Returns the allowances in some files."""
-    allowances: list[Allowance] = []
-    empty: list[Comment] = []
-    for document in documents:
-        for comment, covers in _comments(document):
-            match = _ALLOWANCE.match(comment.text)
-            if match is None:
-                continue
-            extent = Span(document.source, 0, len(document.source.text)) if match["file"] else covers
-            names = list(_NAME.finditer(comment.text, *match.span("names")))
-            allowances.extend(Allowance(name[0], comment.span.part(*name.span()), comment, extent) for name in names)
-            if not names:
-                empty.append(comment)
-    return Allowances(tuple(allowances), tuple(empty), judged, check_names)
 
 
 def without(allowance: Allowance) -> Edit:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span
 from tornado_proxy.lang.tree import Comment, Literal, Statement
@@ -29,8 +30,7 @@ class Category(Enum):
     UPKEEP = "upkeep"  # no longer of use
 
 
-@dataclass(frozen=True, slots=True)
-class LintFinding:
+class LintFinding(msgspec.Struct, frozen=True):
     """A finding of a check: a fact about a place, and advice."""
 
     message: str
@@ -40,8 +40,7 @@ class LintFinding:
     fixes: tuple[Fix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """A kind of problem that the linter reports; `manual/NAME.md` explains it.
 
     `find` yields the findings, `summary` is the first sentence of the manual page. A check that needs a configuration
@@ -104,10 +103,9 @@ def listed(words: Iterable[str]) -> str:
 
 def reworded(literal: Literal, start: int, end: int, text: str) -> tuple[Edit, ...]:
     """Returns the edit that replaces a part of a string's value; empty if the string cannot contain the text."""
-    written = _written(literal, text)
-    if not literal.offsets or written is None:
-        return ()
-    return (Edit(literal.at(start, end), written),)
+    fits = not any(character in text for character in "`\r") if literal.raw else text.isprintable()
+    written = text if literal.raw else text.replace("\\", "\\\\").replace('"', '\\"')
+    return (Edit(literal.at(start, end), written),) if literal.offsets and fits else ()
 
 
 def inserted(literal: Literal, at: int, text: str) -> tuple[Edit, ...]:
@@ -115,24 +113,13 @@ def inserted(literal: Literal, at: int, text: str) -> tuple[Edit, ...]:
     return reworded(literal, at, at, text)
 
 
-def _written(literal: Literal, text: str) -> str | None:
-    if literal.raw:
-        return None if "`" in text or "\r" in text else text
-    return text.replace("\\", "\\\\").replace('"', '\\"') if text.isprintable() else None
-
-
 def removed(statement: Statement) -> tuple[Edit, ...]:
     """Returns the edit that removes a statement with its comments, and with its lines if nothing else is on them."""
-    if not statement.span.text:
-        return ()
-    return (Edit(_with_comments(statement).whole_lines(), ""),)
+    return (Edit(_with_comments(statement).whole_lines(), ""),) if statement.span.text else ()
 
 
 def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
-    """Returns the edits that move a statement with its comments above another one in the same file.
-
-    Empty if one of the two shares a line with something else.
-    """
+    """Returns the edits that move a statement with its comments above another; none if one shares a line."""
     lines, there = _with_comments(statement).whole_lines(), _with_comments(above).whole_lines()
     if lines.source is not there.source or not (lines.text.endswith("\n") and there.text.endswith("\n")):
         return ()

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
-from tornado_proxy.lint.allowances import find_allowances
+from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.loading import RuleFile
 
-INTERNAL_ERROR = "internal-error"
-"""The code of the diagnostic for a check that raised an exception."""
-
+INTERNAL_ERROR = "internal-error"  # the code of the diagnostic for a check that raised an exception
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
-@dataclass(frozen=True, slots=True)
-class LintReport:
+class LintReport(msgspec.Struct, frozen=True):
     """The findings in the order of the files, and the files and checks of the run.
 
     `judged` names the checks that ran; other codes come from the parser, the compiler or the configuration.
@@ -50,7 +49,7 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
     chosen = selection or Selection()
     running = chosen.checks(checks)
     able = frozenset(check.name for check in running if subject.settings or not check.needs_configuration)
-    allowances = find_allowances(subject.documents, able, tuple(check.name for check in checks))
+    allowances = Allowances(subject.documents, able, tuple(check.name for check in checks))
     asked = replace(subject, allowances=allowances)
     diagnostics = [*subject.mistakes]
     for check in running:
@@ -83,17 +82,13 @@ def _in_order(diagnostics: Iterable[Diagnostic], names: Sequence[str]) -> list[D
     return sorted(diagnostics, key=key)
 
 
-ROUNDS = 20
-"""The most rounds of fixes: one fix may make another one possible."""
+ROUNDS = 20  # the most rounds of fixes: one fix may make another one possible
 
-Look = Callable[[Sequence[RuleFile]], LintReport]
-"""Lints some state of the files."""
-
+Look = Callable[[Sequence[RuleFile]], LintReport]  # lints some state of the files
 _MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """The files after all fixes, the report on them, and the number of fixes."""
 
     files: tuple[RuleFile, ...]

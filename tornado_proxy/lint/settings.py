@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tornado_proxy.lang.diagnostic import Severity, did_you_mean
 from tornado_proxy.lint.check import Category, Check
 
-ALL = "all"
-"""The word for every check."""
+ALL = "all"  # the word for every check
 
 
 class UnknownWord(ValueError):
@@ -27,16 +27,12 @@ class UnknownWord(ValueError):
         super().__init__(f"unknown check or category `{word}`" + (f"; did you mean `{meant}`?" if meant else ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The words that turn checks on and off.
-
-    `per_file` turns more checks off for the files that a glob matches; their paths are relative to `directory`.
-    """
+class Selection(msgspec.Struct, frozen=True):
+    """The words that turn checks on and off; `per_file` are globs relative to `directory`, with checks that are off."""
 
     select: frozenset[str] = frozenset({ALL})
     ignore: frozenset[str] = frozenset()
-    per_file: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    per_file: Mapping[str, frozenset[str]] = {}
     directory: Path = Path()
 
     def checks(self, checks: Iterable[Check]) -> list[Check]:
@@ -82,11 +78,10 @@ class SettingsMistake(Exception):
         super().__init__("\n".join(f"`{shown}`{fact}" for fact in facts))
 
 
-@dataclass(frozen=True, slots=True)
-class LintSettings:
+class LintSettings(msgspec.Struct, frozen=True):
     """The settings of a file, completed by defaults."""
 
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = msgspec.field(default_factory=Selection)
     fail_level: Severity = Severity.WARNING
 
 
@@ -183,10 +178,6 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
             mistakes.append(f": `{name}`{':' if isinstance(error, UnknownWord) else ''} {error}")
     if mistakes:
         raise SettingsMistake(file, *mistakes)
-    selection = Selection(
-        values.get("select", frozenset({ALL})),
-        values.get("ignore", frozenset()),
-        values.get("per-file-ignores", {}),
-        directory,
-    )
+    select, ignore = values.get("select", frozenset({ALL})), values.get("ignore", frozenset())
+    selection = Selection(select, ignore, values.get("per-file-ignores", {}), directory)
     return LintSettings(selection, values.get("fail-level", Severity.WARNING))

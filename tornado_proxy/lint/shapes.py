@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from tornado_proxy.golang.regexp import syntax
 from tornado_proxy.golang.regexp.expansion import group_number
@@ -43,17 +43,8 @@ def _anchored(node: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last
             return all(_anchored(branch, kinds, last=last) for branch in node.branches)
         case syntax.Repeat():
             return node.least > 0 and _anchored(node.body, kinds, last=last)
-        case (
-            syntax.Text()
-            | syntax.PerlClass()
-            | syntax.UnicodeClass()
-            | syntax.BracketClass()
-            | syntax.AnyCharacter()
-            | syntax.FlagChange()
-        ):
-            return False
         case _:
-            assert_never(node)
+            return False
 
 
 def edge_of(node: syntax.Sequence, *, last: bool) -> list[syntax.Node]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tornado_proxy.golang.regexp.alphabet import Budget
 from tornado_proxy.golang.regexp.language import Language, language
 from tornado_proxy.golang.regexp.proofs import Example, Reach, reachability
@@ -26,8 +28,7 @@ _REACH_STEPS = 1_000_000  # for each target
 _CONFLICT = frozenset(mark * 7 for mark in "<|=>")
 
 
-@dataclass(frozen=True)  # no slots: cached properties are computed at first use, because most checks do not need them
-class TargetRules:
+class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached properties
     """The rules of one target, and properties that several checks need, computed at first use.
 
     `configured` is the target in the configuration, if there is one. Rules are `disputed` if a file has the marks of a
@@ -109,10 +110,7 @@ class TargetRules:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Everything that is linted together.
-
-    `mistakes` come from the parser, the compiler and the configuration, `allowances` from comments in the files.
-    """
+    """All that is linted together; `mistakes` were found before, `allowances` are those of comments in the files."""
 
     documents: tuple[Document, ...]
     targets: tuple[TargetRules, ...]
@@ -144,13 +142,8 @@ def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: 
     for block in (block for document in loaded.documents for block in document.blocks):
         blocks.setdefault(block.name.value, []).append(block)
     disputed = {each.span.source.name for each in loaded.diagnostics if each.span and each.span.text in _CONFLICT}
-    targets = tuple(
-        TargetRules(
-            tuple(blocks[name]),
-            rule_set,
-            configured.get(name),
-            any(block.span.source.name in disputed for block in blocks[name]),
-        )
-        for name, rule_set in loaded.rule_sets.items()
-    )
-    return Subject(loaded.documents, targets, (*mistakes, *loaded.diagnostics), settings)
+    targets = []
+    for name, rule_set in loaded.rule_sets.items():
+        is_disputed = any(block.span.source.name in disputed for block in blocks[name])
+        targets.append(TargetRules(tuple(blocks[name]), rule_set, configured.get(name), is_disputed))
+    return Subject(loaded.documents, tuple(targets), (*mistakes, *loaded.diagnostics), settings)

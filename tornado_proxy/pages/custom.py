@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.budget import RenderLimits
 from tornado_proxy.golang.template.errors import RenderError, TemplateMistake
@@ -40,8 +42,7 @@ ERROR_PAGES: Mapping[int, str] = {status: kind for kind, statuses in _ERRORS.ite
 """The kind of page of each error status; other statuses have the service's own page."""
 
 
-@dataclass(frozen=True, slots=True)
-class BucketKey:
+class BucketKey(msgspec.Struct, frozen=True):
     """The key of a template in the bucket of its target."""
 
     key: str
@@ -60,8 +61,7 @@ class CustomPageMistake(Exception):
         self.mistake = mistake
 
 
-@dataclass(frozen=True, slots=True)
-class CustomRendering:
+class CustomRendering(msgspec.Struct, frozen=True):
     """A rendered page; None for a body or status means the service's own."""
 
     body: bytes | None
@@ -69,8 +69,7 @@ class CustomRendering:
     status: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class CustomPage:
+class CustomPage(msgspec.Struct, frozen=True):
     """A compiled page."""
 
     kind: str
@@ -111,8 +110,7 @@ def _status(text: str) -> int:
     return int(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(msgspec.Struct, frozen=True):
     """The templates of a page as they are configured."""
 
     kind: str
@@ -162,12 +160,11 @@ def _misfit(part: str, mistake: PageMistake) -> CustomPageMistake:
     return CustomPageMistake(part, mistake)
 
 
-@dataclass(frozen=True, slots=True)
-class CustomPages:
+class CustomPages(msgspec.Struct, frozen=True):
     """The custom pages of a configuration by target (None: for all) and kind, and the themed pages by target."""
 
-    pages: Mapping[tuple[str | None, str], CustomPage | Recipe] = field(default_factory=dict)
-    themed: Mapping[str | None, Pages] = field(default_factory=dict)
+    pages: Mapping[tuple[str | None, str], CustomPage | Recipe] = {}
+    themed: Mapping[str | None, Pages] = {}
 
     def find(self, target: str | None, kind: str) -> CustomPage | Recipe | None:
         """Returns the page of a target, or else the one for all targets."""
@@ -184,8 +181,7 @@ class PageError(Exception):
     """The value of `.Error`: the message of an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
+class FolderEntry(msgspec.Struct, frozen=True):
     """An entry of a listing; `path` is a link, percent-encoded, and `type` is `FILE` or `FOLDER`."""
 
     name: str
@@ -197,27 +193,24 @@ class FolderEntry:
     last_modified: datetime = NEVER
 
 
-@dataclass(frozen=True, slots=True)
-class StoredUpload:
+class StoredUpload(msgspec.Struct, frozen=True):
     """A stored upload."""
 
     key: str
     filename: str
     content_type: str
     content_size: int
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = {}
     storage_class: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteData:
+class DeleteData(msgspec.Struct, frozen=True):
     """A deleted object."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class StreamFile:
+class StreamFile(msgspec.Struct, frozen=True):
     """A file in an answer."""
 
     content_length: int
@@ -231,26 +224,23 @@ class StreamFile:
     expires: str = ""
     etag: str = ""
     last_modified: datetime = NEVER
-    metadata: ObjectMetadata = field(default_factory=ObjectMetadata)
+    metadata: ObjectMetadata = msgspec.field(default_factory=ObjectMetadata)
 
 
-@dataclass(frozen=True, slots=True)
-class PageData:
+class PageData(msgspec.Struct, frozen=True):
     """The data of every page: the request and the user."""
 
     request: RequestData
     user: User | None
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorData(PageData):
+class ErrorData(PageData, frozen=True):
     """The data of an error page."""
 
     error: PageError
 
 
-@dataclass(frozen=True, slots=True)
-class FolderListData(PageData):
+class FolderListData(PageData, frozen=True):
     """The data of a listing; `next` is the link to the next page, or empty."""
 
     entries: tuple[FolderEntry, ...]
@@ -259,29 +249,25 @@ class FolderListData(PageData):
     next: str
 
 
-@dataclass(frozen=True, slots=True)
-class TargetListData(PageData):
+class TargetListData(PageData, frozen=True):
     """The data of the page of all targets by name."""
 
     targets: Mapping[str, TargetData]
 
 
-@dataclass(frozen=True, slots=True)
-class PutPageData(PageData):
+class PutPageData(PageData, frozen=True):
     """The data of the answer to an upload."""
 
     put_data: StoredUpload
 
 
-@dataclass(frozen=True, slots=True)
-class DeletePageData(PageData):
+class DeletePageData(PageData, frozen=True):
     """The data of the answer to a deletion."""
 
     delete_data: DeleteData
 
 
-@dataclass(frozen=True, slots=True)
-class StreamFileData(PageData):
+class StreamFileData(PageData, frozen=True):
     """The data of the headers of a file in an answer."""
 
     stream_file: StreamFile

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 from urllib.parse import urlencode
+
+import msgspec
 
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.fields import path_reference
@@ -68,8 +69,7 @@ _NEVER = datetime(1, 1, 1, tzinfo=UTC)
 Query = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     """The order of the entries of a page; names sort naturally (`a9` before `a10`), and decide between equals."""
 
     by: SortKey = "name"
@@ -102,16 +102,14 @@ def _natural(entry: Entry) -> tuple[list[str | int], str]:
     return parts, entry.name
 
 
-@dataclass(frozen=True, slots=True)
-class Crumb:
+class Crumb(msgspec.Struct, frozen=True):
     """A directory on the way to the one listed."""
 
     name: str
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """A page of the direct entries of a directory, in S3's order.
 
     `path` is the directory's request path, `root` the mount's; both end with `/`. `query` is the request's: `after` is
@@ -122,7 +120,7 @@ class Listing:
     path: str
     root: str
     entries: tuple[Entry, ...]
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = {}
     next_token: str | None = None
     directories_first: bool = True
     is_sorted: bool = False

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC
 from functools import cache, lru_cache
 from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import Listing, Order, SortKey, human_size, link, visible
@@ -43,8 +43,7 @@ _COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Offers:
+class Offers(msgspec.Struct, frozen=True):
     """The actions of a viewer in a directory, and the content below the list.
 
     `removable` has the names of files. `readme` is sanitised HTML of the file `readme_name`. `user` is signed in, and

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import (
     PAGES,
@@ -29,8 +31,7 @@ LARGEST = 1024 * 1024
 """The most bytes of a template file."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedPages:
+class LoadedPages(msgspec.Struct, frozen=True):
     """The pages of a configuration, the helpers for rules, and the diagnostics of the template files."""
 
     pages: CustomPages

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
@@ -14,6 +13,7 @@ from importlib.resources import files
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
 from markupsafe import Markup
 
 from tornado_proxy.config.model import Mount
@@ -63,8 +63,7 @@ LISTING_FORMS = FAILURE_FORMS = (Form.HTML, Form.JSON, Form.TEXT)
 UPLOAD_FORMS = (Form.JSON, Form.TEXT)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """The public part of an error; `root` is the mount's path and `path` the request's, if known.
 
     The message is a sentence without its full stop.
@@ -110,8 +109,7 @@ def target_links(mount: Mount, scheme: str, here: str) -> tuple[str, ...]:
     return tuple(f"{scheme}://{host}{path_reference(path)}" for path in mount.paths)
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(msgspec.Struct, frozen=True):
     """A finished page: its bytes, and the headers that it needs."""
 
     body: bytes
@@ -135,8 +133,7 @@ _TYPES = {
 _SANDBOX = ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(msgspec.Struct, frozen=True):
     """A file that pages refer to; its name contains a digest of it, so caches may keep it."""
 
     name: str
@@ -209,9 +206,8 @@ class Theme:
         )
         environment.globals["theme"] = self
         # Loaded now: a request may find no free descriptor.
-        self._templates = {
-            name: environment.get_template(name) for name in environment.list_templates(extensions=["html"])
-        }
+        names = environment.list_templates(extensions=["html"])
+        self._templates = {name: environment.get_template(name) for name in names}
 
     def render(self, name: str, root: str, values: Mapping[str, object]) -> str:
         """Returns a page of a mount, or of another directory; its assets lie below that."""

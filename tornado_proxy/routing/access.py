@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.request import RequestPath
@@ -20,8 +22,7 @@ _GLOB_MEANING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Anyone:
+class Anyone(msgspec.Struct, frozen=True):
     """Lets everyone pass, without signing in."""
 
 
@@ -81,8 +82,7 @@ def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:
     return any(pattern.search(each) is not None if pattern else each == demanded for each in values)
 
 
-@dataclass(frozen=True, slots=True)
-class Nobody:
+class Nobody(msgspec.Struct, frozen=True):
     """Lets nobody pass: no resource covers the request, or the resource has no provider."""
 
 

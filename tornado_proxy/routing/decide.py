@@ -7,8 +7,10 @@ A driver may wait for a password check or a form; `simulate` answers from its ar
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.golang.regexp.matching import Captures
@@ -87,16 +89,14 @@ class Decision(NamedTuple):
         return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
 
 
-@dataclass(frozen=True, slots=True)
-class Authenticate:
+class Authenticate(msgspec.Struct, frozen=True):
     """Asks for the user of the request; the answer is a user that the guard lists, or `Refuse`."""
 
     so_far: Decision
     guard: SignedIn
 
 
-@dataclass(frozen=True, slots=True)
-class Authorize:
+class Authorize(msgspec.Struct, frozen=True):
     """Asks a policy server whether a signed-in user may make the request; the answer is a boolean or `Refuse`."""
 
     so_far: Decision
@@ -104,8 +104,7 @@ class Authorize:
     user: User
 
 
-@dataclass(frozen=True, slots=True)
-class NameFile:
+class NameFile(msgspec.Struct, frozen=True):
     """Asks for the file name in the form of an upload; None ends the decision with a plan to read the form."""
 
     so_far: Decision
@@ -310,8 +309,7 @@ def _simulated(question: Question, user: User | None, file_name: str | None) -> 
             assert_never(question)
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteTrace:
+class RewriteTrace(msgspec.Struct, frozen=True):
     """The application of the rules to a key: `result` is the raw result of the template.
 
     `matched` is the rewrite that matched: earlier ones did not match, later ones were not tried. `failure` is

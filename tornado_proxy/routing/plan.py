@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.config.actions import GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Target
-from tornado_proxy.config.options import GIB
+from tornado_proxy.config.quantities import GIB
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
@@ -16,8 +17,7 @@ from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.semantics.request import READING
 
 
-@dataclass(frozen=True, slots=True)
-class Serve:
+class Serve(msgspec.Struct, frozen=True):
     """Answer with the object; pass on if there is none.
 
     `path` is the request path of an index document: pass on, too, unless a request for it would be answered.
@@ -27,23 +27,20 @@ class Serve:
     path: RequestPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Browse:
+class Browse(msgspec.Struct, frozen=True):
     """Answer with a listing of a directory; pass on if it does not exist, unless it is the mount's root."""
 
     prefix: ObjectKey
     root: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReadForm:
+class ReadForm(msgspec.Struct, frozen=True):
     """Read the form of an upload; the rest of the plan needs its file's name."""
 
     max_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Receive:
+class Receive(msgspec.Struct, frozen=True):
     """Store the upload under a key; `location` is its request path, percent-encoded."""
 
     key: ObjectKey
@@ -52,8 +49,7 @@ class Receive:
     max_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OfferForm:
+class OfferForm(msgspec.Struct, frozen=True):
     """Answer with a form, valid for `expires` seconds, that stores a file of `max_size` bytes at most under the key."""
 
     key: ObjectKey
@@ -62,15 +58,13 @@ class OfferForm:
     expires: int
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(msgspec.Struct, frozen=True):
     """Remove the object."""
 
     key: ObjectKey
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectToSignedUrl:
+class RedirectToSignedUrl(msgspec.Struct, frozen=True):
     """Redirect to a signed URL of the object, valid for `expires` seconds; pass on as `Serve` does."""
 
     key: ObjectKey
@@ -78,8 +72,7 @@ class RedirectToSignedUrl:
     path: RequestPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """Redirect to `location`, a path with its query.
 
     Unless they are None, pass on if there is no key below `below`, and unless a request for `path` would be answered.
@@ -90,21 +83,18 @@ class Redirect:
     path: RequestPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VisitProvider:
+class VisitProvider(msgspec.Struct, frozen=True):
     """Answer a page of a provider, which is a step of a sign-in."""
 
     provider: str
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
-class ListTargets:
+class ListTargets(msgspec.Struct, frozen=True):
     """Answer with the page of all targets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(msgspec.Struct, frozen=True):
     """Answer with an error; `reason` is for the log and explain, never for the client.
 
     `allow` holds the methods of a 405's Allow, `challenge` the WWW-Authenticate of a 401, `location` the page where a

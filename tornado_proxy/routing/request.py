@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NewType
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -123,8 +122,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Request(RequestData):
+class Request(RequestData, frozen=True):
     """A request with a decoded path and a host in lower case without port; everything else is as sent."""
 
     path: RequestPath = RequestPath("/")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import datetime
 from email.header import Header
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tornado_proxy.config.actions import PutAction
-from tornado_proxy.config.options import MIB
+from tornado_proxy.config.quantities import MIB
 from tornado_proxy.golang.template.budget import RenderLimits
 from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
@@ -33,8 +35,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
 _LONGEST_ID = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class BeginUpload:
+class BeginUpload(msgspec.Struct, frozen=True):
     """Begin an upload in parts of a file of `size` bytes; `location` is its request path, percent-encoded."""
 
     key: ObjectKey
@@ -44,8 +45,7 @@ class BeginUpload:
     max_size: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivePart:
+class ReceivePart(msgspec.Struct, frozen=True):
     """Store a part, numbered from 1, of a file of `max_total` bytes at most."""
 
     key: ObjectKey
@@ -64,16 +64,14 @@ class ReceivePart:
         return self.max_total is not None and self.number * LARGEST_PART > self.max_total
 
 
-@dataclass(frozen=True, slots=True)
-class ListParts:
+class ListParts(msgspec.Struct, frozen=True):
     """Answer with the parts of an upload that are stored."""
 
     key: ObjectKey
     upload: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompleteUpload:
+class CompleteUpload(msgspec.Struct, frozen=True):
     """Make the parts of an upload an object of `size` bytes."""
 
     key: ObjectKey
@@ -84,8 +82,7 @@ class CompleteUpload:
     max_size: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class AbortUpload:
+class AbortUpload(msgspec.Struct, frozen=True):
     """Remove an upload and its parts."""
 
     key: ObjectKey
@@ -141,11 +138,10 @@ MOST_METADATA = 2048
 _LIMITS = RenderLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Properties:
+class Properties(msgspec.Struct, frozen=True):
     """The properties of an object besides its content and type; None and empty values are not stored."""
 
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = {}
     cache_control: str | None = None
     content_disposition: str | None = None
     content_encoding: str | None = None

@@ -7,32 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
+
 from tornado_proxy.golang.regexp.matching import Pattern, compile_source
 from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.golang.template.errors import TemplateMistake
+from tornado_proxy.lang import tree
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
 from tornado_proxy.lang.literals import name_text
-from tornado_proxy.lang.tree import (
-    Dialect,
-    Document,
-    Literal,
-    RequestClauses,
-    RewriteStatement,
-    TargetBlock,
-    TestStatement,
-    Verdict,
-)
-from tornado_proxy.rules.model import (
-    Key,
-    LoadedRules,
-    Making,
-    Rewrite,
-    RuleSet,
-    RuleTest,
-    host_objection,
-    objection,
-    segment_objection,
-)
+from tornado_proxy.lang.tree import Dialect, Document, Literal, RequestClauses, RewriteStatement, TestStatement
+from tornado_proxy.rules import model
+from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
 from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates.template import Template, compile_plain
 
@@ -79,16 +64,11 @@ def compile_documents(
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(msgspec.Struct):
     """The bytes for all compiled sources; one of a few characters may take ten thousand times its length."""
 
     most: int
     used: int = 0
-
-    def is_full(self) -> bool:
-        """Whether more was taken than there is."""
-        return self.used > self.most
 
 
 @dataclass(slots=True)
@@ -114,7 +94,7 @@ class _Target:
             return self.before
         return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.before.first_match)
 
-    def add(self, block: TargetBlock) -> Iterator[Diagnostic]:
+    def add(self, block: tree.TargetBlock) -> Iterator[Diagnostic]:
         """Adds a block; yields its mistakes."""
         for statement in block.statements:
             if isinstance(statement, RewriteStatement):
@@ -140,14 +120,14 @@ class _Target:
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
         made = self.made.get((source.value, dialect, template.value, helpers))
-        if self.room.is_full():
+        if self.room.used > self.room.most:
             return []  # the rules are refused for the source that did not fit
         try:
             pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
         self.room.used += pattern.memory
-        if self.room.is_full():
+        if self.room.used > self.room.most:
             message = f"the sources up to this one take more than {self.room.most >> 20} MiB in compiled form"
             return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
         if made:
@@ -164,13 +144,9 @@ class _Target:
     def _claim(self, name: Literal) -> Iterator[Diagnostic]:
         first = self.names.setdefault(name.value, name)
         if first is not name:
-            yield Diagnostic(
-                "duplicate-name",
-                f"`{self.name}` has two rewrites named `{name.value}`",
-                name.span,
-                help="give one of them another name, or none",
-                notes=(Note("the first is here", first.span),),
-            )
+            message = f"`{self.name}` has two rewrites named `{name.value}`"
+            note = Note("the first is here", first.span)
+            yield Diagnostic("duplicate-name", message, name.span, "give one of them another name, or none", (note,))
 
 
 def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
@@ -217,7 +193,7 @@ def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
         user=_user(clauses),
         host=clauses.host.value if clauses.host else "",
         headers=tuple((name.value, value.value) for name, value in clauses.headers),
-        expected=expected if isinstance(expected, Verdict) else expected.value,
+        expected=expected if isinstance(expected, tree.Verdict) else expected.value,
         statement=statement,
     )
 
@@ -226,23 +202,18 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
     yield from _key_mistakes(statement.key)
     if isinstance(statement.expected, Literal):
         yield from _key_mistakes(statement.expected, help="expect `error` if the result is refused")
-    clauses = statement.clauses
-    if clauses.method is not None:
-        yield from _method_mistakes(clauses.method, statement.key)
-    yield from _request_mistakes(clauses)
-
-
-def _request_mistakes(clauses: RequestClauses) -> Iterator[Diagnostic]:
-    user, host = clauses.user, clauses.host
-    if user is not None and (reason := segment_objection(user.value)) is not None:
+    if statement.clauses.method is not None:
+        yield from _method_mistakes(statement.clauses.method, statement.key)
+    user, host = statement.clauses.user, statement.clauses.host
+    if user is not None and (reason := model.segment_objection(user.value)) is not None:
         name = f"`{user.value}`" if user.value else "this user"
         message = f"{name} cannot sign in: the name {reason}"
         advice = "the service refuses such a name before it looks at the rules; a name is one segment of a path"
         yield Diagnostic("bad-test", message, user.span, advice)
-    if host is not None and (reason := host_objection(host.value)) is not None:
+    if host is not None and (reason := model.host_objection(host.value)) is not None:
         advice = "the service refuses such a request before it looks at the rules; a host is a name or an address"
         yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, advice)
-    for clause, literal in (("user-groups", clauses.user_groups), ("email", clauses.email)):
+    for clause, literal in (("user-groups", statement.clauses.user_groups), ("email", statement.clauses.email)):
         if literal is not None and user is None:
             message = f"`{clause}` describes a user, but nobody is signed in"
             yield Diagnostic("bad-test", message, literal.span, 'name the user with `as "…"`')
@@ -254,7 +225,7 @@ def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]
         if "://" in key.value:
             advice = "a key is the path below the mount, without scheme, host and query"
         yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, advice)
-    elif (reason := objection(key.value)) is not None:
+    elif (reason := model.objection(key.value)) is not None:
         yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
 
 
@@ -285,8 +256,7 @@ def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> It
         advice, fixes = "name it in `targets` of the configuration", tuple[Fix, ...]()
         if meant := did_you_mean(name.value, names):
             advice = f"did you mean `{meant}`?"
-            fixes = (
-                Fix(f"call it `{meant}`", (Edit(name.span, name_text(Literal(meant, name.span))),), Safety.UNSAFE),
-            )
+            edit = Edit(name.span, name_text(Literal(meant, name.span)))
+            fixes = (Fix(f"call it `{meant}`", (edit,), Safety.UNSAFE),)
         message = f"the configuration has no target `{name.value}`"
         yield Diagnostic("unknown-target", message, name.span, advice, fixes=fixes)

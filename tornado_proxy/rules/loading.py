@@ -15,6 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tornado_proxy.lang.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
@@ -45,12 +47,8 @@ class RuleFile:
     data: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Rule files in their order, and a diagnostic for each that cannot be read.
-
-    `releases` are those that were fetched: the place and the digest of each.
-    """
+class Read(msgspec.Struct, frozen=True):
+    """Rule files in order, what cannot be read, and `releases` that were fetched: the place and digest of each."""
 
     files: tuple[RuleFile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -110,9 +108,8 @@ def read_rule_files(
         try:
             read = _read_root(root, span, files, again=again) if isinstance(root, Path) else fetch(root, span)
         except FileTooLargeError as error:
-            message = (
-                f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{error.filename}`"
-            )
+            size = f"{LARGEST // 1024**2} MiB together"
+            message = f"the rule files are larger than {size}, counted up to `{error.filename}`"
             advice = "split the rules over several services, or shorten them"
             return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
         files |= {file.name: file for file in read.files}
@@ -164,9 +161,8 @@ def rule_files_by_folder(root: Path, unreadable: Callable[[OSError], object]) ->
 
 def _nothing_there(root: Path, span: Span | None) -> Diagnostic:
     if os.path.isdir(root):  # noqa: PTH112 - as above
-        return Diagnostic(
-            "no-rule-files", f"`{root}` has no rule file", span, "the names of rule files end with `.rules`"
-        )
+        advice = "the names of rule files end with `.rules`"
+        return Diagnostic("no-rule-files", f"`{root}` has no rule file", span, advice)
     if root.parts[:1] == ("s3:",):
         return not_fetched(root, span).diagnostics[0]
     return Diagnostic("no-rule-files", f"there is no `{root}`", span)

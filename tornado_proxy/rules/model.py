@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import NewType
 
+import msgspec
+
 from tornado_proxy.golang.regexp.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
@@ -23,11 +25,8 @@ from tornado_proxy.semantics.request import READING, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template
 
-Key = NewType("Key", str)
-"""The decoded path below the mount, starting with `/`, which rules get and produce."""
-
-LONGEST_OBJECT_KEY = 1024
-"""The most bytes of UTF-8 in a key of S3 (S3 API, PutObject)."""
+Key = NewType("Key", str)  # the decoded path below the mount, starting with `/`, which rules get and produce
+LONGEST_OBJECT_KEY = 1024  # the most bytes of UTF-8 in a key of S3 (S3 API, PutObject)
 
 # The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
@@ -137,12 +136,8 @@ class Rewrite:
         return self.pattern.text, self.dialect, self.template.text, getattr(self.template, "helpers", ())
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """The new key, and the rewrite that made it with its captures and its template's raw result.
-
-    The key is unchanged and the other three are None if no rewrite matched.
-    """
+class Rewritten(msgspec.Struct, frozen=True):
+    """The new key, and the rewrite that made it with captures and raw result; None if no rewrite matched."""
 
     key: Key
     rewrite: Rewrite | None = None
@@ -165,10 +160,7 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rewrites of one target in order, compiled; the first whose source matches is applied, once.
-
-    The automata of `before`, which searches in another rule set, are reused.
-    """
+    """All rewrites of a target in order: the first that matches is applied, once. Automata of `before` are reused."""
 
     target: str
     rewrites: tuple[Rewrite, ...] = ()
@@ -237,8 +229,7 @@ class LoadedRules:
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class TestOutcome:
+class TestOutcome(msgspec.Struct, frozen=True):
     """A rule test and the result for its key: rewritten, unchanged, or the error."""
 
     __test__ = False  # the name is the language's, not pytest's

@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
+import msgspec
+from msgspec.structs import asdict
+
 from tornado_proxy.rules.loading import LARGEST, RuleFile
 
-LARGEST_RELEASE = 2 * LARGEST
-"""The most bytes of a release: JSON escapes line ends, quotes and backslashes."""
-
+LARGEST_RELEASE = 2 * LARGEST  # the most bytes of a release: JSON escapes line ends, quotes and backslashes
 LARGEST_POINTER = 256 * 1024  # bytes
 MOST_FILES = 10_000
 MOST_MOVES = 100
@@ -82,8 +83,7 @@ def _check_size(files: tuple[RuleFile, ...], data: bytes) -> None:
         raise UnusableRelease(f"its rule files have more than {LARGEST // 1024**2} MiB together")
 
 
-@dataclass(frozen=True, slots=True)
-class PointerMove:
+class PointerMove(msgspec.Struct, frozen=True):
     """A change of the pointer to a release: when, by whom, and the release to which a rollback returns."""
 
     digest: str
@@ -93,8 +93,7 @@ class PointerMove:
     previous: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(msgspec.Struct, frozen=True):
     """The last moves, the newest first; its release is in force. There is none before the first push."""
 
     moves: tuple[PointerMove, ...] = ()
@@ -139,7 +138,7 @@ class Pointer:
         return self._moved(PointerMove(candidates[0].digest, at, by, note, candidates[0].previous))
 
     def _moved(self, move: PointerMove) -> Pointer:
-        move = replace(move, by=move.by[:LONGEST_TEXT], note=move.note[:LONGEST_TEXT])
+        move = msgspec.structs.replace(move, by=move.by[:LONGEST_TEXT], note=move.note[:LONGEST_TEXT])
         return Pointer((move, *self.moves)[:MOST_MOVES])
 
 

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 from xml.etree.ElementTree import Element, ParseError, fromstring
+
+import msgspec
 
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
 from tornado_proxy.semantics.fields import Checksum
@@ -29,8 +30,7 @@ _DATES_KEPT = 1024
 _LARGEST = 2**63 - 1  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ListAnswer:
+class ListAnswer(msgspec.Struct, frozen=True):
     """One answer to a ListObjectsV2: entries in any order, named by whole keys and whole common prefixes."""
 
     entries: tuple[Entry, ...]
@@ -131,8 +131,7 @@ def _header_date(value: bytes) -> datetime | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorDocument:
+class ErrorDocument(msgspec.Struct, frozen=True):
     """An error document of S3; missing fields are empty."""
 
     code: str = ""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.s3.resumable import Released
@@ -93,15 +94,14 @@ class S3Response(BodyBuffer):
         super().end(error)
 
 
-@dataclass(frozen=True, slots=True)
-class Pauses:
+class Pauses(msgspec.Struct, frozen=True):
     """The connections of a pool that may be let go since their readers are slow, the one that waits longest first.
 
     `is_short` says whether others wait for a connection: then none is kept for a slow reader.
     """
 
     is_short: Callable[[], bool] = lambda: False
-    paused: dict[S3Connection, None] = field(default_factory=dict)
+    paused: dict[S3Connection, None] = {}
 
 
 class S3Connection(ReadingProtocol):

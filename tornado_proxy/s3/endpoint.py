@@ -6,12 +6,13 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.failures import translated
@@ -20,8 +21,7 @@ from tornado_proxy.s3.signature import Scope
 PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """The place of a bucket: `authority` is the Host header; the paths are encoded.
 
     The path of an object is `object_path` followed by its encoded key; `bucket_path` is for listings.

@@ -6,8 +6,10 @@ import asyncio
 import random
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+
+import msgspec
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -26,7 +28,7 @@ from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.resumable import Continuation
-from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
+from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
@@ -60,8 +62,7 @@ _WRONG_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintExcep
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadRequest:
+class _ReadRequest(msgspec.Struct, frozen=True):
     """A request without everything that changes: time, keys, and the endpoint of the bucket."""
 
     doing: str
@@ -169,7 +170,9 @@ class LoopReads:
             return read_listing(document)
         except ValueError as error:
             fault = read_error(document)
-            raise self._failure(request, answer, fault if fault.code else replace(fault, message=str(error))) from error
+            raise self._failure(
+                request, answer, fault if fault.code else msgspec.structs.replace(fault, message=str(error))
+            ) from error
 
     async def close(self) -> None:
         """Closes the connections; open objects can be read to their end."""
@@ -219,10 +222,11 @@ class LoopReads:
         endpoint = self._endpoint
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
         headers = (("host", endpoint.authority), *request.headers)
-        if pair is not None:
+        if pair is None:
+            lines = header_lines(headers)
+        else:
             asked = request.method, path, request.query
-            headers = sign(asked, headers, endpoint.scope, pair, time.time() + self._skew)
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+            lines = sign(asked, headers, endpoint.scope, pair, time.time() + self._skew)
         target = f"{path}?{request.query}" if request.query else path
         return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
 

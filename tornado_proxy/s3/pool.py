@@ -6,9 +6,10 @@ import asyncio
 import os
 import resource
 import socket
-from dataclasses import dataclass
 from ssl import SSLContext
 from typing import cast
+
+import msgspec
 
 from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
 from tornado_proxy.semantics.errors import shortage
@@ -31,8 +32,7 @@ def most_connections(configured: int, buckets: int) -> int:
     return max(1, min(configured, int(descriptors * _SHARE_OF_DESCRIPTORS / max(1, buckets))))
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLimits:
+class PoolLimits(msgspec.Struct, frozen=True):
     """The limits of a pool; times in seconds; `read_timeout` limits silence."""
 
     connections: int

@@ -6,8 +6,9 @@ carry the ETag, the size and exactly the bytes that were asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Self
+
+import msgspec
 
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, strong_match
 from tornado_proxy.storage.store import ObjectInfo
@@ -28,8 +29,7 @@ _PAUSE = 0.1  # seconds, at most, before the first try; doubles with each
 _LONGEST_PAUSE = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class FirstAnswer:
+class FirstAnswer(msgspec.Struct, frozen=True):
     """What the first answer said: the size and the validator of the object, and the positions of the bytes it sends."""
 
     size: int
@@ -59,8 +59,7 @@ class FirstAnswer:
         return strong_match(self.etag, info.etag or "") and part == ContentRange(asked.first, asked.last, self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class Tries:
+class Tries(msgspec.Struct, frozen=True):
     """The tries to resume a read since it last got on; `reached` is how many bytes it had then."""
 
     count: int = 0

@@ -11,8 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -20,6 +19,8 @@ from hmac import HMAC, digest
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import StorageError
@@ -46,8 +47,7 @@ _KEYS_KEPT = 256
 _HEADS_KEPT = 256
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPair:
+class KeyPair(msgspec.Struct, frozen=True):
     """An access key pair with an optional session token; never shown."""
 
     access_key: str
@@ -58,8 +58,7 @@ class KeyPair:
         return "<KeyPair>"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """The scope of a signature."""
 
     region: str
@@ -80,26 +79,31 @@ def encode_query(parameters: Mapping[str, str]) -> str:
 class _Prepared(NamedTuple):
     """The values that all requests of a second with the same headers share."""
 
-    headers: tuple[tuple[str, str], ...]
+    lines: str  # the headers, up to the signature
     canonical: str  # the canonical request after method, path and query
     to_sign: str  # the string to sign, up to the hash of the canonical request
     key: HMAC
-    authorization: str  # up to the signature
+
+
+def header_lines(headers: Iterable[tuple[str, str]]) -> str:
+    """Returns headers as the lines of a request."""
+    return "".join([f"{name}: {value}\r\n" for name, value in headers])
 
 
 def sign(
     request: tuple[str, str, str], headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, now: float
-) -> tuple[tuple[str, str], ...]:
-    """Returns the headers of a signed request; the signature covers all of them.
+) -> str:
+    """Returns the header lines of a signed request; the signature covers all of them.
 
     `request` is the method, the encoded path and the encoded query. `headers` have lower-case names and include `host`.
     `now` is the Unix time in seconds.
     """
     prepared = _prepared(headers, scope, pair, int(now))
-    canonical = "\n".join((*request, prepared.canonical))
+    method, path, query = request
+    canonical = f"{method}\n{path}\n{query}\n{prepared.canonical}"
     signature = prepared.key.copy()
     signature.update(f"{prepared.to_sign}{sha256(canonical.encode()).hexdigest()}".encode())
-    return (*prepared.headers, ("authorization", f"{prepared.authorization}{signature.hexdigest()}"))
+    return f"{prepared.lines}{signature.hexdigest()}\r\n"
 
 
 @lru_cache(_HEADS_KEPT)
@@ -113,12 +117,12 @@ def _prepared(headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair,
     names = ";".join([name for name, _ in signed])
     lines = "".join([f"{name}:{value}\n" for name, value in signed])
     credential = f"{moment[:8]}/{scope.region}/{scope.service}/aws4_request"
+    authorization = f"AWS4-HMAC-SHA256 Credential={pair.access_key}/{credential}, SignedHeaders={names}, Signature="
     return _Prepared(
-        tuple(signed),
+        f"{header_lines(signed)}authorization: {authorization}",
         f"{lines}\n{names}\n{EMPTY_BODY}",
         f"AWS4-HMAC-SHA256\n{moment}\n{credential}\n",
         _signing_key(pair.secret_key, moment[:8], scope.region, scope.service),
-        f"AWS4-HMAC-SHA256 Credential={pair.access_key}/{credential}, SignedHeaders={names}, Signature=",
     )
 
 

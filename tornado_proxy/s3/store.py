@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
@@ -13,6 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
+
+import msgspec
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -38,11 +39,10 @@ T = TypeVar("T")
 _NOTHING_THERE = {"IfNoneMatch": ANY}
 
 
-@dataclass(frozen=True, slots=True)
-class Precondition:
+class Precondition(msgspec.Struct, frozen=True):
     """The parameters for a conditional write, and the error that it raises if S3 finds them false."""
 
-    parameters: Parameters = field(default_factory=dict)
+    parameters: Parameters = {}
     error_class: type[errors.StorageError] = errors.PreconditionFailed
 
     @contextmanager

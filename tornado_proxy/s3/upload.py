@@ -12,12 +12,13 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
 from math import inf
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tornado_proxy.routing.upload_steps import MOST_PARTS
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
@@ -209,8 +210,7 @@ class PartBody:
         self._memory.give_back(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A part of an object, numbered from 1; its consumer closes the body."""
 
     number: int

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from enum import Enum
 from functools import lru_cache
 from math import inf
+
+import msgspec
 
 # entity-tag = [ weak ] opaque-tag; an opaque-tag has no control characters, spaces or quotes.
 _ETAG = r'(?:W/)?"[^\x00-\x20"\x7f]*"'
@@ -22,23 +23,20 @@ _LIST = re.compile(rf"[ \t,]*(?:{_ETAG}[ \t]*(?:,[ \t,]*|$))*")
 
 _NAMES = frozenset({"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"})
 
-ANY = "*"
-"""The value of a condition that any existing representation meets."""
-
+ANY = "*"  # the value of a condition that any existing representation meets
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = f"(?P<month>{'|'.join(_MONTHS)})"
 _TIME = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
 
-_IMF_FIXDATE = re.compile(
-    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?P<day>[0-9]{{2}}) {_MONTH} (?P<year>[0-9]{{4}}) {_TIME} GMT"
+_WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_LONG_WEEKDAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DAY, _YEAR = "(?P<day>[0-9]{2})", "(?P<year>[0-9]{4})"
+
+_FORMS = (
+    re.compile(rf"{_WEEKDAY}, {_DAY} {_MONTH} {_YEAR} {_TIME} GMT"),  # IMF-fixdate
+    re.compile(rf"{_LONG_WEEKDAY}, {_DAY}-{_MONTH}-(?P<year>[0-9]{{2}}) {_TIME} GMT"),  # RFC 850
+    re.compile(rf"{_WEEKDAY} {_MONTH} (?P<day>[0-9]{{2}}| [0-9]) {_TIME} {_YEAR}"),  # asctime
 )
-_RFC_850 = re.compile(
-    rf"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?P<day>[0-9]{{2}})-{_MONTH}-(?P<year>[0-9]{{2}}) {_TIME} GMT"
-)
-_ASCTIME = re.compile(
-    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH} (?P<day>[0-9]{{2}}| [0-9]) {_TIME} (?P<year>[0-9]{{4}})"
-)
-_FORMS = (_IMF_FIXDATE, _RFC_850, _ASCTIME)
 
 _LAST_SECOND = 59
 
@@ -54,8 +52,7 @@ class ConditionResult(Enum):
     PRECONDITION_FAILED = "precondition failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(msgspec.Struct, frozen=True):
     """The conditions of a request; an invalid date is absent, and so is one that an entity tag overrides.
 
     `if_match` and `if_none_match` hold entity tags as written (`"a"`, `W/"a"`), or `("*",)`; empty if absent.
@@ -74,13 +71,13 @@ class Conditions:
         """Returns the conditions in headers whose names are spelt like `If-Match` and whose values are joined."""
         if _NAMES.isdisjoint(headers):
             return UNCONDITIONAL
-        if_match = parse_etags(headers.get("If-Match", ""))
-        if_none_match = parse_etags(headers.get("If-None-Match", ""))
+        if_match = parse_etags(headers.get("If-Match"))
+        if_none_match = parse_etags(headers.get("If-None-Match"))
         return cls(
             if_match,
             if_none_match,
-            None if if_none_match else parse_date(headers.get("If-Modified-Since", "")),
-            None if if_match else parse_date(headers.get("If-Unmodified-Since", "")),
+            None if if_none_match else parse_date(headers.get("If-Modified-Since")),
+            None if if_match else parse_date(headers.get("If-Unmodified-Since")),
             _if_range(headers.get("If-Range")),
         )
 
@@ -135,8 +132,11 @@ def _contains(members: tuple[str, ...], etag: str | None, *, weak: bool) -> bool
     """Returns whether a list has an entity tag as its member; `*` contains any representation that exists."""
     if members == (ANY,):
         return True
+    if etag is None:
+        return False
     matches = weak_match if weak else strong_match
-    return etag is not None and any(matches(member, etag) for member in members)
+    # One comparison is usual; `any` with a generator takes as long as four.
+    return True in [matches(member, etag) for member in members]
 
 
 def _is_later(moment: datetime | None, than: datetime | None) -> bool:
@@ -144,12 +144,14 @@ def _is_later(moment: datetime | None, than: datetime | None) -> bool:
     return moment is not None and than is not None and moment.replace(microsecond=0) > than
 
 
-def parse_etags(text: str) -> tuple[str, ...]:
+def parse_etags(text: str | None) -> tuple[str, ...]:
     """Returns the entity tags of If-Match or If-None-Match, or `("*",)`; empty if the field has no members.
 
     A malformed field is its only member. That is not an entity tag, so it matches none: a condition that cannot be
     understood must not count as absent.
     """
+    if text is None:
+        return ()
     text = text.strip(" \t")
     return tuple(_ONE.findall(text)) if _LIST.fullmatch(text) else (text,)
 
@@ -174,8 +176,10 @@ def weak_match(one: str, other: str) -> bool:
     return one.removeprefix("W/") == other.removeprefix("W/") and is_etag(one)
 
 
-def parse_date(text: str) -> datetime | None:
-    """Returns the moment in a header, in UTC; None for an invalid date."""
+def parse_date(text: str | None) -> datetime | None:
+    """Returns the moment in a header, in UTC; None for an invalid date, and without one."""
+    if text is None:
+        return None
     match = next(filter(None, (form.fullmatch(text.strip(" \t")) for form in _FORMS)), None)
     if match is None:
         return None
@@ -202,8 +206,6 @@ def format_date(moment: datetime) -> str:
 # cache-directive = token [ "=" ( token / quoted-string ) ] (RFC 9111 5.2).
 _DIRECTIVE = re.compile(r'([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:=(?:"([^"]*)"|([^\s,"]*)))?')
 _FORBIDDING = frozenset({"no-store", "private"})
-
-
 _ALLOWING = frozenset({"public", "s-maxage"})
 
 
@@ -253,8 +255,7 @@ def _number(digits: str) -> int:
     return min(int(digits.lstrip("0")[:20] or "0"), _BEYOND_ANY_OBJECT)
 
 
-@dataclass(frozen=True, slots=True)
-class ByteRange:
+class ByteRange(msgspec.Struct, frozen=True):
     """The one range of a Range header, `last` included; without `first` it is the last `last` bytes (a suffix)."""
 
     first: int | None
@@ -294,8 +295,7 @@ class ByteRange:
         return ContentRange(first, last, size) if first <= last else ContentRange(None, None, size)
 
 
-@dataclass(frozen=True, slots=True)
-class ContentRange:
+class ContentRange(msgspec.Struct, frozen=True):
     """The bytes in a 206, `last` included, and the size of the whole; without `first` it belongs to a 416."""
 
     first: int | None

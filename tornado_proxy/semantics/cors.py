@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.semantics.fields import Headers
 
@@ -13,12 +14,10 @@ _USUAL_HEADERS = ("Origin", "Accept", "Content-Type")
 _ASKED = "Access-Control-Request-Method"
 _ASKED_HEADERS = "Access-Control-Request-Headers"
 
-Ask = Callable[[str], str]
-"""Returns the value of a request's header; empty if there is none."""
+Ask = Callable[[str], str]  # returns the value of a request's header; empty if there is none
 
 
-@dataclass(frozen=True, slots=True)
-class CorsPolicy:
+class CorsPolicy(msgspec.Struct, frozen=True):
     """The origins, methods and headers that are allowed; `None` allows any."""
 
     origins: tuple[str, ...] | None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+import msgspec
 
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
@@ -58,10 +59,7 @@ def peer_address(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def client_at(address: str) -> str:
-    """Returns an address as the name of one client: a client of IPv6 has all addresses of a /64 (RFC 6177 2).
-
-    Any other text stays as it is.
-    """
+    """Returns an address as one client's name: IPv6 clients have all of a /64 (RFC 6177 2). Other texts stay."""
     try:
         ip = _plain(address)
     except ValueError:
@@ -69,8 +67,7 @@ def client_at(address: str) -> str:
     return str(ip if isinstance(ip, IPv4Address) else IPv6Network((int(ip), 64), strict=False))
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(msgspec.Struct, frozen=True):
     """What a client's certificate says of it; `expires` is a Unix time in seconds."""
 
     common_names: tuple[str, ...] = ()
@@ -79,8 +76,7 @@ class ClientCertificate:
     expires: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a request comes from: the client's address, the scheme and authority that it used, its certificate.
 
     `is_stand_in` says that the address is not known to be the peer's, such as a proxy's which does not know its
@@ -165,15 +161,9 @@ def _address(text: str) -> str:
     return ""
 
 
-PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
-"""The first bytes of version 2."""
-
-LONGEST_PROXY_LINE = 107
-"""The most bytes of a line of version 1, CR LF included."""
-
-PROXY_HEAD = 16
-"""The number of bytes before the addresses in version 2."""
-
+PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"  # the first bytes of version 2
+LONGEST_PROXY_LINE = 107  # the most bytes of a line of version 1, CR LF included
+PROXY_HEAD = 16  # the number of bytes before the addresses in version 2
 _PROXY_LINE = re.compile(
     rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP([46]) ([0-9A-Fa-f:.]+) ([0-9A-Fa-f:.]+) ([0-9]{1,5}) ([0-9]{1,5}))\r\n"
 )

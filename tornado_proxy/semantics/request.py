@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+import msgspec
 
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
-METHODS: tuple[Method, ...] = get_args(Method)
-"""The methods that act on objects, in the order of an Allow header."""
-
+METHODS: tuple[Method, ...] = get_args(Method)  # the methods that act on objects, in the order of an Allow header
 READING = METHODS[:2]
 WRITING = METHODS[2:]
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(msgspec.Struct, frozen=True):
     """The signed-in user; `kind` is the way: BASIC, HEADER or OIDC, as in s3-proxy's templates, or CERTIFICATE."""
 
     username: str
@@ -38,8 +36,7 @@ def groups_of(header: str) -> tuple[str, ...]:
     return tuple(group for each in header.split(",") if (group := each.strip()))
 
 
-@dataclass(frozen=True, slots=True)
-class RequestData:
+class RequestData(msgspec.Struct, frozen=True):
     """The request; `path` is decoded, `headers` and `query` keep order and repetition."""
 
     method: str = "GET"

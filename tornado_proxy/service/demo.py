@@ -8,10 +8,12 @@ import mimetypes
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
@@ -58,8 +60,7 @@ BUCKET = "demo-bucket"
 _FOLDER = Path(__file__).with_name("sample_objects")
 
 
-@dataclass(frozen=True, slots=True)
-class SampleObject:
+class SampleObject(msgspec.Struct, frozen=True):
     """An object of the demo's bucket."""
 
     key: str

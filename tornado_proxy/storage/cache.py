@@ -6,10 +6,12 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import inf
 from sys import getsizeof
 from typing import TypeVar
+
+import msgspec
 
 from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.routing.request import ObjectKey
@@ -36,8 +38,7 @@ _HIT: CacheResult = "hit"
 _MISS: CacheResult = "miss"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryObject:
+class MemoryObject(msgspec.Struct, frozen=True):
     """An open object in memory."""
 
     info: ObjectInfo
@@ -69,8 +70,7 @@ def open_in_memory(
             raise errors.RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
 
 
-@dataclass(slots=True)
-class CacheCounts:
+class CacheCounts(msgspec.Struct):
     """The counters and the size of the caches of a target in this process."""
 
     hit: int = 0

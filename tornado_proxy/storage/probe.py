@@ -9,9 +9,11 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.routing import plan
@@ -29,8 +31,7 @@ _NAME = ".tornado-proxy-probe-"
 _LIST, _GET, _PUT, _DELETE = "s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
 
 
-@dataclass(frozen=True, slots=True)
-class BucketProblem:
+class BucketProblem(msgspec.Struct, frozen=True):
     """The reason why a bucket cannot be used: a fixed code, a message without secrets, and what to do."""
 
     code: str
@@ -38,8 +39,7 @@ class BucketProblem:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(msgspec.Struct, frozen=True):
     """The result of a probe; `granted` lists the IAM actions that succeeded.
 
     `at` is the Unix time of its end in seconds.

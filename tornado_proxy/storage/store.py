@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
+import msgspec
+
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
@@ -59,8 +61,7 @@ class OpenedObject(Protocol):
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A file or a directory in a listing: its name relative to the listed prefix; a directory's ends in `/`."""
 
     name: str
@@ -74,8 +75,7 @@ class Entry:
         return self.name.endswith("/")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A page of a listing in S3's order, and the token of the next page; None at the end.
 
     `exists` is true for an empty directory whose marker object was found.
@@ -86,16 +86,14 @@ class Page:
     exists: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """The result of a write."""
 
     etag: str | None = None
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """The options of an upload; S3 checks the conditions as part of the write.
 
     If `replace` is false and there is an object, the write raises `ObjectExists`. If a condition of the client's is
@@ -104,9 +102,9 @@ class Write:
 
     content_type: str | None = None
     replace: bool = True
-    conditions: Conditions = field(default_factory=Conditions)
+    conditions: Conditions = msgspec.field(default_factory=Conditions)
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
-    properties: Properties = field(default_factory=Properties)
+    properties: Properties = msgspec.field(default_factory=Properties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +115,7 @@ class UploadForm:
     fields: Mapping[str, str] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class IncomingPart:
+class IncomingPart(msgspec.Struct, frozen=True):
     """A part of an upload that is arriving, numbered from 1; its chunks have `size` bytes together."""
 
     number: int
@@ -126,8 +123,7 @@ class IncomingPart:
     chunks: AsyncIterator[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class UploadedPart:
+class UploadedPart(msgspec.Struct, frozen=True):
     """A stored part of an unfinished upload; `size` in bytes."""
 
     number: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(slots=True)
-class BucketUse:
+class BucketUse(msgspec.Struct):
     """The seconds that a request has waited for S3, all calls added up, and the ID that S3 gave its last call."""
 
     seconds: float = 0.0

@@ -12,6 +12,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
+import msgspec
+
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.routing.compare import Difference
@@ -70,8 +72,7 @@ class ErrorServed(NamedTuple):
     first_byte: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """A request raised an unexpected exception, a defect of ours; the error carries its traceback."""
 
     request: RequestRecord
@@ -145,8 +146,7 @@ class KeySampled(NamedTuple):
     exists: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Retired:
+class Retired(msgspec.Struct, frozen=True):
     """The last request of an old generation has ended, and its resources are closed."""
 
     generation: int
@@ -180,32 +180,28 @@ class ReadResumed(NamedTuple):
     received: int
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
+class Probed(msgspec.Struct, frozen=True):
     """A bucket was probed; `is_news` is true if the result differs from the last one."""
 
     result: ProbeResult
     is_news: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RulesPolled:
+class RulesPolled(msgspec.Struct, frozen=True):
     """The rules in a bucket cannot be fetched any more, for a new reason, or can be again; then `problem` is empty."""
 
     place: str
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectWritten:
+class ObjectWritten(msgspec.Struct, frozen=True):
     """A write to a bucket or a deletion ended, successful or not; `key` is the object key."""
 
     target: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignInTried:
+class SignInTried(msgspec.Struct, frozen=True):
     """A provider authenticated a request, or made a step of a login.
 
     `step` is `request`, `login`, `callback` or `logout`. `outcome` is `ok`, `refused` (missing or wrong credentials) or
@@ -217,8 +213,7 @@ class SignInTried:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
-class AccessDecided:
+class AccessDecided(msgspec.Struct, frozen=True):
     """It was decided whether a signed-in user may make a request.
 
     `outcome` is `ok`, `refused` or `failed` (the policy server did not decide).
@@ -228,8 +223,7 @@ class AccessDecided:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectUsed:
+class ObjectUsed(msgspec.Struct, frozen=True):
     """A request of an action with webhooks succeeded; `body` is their body for JSON."""
 
     webhooks: tuple[Webhook, ...]
@@ -238,8 +232,7 @@ class ObjectUsed:
     body: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookCalled:
+class WebhookCalled(msgspec.Struct, frozen=True):
     """A webhook was called, repetitions included; `outcome` is `ok`, `failed` or `dropped`."""
 
     target: str

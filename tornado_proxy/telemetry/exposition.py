@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from platform import python_version
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
+import msgspec
 from prometheus_client import Metric, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
@@ -88,8 +88,7 @@ RELOADS = ("loaded", "refused", "failed", "staged", "promoted", "discarded")
 """The outcomes of reloads that are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceState:
+class ServiceState(msgspec.Struct, frozen=True):
     """The state of the service at a scrape; times are Unix times in seconds.
 
     `is_current` says whether the files on disk are in force, `not_after` when the certificates end, by listener and
@@ -101,12 +100,12 @@ class ServiceState:
     generation: int
     loaded_at: float
     is_current: bool = True
-    reloads: Mapping[str, int] = field(default_factory=dict)  # by outcome
+    reloads: Mapping[str, int] = {}  # by outcome
     probes: Collection[ProbeResult] = ()
-    not_after: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    not_after: Mapping[tuple[str, str], float] = {}
     worker_ends: int = 0
     last_good_trouble: bool = False
-    rules_up: Mapping[str, bool] = field(default_factory=dict)
+    rules_up: Mapping[str, bool] = {}
 
 
 def service_metrics(state: ServiceState) -> Iterator[Metric]:

@@ -9,10 +9,12 @@ import operator
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.request import ASSETS_AT
@@ -76,8 +78,7 @@ def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
     return target, rewrite.pattern.text, rewrite.template.text
 
 
-@dataclass(frozen=True, slots=True)
-class CountedNames:
+class CountedNames(msgspec.Struct, frozen=True):
     """The names in force under which requests are counted, each with its target."""
 
     targets: frozenset[str] = frozenset()
@@ -104,8 +105,7 @@ class CountedNames:
         return is_target and is_rule and (not provider or provider in self.providers)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """Requests as numbers: answers by class (1xx to 5xx), times to the first byte by bucket of `WAITS`, and bytes."""
 
     classes: tuple[int, ...] = (0,) * 5
@@ -141,12 +141,11 @@ class Tally:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(msgspec.Struct, frozen=True):
     """The activity of a process since its start, for the status page. Values can be added and pickled."""
 
-    targets: Mapping[str, Tally] = field(default_factory=dict)
-    hits: Counter[RewriteId] = field(default_factory=Counter)
+    targets: Mapping[str, Tally] = {}
+    hits: Counter[RewriteId] = msgspec.field(default_factory=Counter)
     errors: tuple[RequestRow, ...] = ()  # the oldest first
     in_flight: int = 0
     gone: Tally = Tally()  # of targets that are no longer in force
@@ -356,8 +355,7 @@ def _values(series: Mapping[Any, _Observed]) -> dict[Any, tuple[Sequence[int], f
     return {key: (each.buckets, each.sum) for key, each in series.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """The activity between two samples; `end` is the Unix time in seconds of the later one."""
 
     end: float

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.telemetry.events import ErrorServed, Served
@@ -30,8 +31,7 @@ RewriteId = tuple[str, str, str]
 """A rewrite by its target and its texts: an edit of other rewrites does not change it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRow:
+class RequestRow(msgspec.Struct, frozen=True):
     """A request that was answered; `seconds` is the time to the first byte of the answer."""
 
     at: float  # Unix time, seconds

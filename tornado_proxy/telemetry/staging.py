@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from operator import add
 from typing import NamedTuple
+
+import msgspec
 
 from tornado_proxy.routing.compare import Difference, Kind, Pair
 from tornado_proxy.telemetry.events import Bus, ErrorServed, KeySampled, Served, Shadowed
@@ -51,16 +52,15 @@ class Answers(NamedTuple):
         return Answers(*map(add, self, other))
 
 
-@dataclass(frozen=True, slots=True)
-class StagedCounts:
+class StagedCounts(msgspec.Struct, frozen=True):
     """What a staged generation would change, since it was staged."""
 
     generation: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    pairs: Counter[tuple[str, Pair]] = field(default_factory=Counter)
+    kinds: Counter[str] = msgspec.field(default_factory=Counter)
+    pairs: Counter[tuple[str, Pair]] = msgspec.field(default_factory=Counter)
     examples: tuple[StagedExample, ...] = ()
-    samples: Counter[str] = field(default_factory=Counter)  # `present`, `missing`, `unknown`
-    answers: Mapping[int, Answers] = field(default_factory=dict)  # by generation
+    samples: Counter[str] = msgspec.field(default_factory=Counter)  # `present`, `missing`, `unknown`
+    answers: Mapping[int, Answers] = {}  # by generation
 
     @property
     def requests(self) -> int:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from tornado_proxy.semantics.request import RequestData, User
 
 
-@dataclass(frozen=True, slots=True)
-class AnyUser(User):
+class AnyUser(User, frozen=True):
     """A user in a sample of data: one that has the fields of all kinds of users."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderFields:
+class HeaderFields(msgspec.Struct, frozen=True):
     """The headers of a request as sent; an http.Header in Go templates."""
 
     pairs: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectMetadata:
+class ObjectMetadata(msgspec.Struct, frozen=True):
     """The metadata of an object; a map[string]string in Go templates, with names such as `M1-Key`."""
 
     pairs: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceData:
+class ResourceData(msgspec.Struct, frozen=True):
     """A resource of a target, without its users."""
 
     path: str
@@ -36,8 +32,7 @@ class ResourceData:
     white_list: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TargetData:
+class TargetData(msgspec.Struct, frozen=True):
     """The target's settings that templates can read; none of them is secret. Rules see no actions and no resources."""
 
     name: str = ""
@@ -53,18 +48,16 @@ class TargetData:
     resources: tuple[ResourceData, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TargetKeyRewriteData:
+class TargetKeyRewriteData(msgspec.Struct, frozen=True):
     """The data of a rendering: the key, the user, the request and the target."""
 
     key: str
     user: User | None = None
-    request: RequestData = field(default_factory=RequestData)
-    target: TargetData = field(default_factory=TargetData)
+    request: RequestData = msgspec.field(default_factory=RequestData)
+    target: TargetData = msgspec.field(default_factory=TargetData)
 
 
-@dataclass(frozen=True, slots=True)
-class PutInput:
+class PutInput(msgspec.Struct, frozen=True):
     """An upload as templates see it, in s3-proxy's names; `request_path` is the path below the mount."""
 
     request_path: str
@@ -74,8 +67,7 @@ class PutInput:
     request_headers: HeaderFields
 
 
-@dataclass(frozen=True, slots=True)
-class PutData:
+class PutData(msgspec.Struct, frozen=True):
     """The data of the templates of an upload's properties; `key` is the object's, with the prefix."""
 
     user: User | None

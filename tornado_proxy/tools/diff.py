@@ -9,9 +9,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import asdict
 
 from tornado_proxy.config.show import ChangedOption
 from tornado_proxy.lang.diagnostic import counted
@@ -75,8 +76,7 @@ class Need(NamedTuple):
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyAnswers:
+class KeyAnswers(msgspec.Struct, frozen=True):
     """What S3 says of new keys: of `total`, as many as `asked` were asked for; up to `examples` are shown.
 
     `unknown` counts keys by target and problem: they may exist, or not.
@@ -89,13 +89,12 @@ class KeyAnswers:
     examples: int
 
 
-@dataclass(slots=True)
-class ChangeGroup:
+class ChangeGroup(msgspec.Struct):
     """The changes of one cause: `times` counts requests, `distinct` each of them once; some are kept as examples."""
 
     times: int = 0
     distinct: int = 0
-    examples: list[Change] = field(default_factory=list)
+    examples: list[Change] = []
 
     def add(self, other: ChangeGroup, most: int) -> None:
         """Adds changes of the same cause; the most frequent requests stay as examples."""
@@ -104,12 +103,11 @@ class ChangeGroup:
         self.examples = sorted(self.examples + other.examples, key=lambda each: -each.times)[:most]
 
 
-@dataclass(slots=True)
-class Changes:
+class Changes(msgspec.Struct):
     """Changes by their causes, and the objects that they need."""
 
-    groups: dict[Cause, ChangeGroup] = field(default_factory=dict)
-    keys: dict[NewKey, Need] = field(default_factory=dict)
+    groups: dict[Cause, ChangeGroup] = {}
+    keys: dict[NewKey, Need] = {}
 
     def add(self, other: Changes, most: int) -> None:
         """Adds changes; keeps `most` examples of each cause."""
@@ -120,8 +118,7 @@ class Changes:
             self.keys[key] = before._replace(times=before.times + need.times) if before else need
 
 
-@dataclass(frozen=True, slots=True)
-class DiffReport:
+class DiffReport(msgspec.Struct, frozen=True):
     """The changes of a log's requests by their causes, the cause with the most requests first.
 
     `old` and `new` are the sites before and after the edit. `options` are those that an edit of a configuration
@@ -132,7 +129,7 @@ class DiffReport:
     new: Mapping[str, Site]
     log: RequestLog
     groups: tuple[tuple[Cause, ChangeGroup], ...] = ()
-    keys: Mapping[NewKey, Need] = field(default_factory=dict)
+    keys: Mapping[NewKey, Need] = {}
     options: tuple[ChangedOption, ...] | None = None
     answers: KeyAnswers | None = None
 
@@ -161,17 +158,23 @@ class Comparer:
     def __init__(
         self, old: Simulator, new: Simulator, examples: int, options: tuple[ChangedOption, ...] | None = None
     ) -> None:
-        self.examples = examples
+        self._examples = examples
         self._old, self._new, self._options = old, new, options
         self._kept = _kept_targets(old.mounts, new.mounts)
 
     def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
         """Returns the requests that change; `progress` is called with the part that is done, from 0 to 1."""
         whole = Changes()
-        for portion in in_portions(partial(_changes, self), list(log.requests.items()), progress):
-            whole.add(portion, self.examples)
+        for portion in in_portions(self._portion, list(log.requests.items()), progress):
+            whole.add(portion, self._examples)
         groups = tuple(sorted(whole.groups.items(), key=lambda item: -item[1].times))
         return DiffReport(self._old.sites, self._new.sites, log, groups, whole.keys, self._options)
+
+    def _portion(self, requests: Iterable[tuple[LoggedRequest, int]]) -> Changes:
+        portion = Changes()
+        for request, times in requests:
+            portion.add(self.changes(request, times), self._examples)
+        return portion
 
     def _meets_the_same(self, asked: Request) -> bool:
         """Whether a request meets the same target and rewrite on both sides: most do, and need no template to run."""
@@ -215,13 +218,6 @@ def _kept_targets(old: Mounts, new: Mounts) -> frozenset[str]:
 def _taker(match: RouteMatch) -> object:
     taken = match.site.rules.taker(match.key)
     return taken and taken.making
-
-
-def _changes(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> Changes:
-    portion = Changes()
-    for request, times in requests:
-        portion.add(comparer.changes(request, times), comparer.examples)
-    return portion
 
 
 def _target(decision: Decision) -> str:

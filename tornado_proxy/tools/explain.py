@@ -10,9 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
 
 from tornado_proxy.golang.regexp.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
@@ -20,10 +22,11 @@ from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
+from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.reporting import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
+from tornado_proxy.tools.simulator import refused
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
@@ -33,8 +36,7 @@ _MOST_NEAR_MISSES = 1000
 _LONGEST = 40  # characters of a text that a near miss shows
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedRequest:
+class ExplainedRequest(msgspec.Struct, frozen=True):
     """A request to explain: `address` is its percent-encoded path with query, `user` signs in if that is required."""
 
     address: str
@@ -52,9 +54,7 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
     try:
         request = read_request(typed, asked.method, asked.host, asked.headers)
     except RequestError as error:
-        # There is no decoded path to show.
-        refused = plan.Refuse(error.status, str(error))
-        return Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,))
+        return refused(asked.address, asked.method, error)
     return simulate(mounts, request, asked.user, asked.file_name)
 
 
@@ -260,8 +260,7 @@ def _rule_json(rewrite: Rewrite, rewriting: RewriteTrace) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class NearMiss:
+class NearMiss(msgspec.Struct, frozen=True):
     """The extent of a failed match: `part` of the source matches, at the latest in the key's beginning `taken`.
 
     `stopped` is the next part of the source, which does not match; `rest` is the text of the key at that place.

@@ -136,8 +136,6 @@ def _git(*words: str, stdin: str = "") -> bytes:
     except FileNotFoundError:
         raise _GitFailed("the command `git` is not installed") from None
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or [
-            f"git exited with status {done.returncode}"
-        ]
-        raise _GitFailed(lines[0].removeprefix("fatal: ").rstrip("."))
+        message = done.stderr.decode(errors="replace").strip() or f"git exited with status {done.returncode}"
+        raise _GitFailed(message.splitlines()[0].removeprefix("fatal: ").rstrip("."))
     return done.stdout

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.golang.regexp.matching import Captures, Pattern
 from tornado_proxy.lang.excerpt import visible, width
@@ -15,8 +16,7 @@ from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.reporting import GUTTER, JSON_VERSION, group_rows, groups_json, rewrite_json, section
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRun:
+class TargetRun(msgspec.Struct, frozen=True):
     """The outcomes of one target's tests, in order."""
 
     rule_set: RuleSet
@@ -35,8 +35,7 @@ class TargetRun:
         return Coverage(len(self.rule_set.rewrites), missed)
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(msgspec.Struct, frozen=True):
     """The number of rewrites, and the rewrites that no test reaches."""
 
     rewrites: int
@@ -48,8 +47,7 @@ class Coverage:
         return 100 * (self.rewrites - len(self.missed)) / self.rewrites if self.rewrites else 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class TestRun:
+class TestRun(msgspec.Struct, frozen=True):
     """The outcomes of all targets."""
 
     __test__ = False  # the name is the language's, not pytest's
@@ -70,9 +68,8 @@ class TestRun:
     def coverage(self) -> Coverage:
         """The coverage of all targets together."""
         coverages = [each.coverage for each in self.targets]
-        return Coverage(
-            sum(each.rewrites for each in coverages), tuple(missed for each in coverages for missed in each.missed)
-        )
+        missed = tuple(rewrite for each in coverages for rewrite in each.missed)
+        return Coverage(sum(each.rewrites for each in coverages), missed)
 
 
 def run_tests(rule_sets: Iterable[RuleSet], data: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:

@@ -16,15 +16,16 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
+import msgspec
+
 from tornado_proxy.routing.decide import Decision, simulate
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import ReadForm, Refuse
-from tornado_proxy.routing.request import Request, RequestError, read_request
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import Request, RequestError, RequestPath, read_request
 from tornado_proxy.semantics.request import User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
@@ -50,11 +51,10 @@ class UnreadableLog(Exception):
     """A log that cannot be read, with the reason."""
 
 
-@dataclass(slots=True)
-class RequestLog:
+class RequestLog(msgspec.Struct):
     """Distinct requests with their counts; `strange` lines have no request, `first_strange` is the first of them."""
 
-    requests: Counter[LoggedRequest] = field(default_factory=Counter)
+    requests: Counter[LoggedRequest] = msgspec.field(default_factory=Counter)
     strange: int = 0
     first_strange: int | None = None  # a line's number, from 1
 
@@ -142,24 +142,7 @@ UPLOAD = "a log does not contain the name of an uploaded file"
 """The reason of an upload whose key is unknown."""
 
 
-class SimulatedAnswer(NamedTuple):
-    """The result of a request, without the decision itself: many are kept and sent between processes.
-
-    `reached` is whether it reached the rules of its target; `number` names the rewrite that took its key. A
-    request without a key, or with one that cannot be served, has a status and a reason.
-    """
-
-    path: str  # decoded; as sent where it cannot be
-    target: str | None = None
-    reached: bool = False
-    number: int | None = None
-    key: str | None = None
-    status: int | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestDefaults:
+class RequestDefaults(msgspec.Struct, frozen=True):
     """The user of all requests of a log, and the host and headers that its lines do not contain."""
 
     user: User | None = None
@@ -185,21 +168,17 @@ class Simulator:
         user = self._defaults.user or (User(logged.user) if logged.user else None)
         return simulate(self.mounts, request, user)
 
-    def ask(self, logged: LoggedRequest) -> SimulatedAnswer:
-        """Returns the result of a request."""
+    def ask(self, logged: LoggedRequest) -> Decision:
+        """Reads a logged request and decides about it; one that cannot be read is refused."""
         try:
-            decision = self.decide(logged, self.read(logged))
+            return self.decide(logged, self.read(logged))
         except RequestError as error:
-            return SimulatedAnswer(logged.address, status=error.status, reason=str(error))
-        path, match, first, rewrite = decision.request.path, decision.match, decision.plan[0], decision.rewrite
-        target = match.site.target.name if match else None
-        number, reached = rewrite.number if rewrite else None, decision.data is not None
-        key = decision.rewritten.key if decision.rewritten else None
-        if isinstance(first, Refuse):
-            # A failure is counted by its own text: the rewrite is known by its number.
-            reason = str(decision.failure) if decision.failure else first.reason
-            return SimulatedAnswer(path, target, reached, number, key, first.status, reason)
-        return SimulatedAnswer(path, target, reached, number, key, reason=UPLOAD if isinstance(first, ReadForm) else "")
+            return refused(logged.address, logged.method, error)
+
+
+def refused(address: str, method: str, error: RequestError) -> Decision:
+    """Returns the decision about a request that cannot be read, whose path is the address as it was sent."""
+    return Decision(Request(method, path=RequestPath(address)), (Refuse(error.status, str(error)),))
 
 
 Item = TypeVar("Item")
@@ -211,7 +190,7 @@ _WORTH_IT = 20_000
 _PORTION = 5_000
 
 _inherited: tuple[Callable[[Sequence[Any]], Any], Sequence[Any]] = (len, ())
-"""The work and all items, set for as long as workers are being forked."""
+"""The work and all items, in a worker."""
 
 
 def in_portions(
@@ -228,27 +207,25 @@ def in_portions(
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if len(items) >= _WORTH_IT else 1
     done = (work(items[start : start + _PORTION]) for start in starts)
-    for number, result in enumerate(done if workers < 2 else _forked(work, items, starts, workers), start=1):
+    for number, result in enumerate(done if workers < 2 else _forked(work, items, workers), start=1):
         yield result
         progress(number / len(starts))
 
 
-def _forked(
-    work: Callable[[Sequence[Item]], Result], items: Sequence[Item], starts: Sequence[int], workers: int
-) -> Iterator[Result]:
+def _forked(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
     import multiprocessing  # noqa: PLC0415 - 20 ms that few items need not wait for
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - the same
 
-    global _inherited  # noqa: PLW0603 - forked workers share it as a global
-    context = multiprocessing.get_context("fork")
-    _inherited = (work, items)
-    try:
-        # Ctrl-C reaches every process of a terminal: the parent process ends its workers.
-        ignored = (signal.SIGINT, signal.SIG_IGN)
-        with ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=ignored) as pool:
-            yield from pool.map(_portion, starts)
-    finally:
-        _inherited = (len, ())
+    context = multiprocessing.get_context("fork")  # by which nothing is sent to the workers
+    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, items)) as pool:
+        yield from pool.map(_portion, range(0, len(items), _PORTION))
+
+
+def _begin(work: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> None:
+    global _inherited  # noqa: PLW0603 - what each portion of a worker is about
+    # Ctrl-C reaches every process of a terminal: the parent process ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _inherited = work, items
 
 
 def _portion(start: int) -> Any:

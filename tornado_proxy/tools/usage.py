@@ -4,37 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
+import msgspec
+
 from tornado_proxy.lang.diagnostic import counted
+from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Site
+from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, section, strange_lines
-from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
+from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator, in_portions
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(msgspec.Struct):
     """Counts of requests; a request may be counted for its rewrite and as an error."""
 
-    rewrites: Counter[tuple[str, int | None]] = field(default_factory=Counter)  # by target and number, None: no rewrite
-    unmatched: Counter[tuple[str, str]] = field(default_factory=Counter)  # by target and path
-    errors: Counter[tuple[int, str]] = field(default_factory=Counter)  # by status and reason
-    examples: dict[tuple[int, str], str] = field(default_factory=dict)  # a path for each of them
+    rewrites: Counter[tuple[str, int | None]] = msgspec.field(
+        default_factory=Counter
+    )  # by target and number, None: no rewrite
+    unmatched: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # by target and path
+    errors: Counter[tuple[int, str]] = msgspec.field(default_factory=Counter)  # by status and reason
+    examples: dict[tuple[int, str], str] = {}  # a path for each of them
     left_out: int = 0  # uploads: a log has no names of files
 
-    def count(self, answer: SimulatedAnswer, times: int) -> None:
-        """Counts the result of a request that was made several times."""
-        if answer.reached and answer.target is not None:
-            self.rewrites[answer.target, answer.number] += times
-            if answer.number is None:
-                self.unmatched[answer.target, answer.path] += times
-        if answer.status is not None:
-            error = (answer.status, answer.reason)
+    def count(self, decision: Decision, times: int) -> None:
+        """Counts a request that was made several times."""
+        path, first = decision.request.path, decision.plan[0]
+        if decision.match is not None and decision.data is not None:
+            name = decision.match.site.target.name
+            number = decision.rewrite.number if decision.rewrite else None
+            self.rewrites[name, number] += times
+            if number is None:
+                self.unmatched[name, path] += times
+        if isinstance(first, Refuse):
+            # A failure is counted by its own text: the rewrite is known by its number.
+            error = first.status, str(decision.failure or first.reason)
             self.errors[error] += times
-            self.examples.setdefault(error, answer.path)
-        if answer.reason == UPLOAD:
+            self.examples.setdefault(error, path)
+        if isinstance(first, ReadForm):
             self.left_out += times
 
     def add(self, other: Usage) -> None:
@@ -48,22 +55,20 @@ class Usage:
 
 def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float], None]) -> Usage:
     """Counts the results of a log's requests; `progress` is called with the part that is done, from 0 to 1."""
-    requests: Sequence[tuple[LoggedRequest, int]] = list(log.requests.items())
+
+    def counted_in(requests: Iterable[tuple[LoggedRequest, int]]) -> Usage:
+        usage = Usage()
+        for request, times in requests:
+            usage.count(simulator.ask(request), times)
+        return usage
+
     whole = Usage()
-    for portion in in_portions(partial(_count, simulator), requests, progress):
+    for portion in in_portions(counted_in, list(log.requests.items()), progress):
         whole.add(portion)
     return whole
 
 
-def _count(simulator: Simulator, requests: Iterable[tuple[LoggedRequest, int]]) -> Usage:
-    usage = Usage()
-    for request, times in requests:
-        usage.count(simulator.ask(request), times)
-    return usage
-
-
-@dataclass(frozen=True, slots=True)
-class UsageReport:
+class UsageReport(msgspec.Struct, frozen=True):
     """The sites, the log, its use of their rules, and the number of paths and reasons to list."""
 
     sites: Sequence[Site]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from types import MappingProxyType
+
+import msgspec
 
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
@@ -36,8 +37,7 @@ _value = itemgetter(1)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(msgspec.Struct, frozen=True):
     """An answer with its body; the headers are complete."""
 
     status: int
@@ -45,8 +45,7 @@ class Whole:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Streamed:
+class Streamed(msgspec.Struct, frozen=True):
     """An answer with the body of an object; the sender closes the object.
 
     Without a Content-Length, the body is sent in chunks (RFC 9112 7.1); no client of HTTP/1.0 is sent one.
@@ -60,8 +59,7 @@ class Streamed:
 Answer = Whole | Streamed
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorAnswer:
+class ErrorAnswer(msgspec.Struct, frozen=True):
     """An error as an answer: the reason is the operator's, the message the client's."""
 
     status: int

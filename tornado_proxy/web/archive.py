@@ -11,12 +11,13 @@ import struct
 import zipfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
+
+import msgspec
 
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
@@ -43,8 +44,7 @@ class ArchiveTooLarge(RequestError):
     public_message = "This directory is too large to be one file"
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveMember:
+class ArchiveMember(msgspec.Struct, frozen=True):
     """A file of an archive: its path in there, its size in bytes, and its object."""
 
     path: str

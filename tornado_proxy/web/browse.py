@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from urllib.parse import urlsplit
 
+import msgspec
 from markupsafe import Markup
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
@@ -181,8 +181,7 @@ def _folder_entry(prefix: str, entry: Entry, listing: Listing) -> FolderEntry:
     return FolderEntry(entry.name, path, key, "FILE", entry.size or 0, entry.etag or "", entry.last_modified or NEVER)
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryPage:
+class DirectoryPage(msgspec.Struct, frozen=True):
     """The entries of a page; `unused` names the parameters of the request that did not lead to it."""
 
     entries: tuple[Entry, ...]

@@ -7,7 +7,8 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.pages.custom import (
@@ -46,8 +47,7 @@ class PageFailed(StatusError):
     status = 500
 
 
-@dataclass(slots=True)
-class _Read:
+class _Read(msgspec.Struct):
     """A page with templates in a bucket: its last state, its error, and the time of both."""
 
     page: CustomPage | None = None
@@ -108,12 +108,11 @@ async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
         raise PageFailed(f"`{key}` is not UTF-8") from None
 
 
-@dataclass(frozen=True, slots=True)
-class PageRenderer:
+class PageRenderer(msgspec.Struct, frozen=True):
     """Renders the pages of a generation."""
 
-    pages: CustomPages = field(default_factory=CustomPages)
-    in_buckets: BucketPages = field(default_factory=BucketPages)
+    pages: CustomPages = msgspec.field(default_factory=CustomPages)
+    in_buckets: BucketPages = msgspec.field(default_factory=BucketPages)
 
     async def render(
         self, kind: str, target: str | None, store: Store | None, data: Callable[[], PageData]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from tornado_proxy.auth.authenticator import SignIn, is_cross_origin
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted

@@ -9,10 +9,10 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+from msgspec.structs import replace
 from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
@@ -144,9 +144,9 @@ class Compressor:
         return answer if name == "Content-Type" and not self._is_meant(value) else self._negotiated(answer, asked)
 
     def _negotiated(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
-        named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 304:
-            return _unchanged(answer, named, asked)
+            return _unchanged(answer, asked)
+        named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 206 or not self._is_meant(named.get("content-type", "")) or not self._may_be(named):
             return answer
         accepted = asked.headers.get("Accept-Encoding")
@@ -210,8 +210,11 @@ class CompressedObject:
         await self._opened.close()
 
 
-def _unchanged(answer: Answer, named: Mapping[str, str], asked: HTTPServerRequest) -> Answer:
+def _unchanged(answer: Answer, asked: HTTPServerRequest) -> Answer:
     """Returns a 304 with the ETag of the form that the client has, as caches compare it (RFC 9111 4.3.4)."""
+    if "W/" not in asked.headers.get("If-None-Match", ""):
+        return answer
+    named = {name.lower(): value for name, value in answer.headers}
     etag = named.get("etag", "")
     if not etag or _weak(etag) not in asked.headers.get("If-None-Match", ""):
         return answer

@@ -8,11 +8,11 @@ import time
 from asyncio import CancelledError, Future, Task
 from collections.abc import Awaitable
 from contextlib import suppress
-from dataclasses import replace
 from email.utils import formatdate
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from tornado.httputil import HTTPServerRequest
 from tornado.iostream import StreamClosedError
 from tornado.web import OutputTransform, RequestHandler

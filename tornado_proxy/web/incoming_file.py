@@ -8,11 +8,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from mimetypes import MimeTypes
 from typing import TYPE_CHECKING
 
+import msgspec
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
@@ -84,8 +84,7 @@ class FormTooLarge(RequestError):
     status = 413
 
 
-@dataclass(frozen=True, slots=True)
-class FileHead:
+class FileHead(msgspec.Struct, frozen=True):
     """A file before its content: its name without directories, its type as sent, and its size in bytes, if known."""
 
     file_name: str

@@ -17,9 +17,10 @@ import ssl
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 
+import msgspec
+from msgspec.structs import replace
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
@@ -46,12 +47,11 @@ _YOUNG = 1.0  # seconds of opening, or without a request, after which a connecti
 _give_memory_back: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_trim", int)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionSetup:
+class ConnectionSetup(msgspec.Struct, frozen=True):
     """The start of a connection: a PROXY header from certain peers, a TLS handshake, both, or neither."""
 
     tls: ssl.SSLContext | None = None
-    proxied: TrustedProxies = field(default_factory=TrustedProxies)
+    proxied: TrustedProxies = msgspec.field(default_factory=TrustedProxies)
 
 
 # Bytes that the kernel keeps of an answer before it sends them (tcp(7)); accepted connections inherit it. Its default

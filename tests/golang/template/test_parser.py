@@ -94,7 +94,7 @@ def _letter(node):
         case Call():
             return f"<{node.name.decode()}>"
         case Jump():
-            return "B" if node.leaves else "C"
+            return "B" if node.keyword == "break" else "C"
 
 
 @pytest.mark.parametrize("count", [100, 240, 2000])

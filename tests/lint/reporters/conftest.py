@@ -2,6 +2,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from linting import rule_files
 
@@ -36,7 +37,7 @@ def report() -> LintReport:
     second = lint(subject_of(compile_rule_files(rule_files(site=SITE))), CHECKS)
     reported = {(diagnostic.code, diagnostic.span) for diagnostic in first.diagnostics}
     extra = tuple(found for found in second.diagnostics if (found.code, found.span) not in reported)
-    return replace(first, diagnostics=first.diagnostics + extra)
+    return msgspec.structs.replace(first, diagnostics=first.diagnostics + extra)
 
 
 @pytest.fixture(scope="session")

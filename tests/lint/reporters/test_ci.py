@@ -1,10 +1,10 @@
 import json
-from dataclasses import replace
 from xml.etree.ElementTree import fromstring
 
 import jsonschema
 from linting import block
 from linting import report as linted
+from msgspec.structs import replace
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.engine import LintReport

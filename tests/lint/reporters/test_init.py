@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 from linting import block
 from linting import report as linted
+from msgspec.structs import replace
 
 from tornado_proxy.lint.reporters import render_concise, render_full, summary
 

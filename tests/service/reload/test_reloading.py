@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from files import CONFIGURATION, Files
 from hypothesis import HealthCheck, given, settings
@@ -527,7 +528,7 @@ def test_a_stage_ends_by_itself(stage, kinds, samples, outcome):
     stage.serving.counts = StagedCounts(2, Counter(kinds), samples=Counter(samples))
     asyncio.run(stage.reloader.judge())
     assert stage.reloader.stage.state == "staged"
-    stage.reloader.stage = replace(stage.reloader.stage, since=0.0)
+    stage.reloader.stage = msgspec.structs.replace(stage.reloader.stage, since=0.0)
     asyncio.run(stage.reloader.judge())
     assert stage.reloader.last.outcome is outcome
     assert stage.reloader.stage.counts == stage.serving.counts
@@ -537,7 +538,7 @@ def test_a_stage_ends_by_itself(stage, kinds, samples, outcome):
 
 def test_a_restart_goes_on_with_the_stage(stage):
     """A process that starts beside the mark of a staged edit keeps its time; one of a discarded edit stays discarded."""
-    mark = replace(stage.reloader.mark(), since=17.0)
+    mark = msgspec.structs.replace(stage.reloader.mark(), since=17.0)
     scene = ReloadScene(stage.files)
     scene.serving.configuration = stage.serving.configuration
     scene.reloader.left = mark
@@ -564,7 +565,7 @@ def test_a_canary_is_offered_then_discarded(stage):
     stage.reload()
     number = stage.reloader.stage.number
     stage.serving.counts = StagedCounts(number, Counter(same=2))
-    stage.reloader.stage = replace(stage.reloader.stage, since=0.0)
+    stage.reloader.stage = msgspec.structs.replace(stage.reloader.stage, since=0.0)
     asyncio.run(stage.reloader.judge())
     assert (stage.serving.share, stage.reloader.stage.share) == (0.05, 0.05)
     stage.serving.counts = StagedCounts(number, answers={1: Answers(400), number: Answers(20)})

@@ -14,7 +14,7 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.run.supervisor import Supervisor
 
 PROGRAM = """
-import asyncio, os, signal, sys, time
+import asyncio, os, signal, sys, time, msgspec
 from dataclasses import replace
 from pathlib import Path
 from tornado_proxy.service.run.sockets import open_sockets
@@ -199,7 +199,7 @@ def test_a_slow_start_does_not_count_as_hanging(run):
     """The time limit of a reload starts when the worker serves."""
     printed = run("""
 module.ACTIVATING = 2
-supervisor._start = replace(supervisor._start, snapshot=hanging(4).snapshot)
+supervisor._start = msgspec.structs.replace(supervisor._start, snapshot=hanging(4).snapshot)
 before = await pids()
 await kill_one()
 await until(2)

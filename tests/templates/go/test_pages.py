@@ -1,6 +1,6 @@
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 
+import msgspec
 import pytest
 
 from tornado_proxy.golang.template.budget import RenderLimits
@@ -18,15 +18,14 @@ REQUEST = RequestData(
 )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A line of a listing."""
 
     name: str
     size: int
     last_modified: datetime
     etag: str = "e1"
-    web_path: str = field(default="/a", metadata={"go": "Path"})
+    path: str = "/a"
 
 
 ENTRIES = [
@@ -91,8 +90,7 @@ def test_the_units_of_sizes_are_decimal(size, text):
     assert _rendered("{{ humanSize .S }}", {"S": size}) == text
 
 
-@dataclass(frozen=True)
-class ServedRequest(RequestData):
+class ServedRequest(RequestData, frozen=True):
     """A request with the authority that the server adds."""
 
     authority: str = ""

@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 import pytest
 from go_programs import HELM, budget, request_root, user_of
+from msgspec.structs import replace
 
 from tornado_proxy.golang.regexp.matching import Captures
 from tornado_proxy.golang.template.errors import LimitError, RenderError

@@ -69,14 +69,13 @@ CAPTURES = {
 @pytest.mark.parametrize(("source", "expected"), CAPTURES.items())
 def test_possible_captures_of_a_group_are_known(source, expected):
     """A group may begin or end with a slash, or be empty, unless the opposite is proved."""
-    captures = PossibleCaptures(source)
-    actual = (captures.may_begin_with_slash(1), captures.may_end_with_slash(1), captures.may_be_empty(1))
-    assert actual == expected
+    piece = PossibleCaptures(source).piece("$1", [1])
+    assert (piece.begins_with_slash, piece.ends_with_slash, piece.empty) == expected
 
 
 def test_the_whole_match_may_begin_with_a_slash():
     """No property of group 0 is proved."""
-    assert PossibleCaptures("^/a").may_begin_with_slash(0)
+    assert PossibleCaptures("^/a").piece("$0", [0]).begins_with_slash
 
 
 SOURCES_HERE = {

@@ -8,7 +8,7 @@ import pytest
 from editing import CURSOR, analysed_at_cursor, site, with_tree
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_texts import document, statement
+from rule_texts import statement
 
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
@@ -20,7 +20,6 @@ from tornado_proxy.tools.lsp.hover import (
     lenses,
     page,
     reference_at,
-    symbols,
 )
 
 _CHECK = next(check for check in CHECKS if check.name == "unescaped-dot")
@@ -272,21 +271,6 @@ def test_a_target_leads_to_all_its_blocks():
 def test_a_rewrite_is_its_own_definition(text, expected):
     """A rewrite leads to its own name, and other positions lead nowhere."""
     assert _definition_texts(text) == expected
-
-
-def test_target_symbols_contain_rewrite_symbols():
-    """Rewrites have their names or sources, and tests are not part of the outline."""
-    text = 'target site { rewrite move `^/a$` -> "/b" rewrite `^/c$` -> "/d" test "/a" -> "/b" }\ntarget "" {}\n'
-    site, nameless = symbols(document(text))
-    assert (site.name, site.name_span.text, nameless.name) == ("site", "site", "(no name)")
-    assert [(symbol.name, symbol.detail) for symbol in site.children] == [("move", "^/a$ → /b"), ("^/c$", "/d")]
-
-
-def test_a_symbol_contains_its_name():
-    """The protocol demands that the span of the name lies within the span of the symbol."""
-    (site,) = symbols(document('target site { rewrite `^/a$` -> "/b" }'))
-    for symbol in (site, *site.children):
-        assert symbol.span.start <= symbol.name_span.start <= symbol.name_span.end <= symbol.span.end
 
 
 def _titles(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from pygls.workspace import PositionCodec
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.tools.lsp.completion import completions
-from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
+from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
 from tornado_proxy.tools.lsp.translation import Translation
 from tornado_proxy.tools.lsp.workspace import actions, layout_edits, safe_fixes
 
@@ -60,7 +60,8 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
         translation.completion(completion, 0)
         spans.append(completion.span)
     spans += [lens.span for lens in lenses(analysis, document)]
-    spans += [symbol.name_span for symbol in symbols(document)]
+    for block in document.blocks:
+        translation.symbol(block)
     for finding, fix in actions(analysis, document, 0, len(text)):
         translation.action(finding, fix)
         spans += [edit.span for edit in fix.edits]

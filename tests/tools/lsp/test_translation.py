@@ -10,7 +10,6 @@ from rule_texts import document
 
 from tornado_proxy.lang.diagnostic import Edit, SourceFile, Span
 from tornado_proxy.tools.lsp.completion import Completion
-from tornado_proxy.tools.lsp.hover import symbols
 from tornado_proxy.tools.lsp.translation import Lines, Translation, uri_of
 
 TEXTS = st.text(alphabet=st.one_of(st.sampled_from("a\né\r😀\u2028\x0c"), st.characters()), max_size=30)
@@ -156,9 +155,27 @@ def test_edits_of_several_files_are_grouped_by_file():
     assert Translation().edits([]) == []
 
 
+def _symbols(text: str) -> list[types.DocumentSymbol]:
+    return [Translation().symbol(each) for each in document(text).blocks]
+
+
 def test_symbols_are_nested():
     """A target is a module that contains its rewrites as functions."""
-    (symbol,) = symbols(document('target site { rewrite `^/a$` -> "/b" }'))
-    translated = Translation().symbol(symbol)
-    assert (translated.kind, translated.children[0].kind) == (types.SymbolKind.Module, types.SymbolKind.Function)
-    assert translated.children[0].detail == "/b"
+    (target,) = _symbols('target site { rewrite `^/a$` -> "/b" }')
+    assert (target.kind, target.children[0].kind) == (types.SymbolKind.Module, types.SymbolKind.Function)
+
+
+def test_the_symbols_of_rewrites_have_their_names_or_sources():
+    """Tests are not part of the outline."""
+    text = 'target site { rewrite move `^/a$` -> "/b" rewrite `^/c$` -> "/d" test "/a" -> "/b" }\ntarget "" {}\n'
+    site, nameless = _symbols(text)
+    assert (site.name, site.selection_range.start, nameless.name) == ("site", types.Position(0, 7), "(no name)")
+    assert [(each.name, each.detail) for each in site.children] == [("move", "^/a$ → /b"), ("^/c$", "/d")]
+
+
+def test_a_symbol_contains_its_name():
+    """The protocol demands that the range of the name lies within the range of the symbol."""
+    (site,) = _symbols('target site { rewrite `^/a$` -> "/b" }')
+    for each in (site, *site.children):
+        name = each.selection_range
+        assert each.range.start <= name.start <= name.end <= each.range.end

@@ -20,16 +20,8 @@ from operator import itemgetter
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
-from tornado_proxy.golang.regexp.classes import (
-    WORD,
-    Ranges,
-    cases,
-    characters,
-    complement,
-    contains,
-    difference,
-    listed,
-)
+from tornado_proxy.golang.regexp import classes
+from tornado_proxy.golang.regexp.classes import WORD, Ranges, contains, difference, listed
 from tornado_proxy.golang.regexp.syntax import AnyOf, AssertionKind
 
 
@@ -44,9 +36,6 @@ class Unsupported(Unproved):
 class Exhausted(Unproved):
     """A budget is used up."""
 
-    def __init__(self) -> None:
-        super().__init__("the proof would take too long")
-
 
 class OnlyOverlong(Unproved):
     """All keys that answer the question are longer than keys may be.
@@ -55,55 +44,40 @@ class OnlyOverlong(Unproved):
     to be missing either.
     """
 
-    def __init__(self) -> None:
-        super().__init__("only keys that are too long would show it")
 
-
-STEPS_PER_QUESTION = 200_000
-"""Default steps for one question: at most a second of plain Python."""
-
-STEPS_PER_LIST = 2_000_000
-"""Default steps for all questions about one list."""
+STEPS_PER_QUESTION = 200_000  # default steps for one question: at most a second of plain Python
+STEPS_PER_LIST = 2_000_000  # default steps for all questions about one list
 
 
 class Budget:
-    """A number of steps to spend; a step takes a few microseconds."""
+    """A number of steps that are left to spend; a step takes a few microseconds."""
 
-    __slots__ = ("_left", "_whole")
+    __slots__ = ("_whole", "left")
 
     def __init__(self, steps: int = STEPS_PER_QUESTION, whole: Budget | None = None) -> None:
-        self._left = steps
+        self.left = steps
         self._whole = whole
-
-    @property
-    def left(self) -> int:
-        """The steps that are left."""
-        return self._left if self._whole is None else min(self._left, self._whole.left)
 
     def spend(self, steps: int) -> None:
         """Takes steps from this budget and its parent; raises `Exhausted` if too few are left."""
-        self._left -= steps
-        if self._left < 0:
-            raise Exhausted
+        self.left -= steps
+        if self.left < 0:
+            raise Exhausted("the proof would take too long")
         if self._whole is not None:
             self._whole.spend(steps)
 
-    def portion(self, steps: int) -> Budget:
+    def portion(self, most: int = STEPS_PER_LIST) -> Budget:
         """Returns a budget for one of many questions, which also spends from this one."""
-        return Budget(steps, self)
+        return Budget(min(most, self.left), self)
 
 
-LONGEST_KEY = 1025
-"""The longest valid key in bytes of UTF-8, with its leading slash."""
-
+LONGEST_KEY = 1025  # the longest valid key in bytes of UTF-8, with its leading slash
 FORBIDDEN_CHARACTERS: Ranges = ((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF))
 """Control characters and surrogates, which no key may contain."""
 
-KEY_CHARACTERS = complement(FORBIDDEN_CHARACTERS)
-"""The characters that a key may contain."""
+KEY_CHARACTERS = classes.complement(FORBIDDEN_CHARACTERS)  # the characters that a key may contain
 
-SLASH, DOT, OTHER, FORBIDDEN = range(4)
-"""The roles of characters in a path."""
+SLASH, DOT, OTHER, FORBIDDEN = range(4)  # the roles of characters in a path
 
 START, SEGMENT_START, ONE_DOT, TWO_DOTS, IN_SEGMENT, DEAD = range(6)
 """The states of an automaton that accepts valid paths: before the leading slash, at the start of a segment, after
@@ -123,8 +97,7 @@ PATH_TRANSITIONS = (
 _INVALID = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|/\.\.?(?:/|$)")
 _PATH_ROLES = {"/": SLASH, ".": DOT}
 
-FINAL_STATES = frozenset({SEGMENT_START, IN_SEGMENT})
-"""The states in which a valid key may end."""
+FINAL_STATES = frozenset({SEGMENT_START, IN_SEGMENT})  # the states in which a valid key may end
 
 
 @lru_cache(maxsize=4096)
@@ -151,13 +124,13 @@ def is_valid_key(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def allowed_characters(node: AnyOf) -> Ranges:
     """Returns the characters that a node matches and a key may contain."""
-    return difference(characters(node), FORBIDDEN_CHARACTERS)
+    return difference(classes.characters(node), FORBIDDEN_CHARACTERS)
 
 
 @lru_cache(maxsize=4096)
 def allowed_cases(character: str, *, folded: bool) -> Ranges:
     """Returns the characters that a literal character matches and a key may contain."""
-    return difference(cases(character, folded=folded), FORBIDDEN_CHARACTERS)
+    return difference(classes.cases(character, folded=folded), FORBIDDEN_CHARACTERS)
 
 
 EDGE, OTHER_CHARACTER, WORD_CHARACTER = range(3)
@@ -213,10 +186,7 @@ _BASE = (KEY_CHARACTERS, listed("/"), listed("."))
 
 
 class KeySymbol(NamedTuple):
-    """All characters that are in the same sets; `character` is the most readable of them.
-
-    `sets` has a bit for each set that contains them; `size` is in bytes of UTF-8.
-    """
+    """All characters with the same `sets`, a bit for each; `character` reads best, `size` is in bytes of UTF-8."""
 
     character: str
     sets: int
@@ -237,14 +207,17 @@ def symbols(sets: tuple[Ranges, ...], *, words: bool) -> tuple[KeySymbol, ...]:
     borders, members = _intervals([*sets, *_BASE, *((WORD,) if words else ())])
     real = 1 << len(sets)
     best: dict[int, int] = {}  # by sets: the rank of their most readable character
+    readable: list[KeySymbol] = []
     for (border, following), signature in zip(pairwise(borders), members, strict=False):
         if signature & real:
             rank = _rank(border, following - 1)
             best[signature] = min(rank, best.get(signature, rank))
-    return tuple(
-        _symbol(_character_at(rank), signature & (real - 1), words=words)
-        for signature, rank in sorted(best.items(), key=itemgetter(1))
-    )
+    for signature, rank in sorted(best.items(), key=itemgetter(1)):
+        character = _character_at(rank)
+        beside = side(character) if words else OTHER_CHARACTER
+        sets_with_it, size = signature & (real - 1), len(character.encode())
+        readable.append(KeySymbol(character, sets_with_it, size, path_role(character), beside))
+    return tuple(readable)
 
 
 def _rank(first: int, last: int) -> int:
@@ -254,12 +227,6 @@ def _rank(first: int, last: int) -> int:
 
 def _character_at(rank: int) -> str:
     return _READABLE[rank] if rank < _UNRANKED else chr(rank - _UNRANKED)
-
-
-def _symbol(character: str, sets: int, *, words: bool) -> KeySymbol:
-    return KeySymbol(
-        character, sets, len(character.encode()), path_role(character), side(character) if words else OTHER_CHARACTER
-    )
 
 
 def _intervals(sets: Iterable[Ranges]) -> tuple[list[int], list[int]]:

@@ -12,24 +12,11 @@ from functools import cached_property, reduce
 from operator import and_, or_
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.golang.regexp import syntax
-from tornado_proxy.golang.regexp.alphabet import (
-    ASSERTION_BITS,
-    EDGE,
-    GAP_ASSERTIONS,
-    KEY_CHARACTERS,
-    OTHER_CHARACTER,
-    WORD_BOUNDARIES,
-    WORD_CHARACTER,
-    Unsupported,
-    allowed_cases,
-    allowed_characters,
-    gaps,
-)
+from tornado_proxy.golang.regexp import alphabet, syntax
+from tornado_proxy.golang.regexp.alphabet import ASSERTION_BITS, EDGE, GAP_ASSERTIONS, Unsupported, gaps
 from tornado_proxy.golang.regexp.classes import Ranges, contains
 
-MOST_POSITIONS = 2000
-"""The most positions of one expression: enough for the 1,000 repetitions that RE2 allows."""
+MOST_POSITIONS = 2000  # the most positions of one expression: enough for the 1,000 repetitions that RE2 allows
 
 
 class Atom(NamedTuple):
@@ -98,10 +85,7 @@ class Automaton:
 
     @cached_property
     def literal_prefix(self) -> str:
-        """The text with which all keys begin that match, or `""`.
-
-        Position N of the automaton reads character N of it.
-        """
+        """The text with which all matching keys begin, or `""`. Position N of the automaton reads character N."""
         prefix = []
         anchored = False
         for node, _ in self.atoms:
@@ -118,20 +102,20 @@ class Automaton:
                     break
         return "".join(prefix)
 
-    def positions_by_set(self, start: int = 0) -> Mapping[Ranges, int]:
-        """Returns the positions from `start` on, by the set of characters that they read."""
+    @cached_property
+    def positions_by_set(self) -> Mapping[Ranges, int]:
+        """The positions by the set of characters that they read."""
         positions: dict[Ranges, int] = {}
-        for position, each in enumerate(self.sets[start:], start):
+        for position, each in enumerate(self.sets):
             positions[each] = positions.get(each, 0) | 1 << position
         return positions
 
     def table(self, assertions: int) -> Transitions:
         """Returns the transitions across a gap where some assertions hold."""
         seen = assertions & self.assertions
-        table = self._tables.get(seen)
-        if table is None:
-            table = self._tables[seen] = self._build(_TableBuilder(seen))
-        return table
+        if seen not in self._tables:
+            self._tables[seen] = self._build(_TableBuilder(seen))
+        return self._tables[seen]
 
     def read(self, text: str) -> tuple[int, bool]:
         """Returns the positions after the beginning of a key, and whether a match is complete or certain.
@@ -160,7 +144,7 @@ class Automaton:
         last = reduce(and_, (table.prefixes[-1].last for table in self._final_tables))
         complete = reduce(and_, (table.prefixes[-1].last for table in self._inner_tables), last)
         for position in bits(last & ~complete):
-            stays = self.sets[position] == KEY_CHARACTERS and all(
+            stays = self.sets[position] == alphabet.KEY_CHARACTERS and all(
                 each.follow[position] >> position & 1 for each in self._inner_tables
             )
             complete |= stays << position
@@ -179,37 +163,32 @@ class Automaton:
     @property
     def _sides(self) -> tuple[int, ...]:
         """The kinds of characters that it distinguishes beside a gap."""
-        return (OTHER_CHARACTER, WORD_CHARACTER) if self.assertions & WORD_BOUNDARIES else (OTHER_CHARACTER,)
+        words = (alphabet.WORD_CHARACTER,) if self.assertions & alphabet.WORD_BOUNDARIES else ()
+        return (alphabet.OTHER_CHARACTER, *words)
 
     def _build(self, builder: _TableBuilder) -> Transitions:
         """Returns the transitions that a builder makes; atoms without assertions are built once."""
         fragments = []
         for index, (node, _) in enumerate(self.atoms):
-            cached = self._cached.get(index)
-            if cached is not None:
-                fragment, follow = cached
+            if index in self._cached:
+                fragment, follow = self._cached[index]
                 builder.follow += follow
-                fragments.append(fragment)
-                continue
-            start = len(builder.follow)
-            fragments.append(builder.fragment(node))
-            if not self._atom_assertions[index]:
-                self._cached[index] = fragments[-1], builder.follow[start:]
+            else:
+                start = len(builder.follow)
+                fragment = builder.fragment(node)
+                if not self._atom_assertions[index]:
+                    self._cached[index] = fragment, builder.follow[start:]
+            fragments.append(fragment)
         return builder.table(fragments)
 
     def positions_reading(self, character: str) -> int:
         """Returns the positions that read a character."""
         readers = self._readers.get(character)
         if readers is None:
-            readers = sum(
-                positions for each, positions in self._positions_by_set.items() if contains(each, ord(character))
-            )
+            code = ord(character)
+            readers = sum(positions for each, positions in self.positions_by_set.items() if contains(each, code))
             self._readers[character] = readers
         return readers
-
-    @cached_property
-    def _positions_by_set(self) -> Mapping[Ranges, int]:
-        return self.positions_by_set()
 
 
 def atoms(node: syntax.Node, end: int | None = None) -> Iterator[Atom]:
@@ -267,9 +246,9 @@ class _TableBuilder:
     def fragment(self, node: syntax.Node) -> _Fragment:  # noqa: PLR0911 - one case for each kind of node
         match node:
             case syntax.Text():
-                return self.positions([allowed_cases(each, folded=node.folded) for each in node.characters])
+                return self.positions([alphabet.allowed_cases(each, folded=node.folded) for each in node.characters])
             case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
-                return self.positions([allowed_characters(node)])
+                return self.positions([alphabet.allowed_characters(node)])
             case syntax.Sequence():
                 return self.concatenation([self.fragment(part) for part in node.pieces])
             case syntax.Group():
@@ -297,10 +276,7 @@ class _TableBuilder:
 
     def concatenation(self, fragments: list[_Fragment]) -> _Fragment:
         """Returns the fragments in a row; joined from the right, where the last positions are fewer."""
-        fragment = _EMPTY
-        for each in reversed(fragments):
-            fragment = self.pair(each, fragment)
-        return fragment
+        return reduce(lambda following, each: self.pair(each, following), reversed(fragments), _EMPTY)
 
     def pair(self, one: _Fragment, other: _Fragment) -> _Fragment:
         self.link(one.last, other.first)

@@ -10,19 +10,16 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import assert_never
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp import syntax
 
-Range = tuple[int, int]
-"""The first and the last code point."""
+Range = tuple[int, int]  # the first and the last code point
 
-Ranges = tuple[Range, ...]
-"""Sorted and not adjacent; compared by value."""
-
+Ranges = tuple[Range, ...]  # sorted and not adjacent; compared by value
 LAST = 0x10FFFF
 EVERYTHING: Ranges = ((0, LAST),)
 
@@ -78,12 +75,8 @@ ALPHA = UPPER + LOWER
 ALNUM = DIGIT + ALPHA
 GRAPH: Ranges = ((0x21, 0x7E),)
 ASCII: Ranges = ((0, 0x7F),)
-WORD = union((*ALNUM, *listed("_")))
-r"""The characters that `\w` matches, next to which `\b` finds a boundary."""
-
-PERL = {"d": DIGIT, "s": listed("\t\n\f\r "), "w": WORD}
-r"""The classes `\d`, `\s` and `\w` by letter."""
-
+WORD = union((*ALNUM, *listed("_")))  # the characters that `\w` matches, next to which `\b` finds a boundary
+PERL = {"d": DIGIT, "s": listed("\t\n\f\r "), "w": WORD}  # the classes `\d`, `\s` and `\w` by letter
 POSIX = {
     "alnum": ALNUM,
     "alpha": ALPHA,
@@ -117,9 +110,7 @@ _LONG_NAMES = """
     Space_Separator=Zs Spacing_Mark=Mc Surrogate=Cs Symbol=S Titlecase_Letter=Lt Unassigned=Cn Uppercase_Letter=Lu
     cntrl=Cc digit=Nd punct=P
 """
-LONG_NAMES = dict(pair.split("=") for pair in _LONG_NAMES.split())
-"""The short name of each long one."""
-
+LONG_NAMES = dict(pair.split("=") for pair in _LONG_NAMES.split())  # the short name of each long one
 _SCRIPTS = """
     Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Beria_Erfe
     Bhaiksuki Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham
@@ -140,7 +131,6 @@ _SCRIPTS = """
 """
 
 NAMES = (*_CATEGORIES.split(), *_SCRIPTS.split(), *LONG_NAMES, "Any", "ASCII", "Assigned")
-"""The names of all classes."""
 
 
 def _ranges(text: str) -> Ranges:
@@ -181,9 +171,7 @@ ADDED_TO_CATEGORIES = {
 }
 """The code points that Unicode 16 and 17 added to general categories."""
 
-REMOVED = {"Ll": ((0x295, 0x295),), "Mn": ((0x1171E, 0x1171E),)}
-"""The code points that moved from a category to another."""
-
+REMOVED = {"Ll": ((0x295, 0x295),), "Mn": ((0x1171E, 0x1171E),)}  # code points that moved from a category to another
 ADDED_TO_SCRIPTS = {
     name: _ranges(text)
     for name, text in {
@@ -269,13 +257,14 @@ def _members(name: str) -> Ranges:
     special = _SPECIAL.get(name)
     if special is not None:
         return special()
-    added = (*_added_to_categories(name), *ADDED_TO_SCRIPTS.get(name, ()))
-    characters = union((*matched(rf"\p{{{name}}}"), *added))
+    # A category of one letter has all categories that begin with it.
+    added = chain.from_iterable(ADDED_TO_CATEGORIES[each] for each in ADDED_TO_CATEGORIES if name in (each, each[0]))
+    characters = union((*matched(rf"\p{{{name}}}"), *added, *ADDED_TO_SCRIPTS.get(name, ())))
     return difference(characters, REMOVED.get(name, ()))
 
 
 def _assigned() -> Ranges:
-    added = (each for ranges in ADDED_TO_CATEGORIES.values() for each in ranges)
+    added = chain.from_iterable(ADDED_TO_CATEGORIES.values())
     return union((*matched(r"[\pL\pM\pN\pP\pS\pZ\pC]"), _SURROGATES, *_PRIVATE_USE, *added))
 
 
@@ -290,12 +279,6 @@ _SPECIAL: Mapping[str, Callable[[], Ranges]] = {
     "Cs": lambda: (_SURROGATES,),
     "LC": lambda: union(each for part in ("Lu", "Ll", "Lt") for each in _members(part)),
 }
-
-
-def _added_to_categories(name: str) -> Iterable[Range]:
-    """Returns the additions to a category, or to all categories that begin with a letter."""
-    categories = (part for part in ADDED_TO_CATEGORIES if name in (part, part[0]))
-    return (each for part in categories for each in ADDED_TO_CATEGORIES[part])
 
 
 @cache
@@ -336,25 +319,23 @@ def cases(character: str, *, folded: bool) -> Ranges:
 def characters(node: syntax.AnyOf | syntax.Member) -> Ranges:
     """Returns the characters that a node matches."""
     match node:
-        case syntax.BracketClass():
-            found = union(each for member in node.members for each in characters(member))
-            return complement(found) if node.negated else found
         case syntax.AnyCharacter():
             return EVERYTHING if node.newline else complement(listed("\n"))
+        case syntax.Character():
+            return cases(node.character, folded=node.folded)
+        case syntax.CharacterRange():
+            ranges: Ranges = ((ord(node.first), ord(node.last)),)
+            return _every_case(ranges) if node.folded else ranges
+        case syntax.BracketClass():
+            ranges = union(each for member in node.members for each in characters(member))
         case syntax.UnicodeClass():
-            found = members(node.name, fold=node.folded)
-            return complement(found) if node.negated else found
+            ranges = members(node.name, fold=node.folded)
         case syntax.PerlClass() | syntax.PosixClass():
-            found = PERL[node.letter] if isinstance(node, syntax.PerlClass) else POSIX[node.name]
-            found = _every_case(found) if node.folded else found
-            return complement(found) if node.negated else found
-        case syntax.Character() | syntax.CharacterRange():
-            found = (
-                listed(node.character) if isinstance(node, syntax.Character) else ((ord(node.first), ord(node.last)),)
-            )
-            return _every_case(found) if node.folded else found
+            ranges = PERL[node.letter] if isinstance(node, syntax.PerlClass) else POSIX[node.name]
+            ranges = _every_case(ranges) if node.folded else ranges
         case _:
             assert_never(node)
+    return complement(ranges) if node.negated else ranges
 
 
 def _every_case(characters: Ranges) -> Ranges:

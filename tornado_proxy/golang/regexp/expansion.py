@@ -9,8 +9,7 @@ from typing import Self
 
 from tornado_proxy.golang.regexp.matching import Captures
 
-Reference = tuple[str, int, int]
-"""A group that a template names, with its start and end (code points) in the text."""
+Reference = tuple[str, int, int]  # a group that a template names, with its start and end (code points) in the text
 
 
 _REFERENCE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")

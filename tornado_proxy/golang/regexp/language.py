@@ -6,29 +6,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import assert_never
 
-from tornado_proxy.golang.regexp import syntax
-from tornado_proxy.golang.regexp.alphabet import (
-    Budget,
-    Unsupported,
-    allowed_cases,
-    allowed_characters,
-    gaps,
-    is_valid_key,
-    most_readable,
-)
+import msgspec
+
+from tornado_proxy.golang.regexp import alphabet, syntax
+from tornado_proxy.golang.regexp.alphabet import Budget, Unsupported, gaps, most_readable
 from tornado_proxy.golang.regexp.automaton import Atom, Automaton, atoms
 from tornado_proxy.golang.regexp.parser import parse
 
-DEEPEST = 60
-"""The deepest nesting of groups; beyond it, recursion over the tree would come near Python's limit."""
+DEEPEST = 60  # the deepest nesting of groups; beyond it, recursion over the tree would come near Python's limit
 
 
 @dataclass(frozen=True)  # no slots: what most answers do not need is made when first asked for
 class Language:
-    """The valid keys that an expression matches.
-
-    Without a `tree` nothing can be proved of it; `objection` gives the reason.
-    """
+    """The valid keys that an expression matches; `objection` is why nothing is proved of one without a `tree`."""
 
     text: str
     tree: syntax.Node | None = field(compare=False, repr=False)
@@ -62,10 +52,7 @@ class Language:
         return guess(self.tree) if self.tree else None
 
     def finds(self, key: str, budget: Budget | None = None) -> bool:
-        """Whether the expression matches a key that begins with `/`, valid or not.
-
-        Raises `Unsupported`, and `Exhausted` if a budget is given and used up.
-        """
+        """Whether it matches a key that begins with `/`, even an invalid one; raises `Unsupported`, and `Exhausted`."""
         automaton = self.automaton
         if not key.startswith(automaton.literal_prefix):
             return False
@@ -89,13 +76,13 @@ def language(text: str) -> Language:
     except syntax.PatternError as error:
         return Language(text, None, str(error))
     # A text with few parentheses cannot be deep.
-    if text.count("(") > DEEPEST and syntax.fold(tree, _group_depth) > DEEPEST:
+    if text.count("(") > DEEPEST and _group_depth(tree) > DEEPEST:
         return Language(text, None, f"more than {DEEPEST} groups within each other")
     return Language(text, tree)
 
 
-def _group_depth(node: syntax.Node, below: list[int]) -> int:
-    return max(below, default=0) + isinstance(node, syntax.Group)
+def _group_depth(tree: syntax.Node) -> int:
+    return syntax.fold(tree, lambda node, below: max(below, default=0) + isinstance(node, syntax.Group))
 
 
 def guess(tree: syntax.Node) -> str | None:
@@ -104,16 +91,18 @@ def guess(tree: syntax.Node) -> str | None:
     if text is None:
         return None
     key = text if text.startswith("/") else f"/{text}"
-    return key if is_valid_key(key) else None
+    return key if alphabet.is_valid_key(key) else None
 
 
 def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each kind of node
     """Returns a short text that a node matches, without regard to assertions; None if no key can contain one."""
     match node:
         case syntax.Text():
-            return _joined([most_readable(allowed_cases(each, folded=node.folded)) for each in node.characters])
+            return _joined(
+                [most_readable(alphabet.allowed_cases(each, folded=node.folded)) for each in node.characters]
+            )
         case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
-            return most_readable(allowed_characters(node))
+            return most_readable(alphabet.allowed_characters(node))
         case syntax.Sequence():
             return _joined([_text(part) for part in node.pieces])
         case syntax.Group():
@@ -134,8 +123,7 @@ def _joined(texts: list[str | None]) -> str | None:
     return None if None in texts else "".join(each or "" for each in texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """The longest prefix of a source that matches a key.
 
     `part` is its extent in the source's text. It ends between two pieces of the outermost sequence; groups are opened,

@@ -18,6 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp.parser import Expression, parse
@@ -32,36 +33,29 @@ from tornado_proxy.golang.regexp.program import (
 )
 from tornado_proxy.golang.regexp.syntax import PatternError, fold, measure
 
-ByteSpan = tuple[int, int]
-"""The beginning and the end of a group, in bytes; (-1, -1) if it took no part."""
-
+ByteSpan = tuple[int, int]  # the beginning and the end of a group, in bytes; (-1, -1) if it took no part
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _SMALLER = "lower its counts, or split it into several rewrites"
-_SET_MEMORY = 128 << 20
-"""Bytes for one set, with the states that it caches; RE2's default of 8 MiB is enough for about 2,000 patterns."""
-
+_SET_MEMORY = 128 << 20  # bytes for one set with the states that it caches; 8 MiB are enough for about 2,000 patterns
 MOST_PARTS = 1_200
 """The most characters, classes and alternatives of a source with its counts written out, such as two `[^/]{1,255}`."""
-MOST_INSTRUCTIONS = 16_000
-r"""The most instructions of RE2 for a source; `\pL` has about 1,200."""
-MOST_CAPTURES = 100_000
-"""The most instructions of a source times its groups."""
+MOST_INSTRUCTIONS = 16_000  # the most instructions of RE2 for a source; `\pL` has about 1,200
+MOST_CAPTURES = 100_000  # the most instructions of a source times its groups
 
 # About 2,500 patterns, far fewer than fit. RE2 compiles a set while it holds the GIL: 20 ms for this size, which
 # requests hardly notice. Each additional set costs a microsecond for every key.
 _SET_INSTRUCTIONS = 80_000
 
 
-@dataclass(frozen=True, slots=True)
-class Captures:
+class Captures(msgspec.Struct, frozen=True):
     """The text that each group matched: `groups[0]` is the whole match; None for a group that took no part.
 
     `names` maps the name of a group to its number. If groups share a name, Go takes the first that matched.
     """
 
     groups: tuple[str | None, ...]
-    names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    names: Mapping[str, int] = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +195,7 @@ def _parts(expression: Expression) -> int:
 
 
 class FirstMatch:
-    """Finds the first pattern of a list that matches a key; immutable.
-
-    It takes over portions of `known` that have the same patterns.
-    """
+    """Finds the first pattern of a list that matches a key; immutable. It takes over equal portions of `known`."""
 
     __slots__ = ("_portions",)
 

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tornado_proxy.golang.regexp import syntax
-from tornado_proxy.golang.regexp.tokens import (
-    Count,
-    GroupOpening,
-    read_count,
-    read_escape,
-    read_opening,
-    read_posix_class,
-    read_unicode_class,
-)
+import msgspec
+
+from tornado_proxy.golang.regexp import syntax, tokens
+from tornado_proxy.golang.regexp.tokens import Count, GroupOpening, read_escape
 
 # A shorter text cannot be too deep nor, without counts, too large.
 _SHORT = 1000
 _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPEATS = {"*": Count(0, None), "+": Count(1, None), "?": Count(0, 1)}
+_ANCHORS = {  # without and with the flag `m`
+    "^": (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START),
+    "$": (syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END),
+}
 _ESCAPED_ASSERTIONS = {
     "A": syntax.AssertionKind.TEXT_START,
     "z": syntax.AssertionKind.TEXT_END,
@@ -56,8 +53,7 @@ def parse(text: str) -> Expression:
     return Expression(text, tree, tuple(parser.names))
 
 
-@dataclass(slots=True)
-class _OpenGroup:
+class _OpenGroup(msgspec.Struct):
     """An unclosed group, or the whole expression: its pieces so far, and the flags outside it."""
 
     start: int
@@ -65,16 +61,14 @@ class _OpenGroup:
     number: int | None
     outer_flags: frozenset[str]
     branch_start: int
-    branches: list[syntax.Node] = field(default_factory=list)
-    pieces: list[syntax.Node] = field(default_factory=list)
+    branches: list[syntax.Node] = []
+    pieces: list[syntax.Node] = []
     operand: int | None = None  # the index of the last part that is not a change of flags
 
     def close_branch(self, end: int) -> None:
         """Ends an alternative at an offset."""
-        pieces = self.pieces
-        self.branches.append(
-            pieces[0] if len(pieces) == 1 else syntax.Sequence(tuple(pieces), syntax.Extent(self.branch_start, end))
-        )
+        sequence = syntax.Sequence(tuple(self.pieces), syntax.Extent(self.branch_start, end))
+        self.branches.append(self.pieces[0] if len(self.pieces) == 1 else sequence)
         self.pieces, self.operand, self.branch_start = [], None, end + 1
 
     def body(self, end: int) -> syntax.Node:
@@ -107,7 +101,7 @@ class _Parser:
             self._repeat(_REPEATS[character], self.at + 1, repetition)
         elif character != "{":
             _STEPS[character](self)
-        elif counted := read_count(self.text, self.at):
+        elif counted := tokens.read_count(self.text, self.at):
             self._repeat(*counted, repetition)
         else:
             self._literal("{", self.at + 1)
@@ -146,17 +140,13 @@ class _Parser:
     def dot(self) -> None:
         self._push(syntax.AnyCharacter("s" in self._flags, self._advance(self.at + 1)))
 
-    def caret(self) -> None:
-        kind = syntax.AssertionKind.LINE_START if "m" in self._flags else syntax.AssertionKind.TEXT_START
-        self._push(syntax.Assertion(kind, self._advance(self.at + 1)))
-
-    def dollar(self) -> None:
-        kind = syntax.AssertionKind.LINE_END if "m" in self._flags else syntax.AssertionKind.TEXT_END
-        self._push(syntax.Assertion(kind, self._advance(self.at + 1)))
+    def anchor(self) -> None:
+        of_text, of_line = _ANCHORS[self.text[self.at]]
+        self._push(syntax.Assertion(of_line if "m" in self._flags else of_text, self._advance(self.at + 1)))
 
     def open_group(self) -> None:
         start, outer = self.at, self._flags
-        opening = read_opening(self.text, start)
+        opening = tokens.read_opening(self.text, start)
         extent = self._advance(opening.end)
         self._flags = (outer | opening.on) - opening.off
         if not opening.opens:
@@ -174,10 +164,8 @@ class _Parser:
         body = group.body(self.at)
         self.at += 1
         self._flags = group.outer_flags
-        opening = group.opening
-        self._push(
-            syntax.Group(body, group.number, opening.name, syntax.Extent(group.start, self.at), opening.on, opening.off)
-        )
+        name, on, off = group.opening.name, group.opening.on, group.opening.off
+        self._push(syntax.Group(body, group.number, name, syntax.Extent(group.start, self.at), on, off))
 
     def _repeat(self, count: Count, end: int, repetition: int | None) -> None:
         """Applies a repetition that ends at an offset, or one character later if it is lazy."""
@@ -188,7 +176,9 @@ class _Parser:
             raise _nested(self.text, repetition, start, end)
         pieces, index = self._groups[-1].pieces, self._groups[-1].operand
         if index is None:
-            raise _nothing_to_repeat(self.text[start:end], start, end)
+            operator = self.text[start:end]
+            meant = f"`.{operator}` for any text" if operator == "*" else f"`\\{operator}` for the character itself"
+            raise syntax.PatternError(f"nothing to repeat before `{operator}`", start, end, f"write {meant}")
         operand = pieces[index]
         if isinstance(operand, syntax.Text) and len(operand.characters) > 1:
             before, operand = self._without_last(operand)
@@ -233,7 +223,7 @@ class _Parser:
         r"""Reads a class such as `\d` or `\p{Greek}`; returns None, and reads nothing, for another escape."""
         folded = "i" in self._flags
         if letter and letter in "pP":
-            named, end = read_unicode_class(self.text, self.at)
+            named, end = tokens.read_unicode_class(self.text, self.at)
             return syntax.UnicodeClass(named.name, named.negated, folded, self._advance(end))
         if letter and letter in "dDsSwW":
             return syntax.PerlClass(letter.lower(), letter.isupper(), folded, self._advance(self.at + 2))
@@ -251,7 +241,7 @@ class _Parser:
         self._push(syntax.BracketClass(tuple(members), negated, syntax.Extent(start, self.at)))
 
     def _member(self, opening: int) -> syntax.Member:
-        posix = read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
+        posix = tokens.read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
         if posix is not None:
             (name, negated), end = posix
             return syntax.PosixClass(name, negated, "i" in self._flags, self._advance(end))
@@ -273,9 +263,8 @@ class _Parser:
     def _bound(self, opening: int) -> str:
         """Reads one end of a range: a character, perhaps escaped."""
         if self.at == len(self.text):
-            raise syntax.PatternError(
-                "unclosed class", opening, opening + 1, "close it with `]`, or write `\\[` for a bracket"
-            )
+            advice = "close it with `]`, or write `\\[` for a bracket"
+            raise syntax.PatternError("unclosed class", opening, opening + 1, advice)
         if self.text[self.at] != "\\":
             self.at += 1
             return self.text[self.at - 1]
@@ -288,8 +277,8 @@ _STEPS: Mapping[str, Callable[[_Parser], None]] = {
     ")": _Parser.close_group,
     "|": _Parser.bar,
     "[": _Parser.bracket,
-    "^": _Parser.caret,
-    "$": _Parser.dollar,
+    "^": _Parser.anchor,
+    "$": _Parser.anchor,
     ".": _Parser.dot,
     "\\": _Parser.backslash,
 }
@@ -307,10 +296,3 @@ def _nested(text: str, repetition: int, start: int, end: int) -> syntax.PatternE
         return syntax.PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, advice)
     advice = "put the repeated part in a group: `(?:…)`"
     return syntax.PatternError(f"invalid nested repetition `{operators}`", repetition, end, advice)
-
-
-def _nothing_to_repeat(operator: str, start: int, end: int) -> syntax.PatternError:
-    advice = (
-        f"write `.{operator}` for any text" if operator == "*" else f"write `\\{operator}` for the character itself"
-    )
-    return syntax.PatternError(f"nothing to repeat before `{operator}`", start, end, advice)

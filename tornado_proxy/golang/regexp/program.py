@@ -18,10 +18,8 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 from tornado_proxy.golang.regexp import syntax
 from tornado_proxy.golang.regexp.classes import OTHER_CASE, bracketed, cases, characters
 
-MEMORY = (8 << 20, 64 << 20)
-"""Limits of memory in bytes for one program; the next one is tried if a limit is too low."""
-LONGEST = 1 << 20
-r"""The most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's."""
+MEMORY = (8 << 20, 64 << 20)  # limits of memory in bytes for one program; the next one is tried if a limit is too low
+LONGEST = 1 << 20  # most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's
 
 
 class ProgramRefused(Exception):

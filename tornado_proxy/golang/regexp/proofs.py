@@ -24,9 +24,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import NamedTuple
+
+import msgspec
 
 from tornado_proxy.golang.regexp.alphabet import (
     STEPS_PER_LIST,
@@ -43,20 +44,17 @@ from tornado_proxy.golang.regexp.search import shortest
 from tornado_proxy.golang.regexp.syntax import Assertion, AssertionKind, FlagChange, Node, Text
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """There is such a key: this valid one."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoKey:
+class NoKey(msgspec.Struct, frozen=True):
     """There is no such valid key: proved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """Nothing was proved: the expression cannot be treated exactly, or the budget was used up."""
 
     reason: str
@@ -88,8 +86,7 @@ def _answer(question: Callable[[], str | None]) -> Proof:
     return NoKey() if key is None else Example(key)
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(msgspec.Struct, frozen=True):
     """Earlier sources take every valid key that the source matches; `by` has the indices of as few as were found."""
 
     by: tuple[int, ...]
@@ -126,7 +123,7 @@ def _reached(languages: Sequence[Language], index: int, first: Callable[[str], i
     taken = None if key is None else first(key)
     if key is not None and taken == index:
         return Example(key)
-    budget = whole.portion(min(STEPS_PER_QUESTION, whole.left))
+    budget = whole.portion(STEPS_PER_QUESTION)
     # A source that takes one key may take them all.
     candidates = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
 
@@ -231,7 +228,7 @@ def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callabl
 
 def _proved(one: Language, other: Language, whole: Budget) -> str | None:
     """Returns a key that two sources match; raises `Exhausted` if the whole budget is used up."""
-    answer = overlap(one, other, whole.portion(min(STEPS_PER_QUESTION, whole.left)))
+    answer = overlap(one, other, whole.portion(STEPS_PER_QUESTION))
     return answer.key if isinstance(answer, Example) else None
 
 

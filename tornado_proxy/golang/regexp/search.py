@@ -70,24 +70,24 @@ class Product:
 
     The positions of all automata share one integer, in their order. Above them are two more positions for each required
     automaton, which read every character: one says that its match has not begun, the other that it is complete. All
-    keys begin with `literal_prefix`, which is compatible with the literal prefixes of the automata.
+    keys begin with `literal_prefix`, which is compatible with the literal prefixes of the automata. `size` counts the
+    positions.
     """
 
     def __init__(
         self, required: Sequence[Automaton], excluded_automata: Sequence[Automaton], literal_prefix: str = ""
     ) -> None:
         self._automata = (*required, *excluded_automata)
-        *self._shifts, self._size = accumulate((len(each.sets) for each in self._automata), initial=0)
+        *self._shifts, self.size = accumulate((len(each.sets) for each in self._automata), initial=0)
         self._required_count = len(required)
-        self._every = (1 << 2 * self._required_count) - 1 << self._size  # the positions that read every character
+        self._every = (1 << 2 * self._required_count) - 1 << self.size  # the positions that read every character
         self._words = any(each.assertions & WORD_BOUNDARIES for each in self._automata)
         self._sides = (OTHER_CHARACTER, WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
         self._literal_prefix = literal_prefix
         certain = [each.certain << shift for each, shift in zip(self._automata, self._shifts, strict=True)]
-        self._parts = tuple(self._part(index, certain[index]) for index in range(self._required_count))
+        self._parts = tuple(self._part(index, each) for index, each in enumerate(certain[: self._required_count]))
         self._excluded_certain = reduce(or_, certain[self._required_count :], 0)
         self._gaps: dict[tuple[int, int], Gap] = {}
-        self.positions = self._size
 
     @property
     def symbols(self) -> int:
@@ -168,10 +168,9 @@ class Product:
         return combinations
 
     def _gap(self, before: int, after: int) -> Gap:
-        gap = self._gaps.get((before, after))
-        if gap is None:
-            gap = self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
-        return gap
+        if (before, after) not in self._gaps:
+            self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
+        return self._gaps[before, after]
 
     def _joined(self, assertions: int) -> Gap:
         tables = [(each.table(assertions), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
@@ -192,7 +191,7 @@ class Product:
 
     def _not_begun(self, index: int) -> int:
         """Returns the position that says that a match has not begun."""
-        return 1 << self._size + 2 * index
+        return 1 << self.size + 2 * index
 
     def _part(self, index: int, certain: int) -> Component:
         positions = (1 << len(self._automata[index].sets)) - 1 << self._shifts[index]
@@ -206,8 +205,9 @@ class Product:
         for each, shift in zip(self._automata, self._shifts, strict=True):
             # The positions that read the literal prefix are never reached again.
             start = min(len(self._literal_prefix), len(each.literal_prefix))
-            for ranges, positions in each.positions_by_set(start).items():
-                readers[ranges] = readers.get(ranges, 0) | positions << shift
+            for ranges, positions in each.positions_by_set.items():
+                if later := positions >> start << start:
+                    readers[ranges] = readers.get(ranges, 0) | later << shift
         sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
         masks = [readers[each] for each in sets]
         moves: dict[int, list[Move]] = {side: [] for side in self._sides}
@@ -219,15 +219,12 @@ class Product:
         return moves
 
 
-State = tuple[PartialState, int]
-"""A state of the search, with the positions of all excluded automata."""
+State = tuple[PartialState, int]  # a state of the search, with the positions of all excluded automata
 
-Step = tuple[State, State | None, str]
-"""A state, its predecessor, and the character between them."""
+Step = tuple[State, State | None, str]  # a state, its predecessor, and the character between them
 
 
-_SETUP_STEPS = 50
-"""The steps that a search costs before it reads anything."""
+_SETUP_STEPS = 50  # the steps that a search costs before it reads anything
 
 
 def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automaton], budget: Budget) -> str | None:
@@ -244,7 +241,7 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
         if prefix.startswith(each.literal_prefix) or each.literal_prefix.startswith(prefix)
     ]
     product = Product(required, compatible, prefix)
-    budget.spend(_SETUP_STEPS + product.positions // 8)
+    budget.spend(_SETUP_STEPS + product.size // 8)
     initial = product.initial_states()
     if not initial:
         return None
@@ -260,7 +257,7 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
                 continue
             if product.accepts(*state):
                 if size > LONGEST_KEY:
-                    raise OnlyOverlong
+                    raise OnlyOverlong("only keys that are too long would show it")
                 return prefix + reached.key_to(state)
             budget.spend(product.symbols + state[1].bit_count() // 4)
             for partial, excluded, move in product.successors(*state):

@@ -9,10 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 
 class PatternError(Exception):
-    """The text is not an expression in Go's syntax, RE2 cannot compile it, or it would be slow.
-
-    `offset` and `end` are code points in it.
-    """
+    """An expression that Go or RE2 refuses, or that would be slow; `offset` and `end` are code points in it."""
 
     def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
         super().__init__(message)
@@ -127,8 +124,7 @@ class UnicodeClass(NamedTuple):
     extent: Extent
 
 
-Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass
-"""The nodes within brackets."""
+Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass  # the nodes within brackets
 
 
 @_node
@@ -204,8 +200,7 @@ class Alternation(NamedTuple):
     extent: Extent
 
 
-AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter
-"""The nodes that match one character of a set."""
+AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter  # the nodes that match one character of a set
 
 Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
 
@@ -259,11 +254,9 @@ def _parts(node: Node | Member) -> tuple[Node, ...]:
 # literal and non-capturing groups have no node; `measure` does the same. There are two differences: Go first factors
 # common prefixes out of alternatives, so a depth within a few levels of the limit may be judged differently, and Go
 # lets a literal of thousands of characters exceed the size.
-GREATEST_REPEAT = 1000
-"""The greatest bound of a count, and the most copies that nested counts may make."""
+GREATEST_REPEAT = 1000  # the greatest bound of a count, and the most copies that nested counts may make
 GREATEST_DEPTH = 1000
-GREATEST_SIZE = (128 << 20) // 40
-"""Instructions of Go's program, which may take 128 MiB."""
+GREATEST_SIZE = (128 << 20) // 40  # instructions of Go's program, which may take 128 MiB
 
 
 class _MeasureKind(Enum):

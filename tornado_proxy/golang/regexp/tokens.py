@@ -182,10 +182,7 @@ def read_count(text: str, at: int) -> tuple[Count, int] | None:
 
 
 class GroupOpening(NamedTuple):
-    """The text after `(`: a group's name, flags to turn on and off, or neither.
-
-    `opens` is False for flags that apply to the rest of the surrounding group.
-    """
+    """The text after `(`: a group's name, flags, or neither; `opens` is False for flags of the surrounding group."""
 
     end: int
     captures: bool = False

@@ -73,10 +73,6 @@ def _type_of(value: go.Value) -> bytes:
     return go.type_name(value).encode()
 
 
-def _kind_of(value: go.Value) -> bytes:
-    return go.kind_of(value).encode()
-
-
 _COST = 4  # steps; exact decimals are slow
 _DIVISION_PLACES = 16  # decimal.DivisionPrecision
 
@@ -118,16 +114,12 @@ def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..
             result = operation(result, _fraction(other))
             budget.spend(_COST)
             budget.spend(result.denominator.bit_length() + result.numerator.bit_length() >> 4)
-        return _float(result)
+        try:
+            return float(result)
+        except OverflowError:
+            return -math.inf if result < 0 else math.inf
 
     return calculate
-
-
-def _float(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return -math.inf if number < 0 else math.inf
 
 
 def _divide(dividend: Fraction, divisor: Fraction) -> Fraction:
@@ -218,8 +210,8 @@ FUNCTIONS: Mapping[str, Function] = {
     # The number in a value's text is octal.
     "toDecimal": budgeted(lambda budget, value: go.Int64(_read_int(runes(shown(value, budget)), 8)), ANY),
     "deepEqual": budgeted(go.deep_equal, ANY, ANY),
-    "kindIs": function(lambda name, value: name == _kind_of(value), STRING, ANY),
-    "kindOf": function(_kind_of, ANY),
+    "kindIs": function(lambda name, value: name == go.kind_of(value).encode(), STRING, ANY),
+    "kindOf": function(lambda value: go.kind_of(value).encode(), ANY),
     "typeIs": function(lambda name, value: name == _type_of(value), STRING, ANY),
     "typeIsLike": function(lambda name, value: _type_of(value) in (name, b"*" + name), STRING, ANY),
     "typeOf": function(_type_of, ANY),

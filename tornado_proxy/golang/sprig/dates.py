@@ -7,20 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tornado_proxy.golang.sprig.basics import atoi, forgiving
+from tornado_proxy.golang.template import calling
 from tornado_proxy.golang.template.budget import RenderBudget
-from tornado_proxy.golang.template.calling import (
-    ANY,
-    INT,
-    STRING,
-    Function,
-    Parameter,
-    budgeted,
-    exactly,
-    function,
-    reading,
-    struct_of,
-    wrong_literal,
-)
+from tornado_proxy.golang.template.calling import ANY, INT, STRING, Function, Parameter, budgeted, function, reading
 from tornado_proxy.golang.template.moments import MONTHS, WEEKDAYS, ZERO, Moment, format_moment, parse_moment
 from tornado_proxy.golang.template.nodes import Constant
 from tornado_proxy.golang.template.numbers import MAX_INT, MIN_INT, wrap_int
@@ -149,16 +138,20 @@ def _to_multiple(moment: Moment, unit: int, *, up: bool) -> Struct:
 def _literal_duration(literal: Constant) -> GoDuration:
     number = getattr(literal.value, "integer", None)
     if number is None:
-        raise wrong_literal(literal, "time.Duration")
+        raise calling.wrong_type(literal, "time.Duration")
     return GoDuration(number)
 
 
-_TIME = struct_of("time.Time")
-_DURATION = Parameter("time.Duration", exactly(GoDuration, "time.Duration").convert, _literal_duration)
+_TIME = calling.struct_of("time.Time")
+_DURATION = Parameter("time.Duration", calling.exactly(GoDuration, "time.Duration").convert, _literal_duration)
 
 
 def _comparing(holds: Callable[[int, int], Value]) -> Function:
     return function(lambda receiver, other: holds(receiver.source.nanoseconds, other.source.nanoseconds), _TIME)
+
+
+def _part(name: str, of: Callable[[int], int] = int) -> Function:
+    return reading(lambda moment: of(moment.parts()[name]))
 
 
 def _count(nanoseconds: int) -> Function:
@@ -174,27 +167,22 @@ TIME = Type(
     json=lambda value: _json_of(value.source),
     methods={
         b"Add": function(lambda receiver, duration: _as_time(receiver.source.plus(duration)), _DURATION),
-        b"AddDate": function(
-            lambda receiver, years, months, days: _as_time(receiver.source.plus_date(years, months, days)),
-            INT,
-            INT,
-            INT,
-        ),
+        b"AddDate": function(lambda receiver, *date: _as_time(receiver.source.plus_date(*date)), INT, INT, INT),
         b"After": _comparing(lambda one, other: one > other),
         b"Before": _comparing(lambda one, other: one < other),
         b"Compare": _comparing(lambda one, other: (one > other) - (one < other)),
-        b"Day": reading(lambda moment: moment.date[2]),
+        b"Day": _part("day"),
         b"Equal": _comparing(lambda one, other: one == other),
         b"Format": budgeted(lambda budget, receiver, layout: _formatted(budget, receiver.source, layout), STRING),
-        b"Hour": reading(lambda moment: moment.clock[0]),
+        b"Hour": _part("hour"),
         b"IsDST": reading(lambda _moment: False),
         b"IsZero": reading(lambda moment: moment.nanoseconds == ZERO.nanoseconds),
         b"Local": reading(lambda moment: _as_time(moment.in_utc())),
-        b"Minute": reading(lambda moment: moment.clock[1]),
-        b"Month": reading(lambda moment: Month(moment.date[1])),
+        b"Minute": _part("minute"),
+        b"Month": _part("month", Month),
         b"Nanosecond": reading(lambda moment: moment.nanosecond),
         b"Round": function(lambda receiver, unit: _to_multiple(receiver.source, unit, up=True), _DURATION),
-        b"Second": reading(lambda moment: moment.clock[2]),
+        b"Second": _part("second"),
         b"String": budgeted(lambda budget, receiver: _formatted(budget, receiver.source, _STRING_LAYOUT.encode())),
         b"Sub": _comparing(lambda one, other: _clamped(one - other)),
         b"Truncate": function(lambda receiver, unit: _to_multiple(receiver.source, unit, up=False), _DURATION),
@@ -203,15 +191,15 @@ TIME = Type(
         b"UnixMicro": _count(10**3),
         b"UnixMilli": _count(10**6),
         b"UnixNano": _count(1),
-        b"Weekday": reading(lambda moment: Weekday(moment.weekday)),
-        b"Year": reading(lambda moment: moment.date[0]),
-        b"YearDay": reading(lambda moment: moment.year_day),
+        b"Weekday": _part("weekday", Weekday),
+        b"Year": _part("year"),
+        b"YearDay": _part("year day"),
     },
 )
 
 
 def _json_of(moment: Moment) -> bytes:
-    if not 0 <= moment.date[0] <= 9999:
+    if not 0 <= moment.parts()["year"] <= 9999:
         raise ExecutionError("a year of more than four digits has no form in JSON")
     return go_string(format_moment(moment, "2006-01-02T15:04:05.999999999Z07:00"))
 

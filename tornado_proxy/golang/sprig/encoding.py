@@ -90,8 +90,6 @@ _INDENT = b"  "
 
 
 class _Writer:
-    """Writes a JSON text, on one line or indented."""
-
     def __init__(self, budget: RenderBudget, *, html: bool, pretty: bool) -> None:
         self._budget = budget
         self._special = _SPECIAL_IN_HTML if html else _SPECIAL
@@ -138,20 +136,14 @@ class _Writer:
 
     def _items(self, items: list[tuple[bytes, go.Value]], opening: bytes, closing: bytes, depth: int) -> None:
         self._write(opening)
+        line, indent = (b"\n" + _INDENT * depth, _INDENT) if self._pretty else (b"", b"")
         for number, (name, item) in enumerate(items):
-            self._write(b"," if number else b"")
-            self._line(depth + 1)
+            self._write((b"," if number else b"") + line + indent)
             if opening == b"{":
                 self._string(name)
                 self._write(b": " if self._pretty else b":")
             self.value(item, depth + 1)
-        if items:
-            self._line(depth)
-        self._write(closing)
-
-    def _line(self, depth: int) -> None:
-        if self._pretty:
-            self._write(b"\n" + _INDENT * depth)
+        self._write((line if items else b"") + closing)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -13,7 +13,6 @@ from tornado_proxy.golang.template.formatting import shown
 
 
 def _elements(value: go.Value) -> go.Slice:
-    """Returns the value, which must be a list."""
     if isinstance(value, go.Slice):
         return value
     raise go.ExecutionError(f"`{go.type_name(value)}` is not a list")
@@ -29,8 +28,6 @@ def _list(budget: RenderBudget, *values: go.Value) -> go.Slice:
 
 
 def _from_list(make: Callable[[go.Slice], go.Value]) -> Function:
-    """Returns a function of a list, which may copy it."""
-
     def call(budget: RenderBudget, value: go.Value) -> go.Value:
         items = _elements(value)
         budget.items(len(items))
@@ -40,8 +37,6 @@ def _from_list(make: Callable[[go.Slice], go.Value]) -> Function:
 
 
 def _with_element(make: Callable[[go.Slice, go.Value], list[go.Value]]) -> Function:
-    """Returns a function of a list and one more element."""
-
     def call(budget: RenderBudget, value: go.Value, element: go.Value) -> go.Slice:
         items = _elements(value)
         budget.items(len(items) + 1)

@@ -21,8 +21,7 @@ from tornado_proxy.golang.template.values import STRING_SLICE, ExecutionError, S
 
 _MEMORY = 2 << 20  # bytes; compiling a larger expression would take too long
 
-LONGEST = 2048
-"""The maximum length of an expression, in bytes."""
+LONGEST = 2048  # the maximum length of an expression, in bytes
 
 
 @lru_cache(maxsize=64)
@@ -149,7 +148,6 @@ def _find_all(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> S
 
 
 def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
-    """Replaces each match by an expansion with its groups."""
     expression, expansion = _compiled(budget, pattern), _expansion(replacement)
 
     def expand(spans: Sequence[ByteSpan]) -> bytes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import STRING, Function, budgeted, function, reading, struct_of
@@ -22,8 +23,7 @@ _LONGEST = len(str(MAX_UINT))
 _VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(msgspec.Struct, frozen=True):
     """A version; `original` is its text, which comparisons ignore."""
 
     major: int
@@ -167,8 +167,7 @@ _RANGE = re2.compile(
 _WILD = (b"", b"x", b"X", b"*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Constraint:
+class _Constraint(msgspec.Struct, frozen=True):
     """An operator and a version; the first `fixed` of its three numbers are fixed: one in `1.x`."""
 
     operator: bytes

@@ -6,20 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tornado_proxy.golang.template import urls
+from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.golang.template.formatting import shown
 from tornado_proxy.golang.template.text import quote, rune_starts, runes, to_lower, to_upper, trim_space
-from tornado_proxy.golang.template.values import (
-    STRING_MAP,
-    STRING_SLICE,
-    ExecutionError,
-    Map,
-    Slice,
-    Value,
-    string_slice,
-    type_name,
-)
+from tornado_proxy.golang.template.values import ExecutionError, Map, Slice, Value, string_slice
 
 
 def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
@@ -32,7 +24,7 @@ def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
 
 def _to_strings(budget: RenderBudget, value: Value) -> Slice:
     # A nil []string stays nil, which JSON shows.
-    is_done = isinstance(value, Slice) and value.type is STRING_SLICE
+    is_done = isinstance(value, Slice) and value.type is go.STRING_SLICE
     return value if is_done else string_slice(strings_of(budget, value))
 
 
@@ -69,7 +61,7 @@ def _join(budget: RenderBudget, separator: bytes, value: Value) -> bytes:
 
 
 def _numbered(texts: list[bytes]) -> Map:
-    return Map({b"_%d" % number: part for number, part in enumerate(texts)}, STRING_MAP)
+    return Map({b"_%d" % number: part for number, part in enumerate(texts)}, go.STRING_MAP)
 
 
 def _substr(start: int, end: int, text: bytes) -> bytes:
@@ -227,7 +219,7 @@ def _url_join(components: Map) -> bytes:
 def _part(parts: Map, key: bytes) -> bytes:
     part = parts.get(key, b"")
     if type(part) is not bytes:
-        raise ExecutionError(f"the part `{key.decode()}` of a URL is a string, not `{type_name(part)}`")
+        raise ExecutionError(f"the part `{key.decode()}` of a URL is a string, not `{go.type_name(part)}`")
     return part
 
 

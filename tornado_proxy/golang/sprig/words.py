@@ -6,19 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from unicodedata import category
 
+from tornado_proxy.golang.template import text as go_text
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import STRING, Function, budgeted
-from tornado_proxy.golang.template.text import (
-    GO_SPACES,
-    is_lower,
-    is_space,
-    is_title,
-    is_upper,
-    lower,
-    runes,
-    title,
-    upper,
-)
+from tornado_proxy.golang.template.text import GO_SPACES, is_space, is_upper, lower, runes, title, upper
 
 _WORD_START = re.compile(f"(?:^|(?<=[{GO_SPACES}]))[^{GO_SPACES}]")
 # To strings.Title, any ASCII character but a letter, a digit and `_` separates words.
@@ -29,10 +20,10 @@ def _swapcase(text: bytes) -> bytes:
     """goutils.SwapCase: converts upper to lower case, and lower to upper, or to title case at the start of a word."""
     start, swapped = True, []
     for rune in runes(text):
-        if is_upper(rune) or is_title(rune):
+        if is_upper(rune) or go_text.is_title(rune):
             swapped.append(lower(rune))
             start = False
-        elif is_lower(rune):
+        elif go_text.is_lower(rune):
             swapped.append(title(rune) if start else upper(rune))
             start = False
         else:

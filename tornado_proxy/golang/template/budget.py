@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tornado_proxy.golang.template.errors import LimitError
 
 
-@dataclass(frozen=True, slots=True)
-class RenderLimits:
+class RenderLimits(msgspec.Struct, frozen=True):
     """The limits of one rendering: steps of work, size of a text, elements of a list, nested templates.
 
     A step is an action or an argument that is evaluated, eight elements, or sixteen bytes of text. With the defaults a

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
+
+import msgspec
 
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -16,21 +17,15 @@ from tornado_proxy.golang.template.numbers import Number
 from tornado_proxy.golang.template.values import INVALID, ExecutionError, Map, Nil, Struct, Value, type_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
-    """A parameter of a Go type, whose name is `name`.
-
-    `convert` converts a value and `literal` a literal to the value that the function receives; both raise
-    `ExecutionError`.
-    """
+class Parameter(msgspec.Struct, frozen=True, eq=False):
+    """A parameter of a Go type: `convert` and `literal` convert values and literals, or raise `ExecutionError`."""
 
     name: str
     convert: Callable[[Value], Value]
     literal: Callable[[Constant], Value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(msgspec.Struct, frozen=True, eq=False):
     """A function of templates: its implementation, its parameters, and the parameter of any further arguments.
 
     The implementation receives the right number of arguments, already converted, and raises `ExecutionError` where Go
@@ -76,17 +71,16 @@ def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter 
     return Function(call, parameters, rest, special=True)
 
 
+_LITERALS: Mapping[type, str] = {bool: "a bool", Number: "a number", bytes: "a string"}
+
+
 def wrong_type(value: Value, expected: str) -> ExecutionError:
-    """Returns the error for a value that a parameter does not accept."""
-    if value is INVALID:
-        return ExecutionError(f"expected `{expected}`, found no value")
-    return ExecutionError(f"expected `{expected}`, found `{go.type_name(value)}`")
-
-
-def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
-    """Returns the error for a literal that a parameter does not accept."""
-    kinds: dict[type, str] = {bool: "a bool", Number: "a number", bytes: "a string"}
-    return ExecutionError(f"expected `{expected}`, found {kinds.get(type(literal.value), 'nil')}")
+    """Returns the error for a value or a literal that a parameter does not accept."""
+    if isinstance(value, Constant):
+        kind = _LITERALS.get(type(value.value), "nil")
+    else:
+        kind = "no value" if value is INVALID else f"`{go.type_name(value)}`"
+    return ExecutionError(f"expected `{expected}`, found {kind}")
 
 
 def ideal(literal: Constant) -> Value:
@@ -106,10 +100,7 @@ def ideal(literal: Constant) -> Value:
 
 
 def exactly(cls: type, name: str, form: str = "") -> Parameter:
-    """Returns a parameter that accepts values and literals of one Python type.
-
-    `form` is the attribute of `Number` that a literal is read from; without it, the literal's value itself is used.
-    """
+    """Returns a parameter of a Python type; `form` is the attribute of `Number` that a numeric literal is read from."""
 
     def convert(value: Value) -> Value:
         if type(value) is cls:
@@ -120,7 +111,7 @@ def exactly(cls: type, name: str, form: str = "") -> Parameter:
         value = getattr(literal.value, form, None) if form else literal.value
         if type(value) is cls:
             return value
-        raise wrong_literal(literal, name)
+        raise wrong_type(literal, name)
 
     return Parameter(name, convert, convert_literal)
 
@@ -133,10 +124,7 @@ def struct_of(name: str) -> Parameter:
             return value
         raise wrong_type(value, name)
 
-    def refuse_literal(literal: Constant) -> NoReturn:
-        raise wrong_literal(literal, name)
-
-    return Parameter(name, convert, refuse_literal)
+    return Parameter(name, convert, convert)
 
 
 def _convert_any(value: Value) -> Value:
@@ -147,17 +135,11 @@ def _convert_any(value: Value) -> Value:
 
 
 def _convert_map(value: Value) -> Map:
-    if value is INVALID:
-        return Map((), nil=True)
     if go.is_string_map(value):
         return value  # type: ignore[no-any-return]
-    raise wrong_type(value, go.ANY_MAP.name)
-
-
-def _map_literal(literal: Constant) -> Map:
-    if literal.value is None:
+    if value is INVALID or (isinstance(value, Constant) and value.value is None):
         return Map((), nil=True)
-    raise wrong_literal(literal, go.ANY_MAP.name)
+    raise wrong_type(value, go.ANY_MAP.name)
 
 
 STRING = exactly(bytes, "string")
@@ -168,14 +150,11 @@ ANY = Parameter("interface {}", _convert_any, lambda literal: None if literal.va
 REFLECTED = Parameter(
     "reflect.Value", lambda value: value, lambda literal: INVALID if literal.value is None else ideal(literal)
 )
-MAP = Parameter(go.ANY_MAP.name, _convert_map, _map_literal)
+MAP = Parameter(go.ANY_MAP.name, _convert_map, _convert_map)
 
 
 def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
-    """Returns the field, the key's value or the method's result of that name.
-
-    The result for the receiver `INVALID` is `INVALID`.
-    """
+    """Returns a field, a key's value or a method's result by its name; of `INVALID`, `INVALID`."""
     if type(receiver) is Struct:
         getter = receiver.type.getters.get(name)
         if getter is not None:
@@ -218,12 +197,11 @@ def call_method(
     return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Vocabulary:
+class Vocabulary(msgspec.Struct, frozen=True, eq=False):
     """The functions by name, the names of known but refused functions with the reasons, and the names of the data."""
 
     functions: Mapping[str, Function]
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = {}
     data: Collection[str] = ()
 
     def unknown(self, name: str, start: int) -> TemplateMistake:

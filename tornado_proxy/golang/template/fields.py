@@ -8,9 +8,10 @@ one, and a list of the sample has an element. What the sample cannot tell, such 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
@@ -27,8 +28,7 @@ ENDLESS = RenderLimits(steps=1 << 62)
 _QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
 _LOOKUPS = frozenset(("get", "index"))
 
-UNKNOWN: Any = object()
-"""A value of a type that is not known before the template runs."""
+UNKNOWN: Any = object()  # a value of a type that is not known before the template runs
 
 _Sample = Value
 
@@ -51,8 +51,7 @@ def _indexed(arguments: Sequence[_Sample]) -> _Sample:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class FieldReading:
+class FieldReading(msgspec.Struct, frozen=True):
     """Fields that a template reads from the outermost data, or a field and its constant key, as in `index .Groups "1"`.
 
     `start` and `end` are the place of the second name. `is_safe`: the optional field is there, or is only tested.

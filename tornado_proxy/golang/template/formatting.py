@@ -6,26 +6,17 @@ import math
 from collections.abc import Callable
 from typing import ClassVar
 
+from tornado_proxy.golang.template import text as go_text
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.numbers import MAX_UINT, SHORTEST, format_float, with_zeros
-from tornado_proxy.golang.template.text import (
-    can_backquote,
-    go_string,
-    is_print,
-    quote,
-    quote_rune,
-    rune_starts,
-    runes,
-)
+from tornado_proxy.golang.template.text import can_backquote, go_string, is_print, quote, quote_rune
 
-STRINGER = 16
-"""The number of steps charged for a call of a value's String method, which is what a time costs."""
-_INTEGER_BASES = {"v": 10, "d": 10, "b": 2, "o": 8, "O": 8, "x": 16, "X": 16}
+STRINGER = 16  # the number of steps charged for a call of a value's String method, which is what a time costs
+_INTEGER_FORMS = {"v": "d", "d": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "x"}
 _FLOAT_PRECISIONS = dict.fromkeys("vbgGxX", SHORTEST) | dict.fromkeys("fFeE", 6)
 _FLOAT_VERBS = {"v": "g", "F": "f"}
-_BASES = {2: "b", 8: "o", 10: "d", 16: "x"}
-_PREFIXES = {2: "0b", 16: "0x"}
+_PREFIXES = {"b": "0b", "x": "0x"}
 
 
 def printed(value: go.Value, budget: RenderBudget) -> bytes:
@@ -43,10 +34,7 @@ def shown(value: go.Value, budget: RenderBudget, *, follow: bool = False) -> byt
 
 
 class Printer:
-    """A buffer that values are formatted into by their kind and a verb.
-
-    `sharp_v` and `plus_v` are the flags of `%#v` and `%+v`.
-    """
+    """A buffer that values are formatted into by a verb; `sharp_v` and `plus_v` are the flags of `%#v` and `%+v`."""
 
     __slots__ = (
         *("_erring", "budget", "buffer", "precision", "size", "width"),
@@ -74,7 +62,7 @@ class Printer:
 
     def pad(self, text: bytes, *, zeros: bool = True) -> None:
         """Adds text to the buffer, padded to the width in runes; `zeros` allows padding with zeros."""
-        missing = (self.width or 0) - len(runes(text))
+        missing = (self.width or 0) - len(go_text.runes(text))
         if missing <= 0:
             self.write(text)
             return
@@ -84,15 +72,13 @@ class Printer:
         else:
             self.write((b"0" if self.zero and zeros else b" ") * missing + text)
 
-    def integer(self, value: int, base: int, verb: str, *, sharp: bool) -> None:
-        """Writes an integer in a base.
-
-        The verbs X and O change the digits and the prefix; `sharp` demands the prefix.
-        """
+    def integer(self, value: int, verb: str, *, sharp: bool) -> None:
+        """Writes an integer in the base of a verb; `sharp` demands the prefix, as the verb O does."""
         if self.precision == 0 and value == 0:
             self.pad(b"", zeros=False)
             return
-        digits = format(abs(value), _BASES[base])
+        form = _INTEGER_FORMS[verb]
+        digits = format(abs(value), form)
         sign = "-" if value < 0 else "+" if self.plus else " " if self.space else ""
         least = self.precision
         if least is None and self.zero and not self.minus and self.width is not None:
@@ -100,8 +86,8 @@ class Printer:
         self.budget.text(least or 0)
         digits = digits.rjust(least or 0, "0")
         if sharp:
-            digits = _PREFIXES[base] + digits if base in _PREFIXES else digits
-            digits = f"0{digits}" if base == 8 and digits[0] != "0" else digits
+            digits = _PREFIXES.get(form, "") + digits
+            digits = f"0{digits}" if form == "o" and digits[0] != "0" else digits
         if verb == "O":
             digits = "0o" + digits
         digits = sign + digits
@@ -127,10 +113,7 @@ class Printer:
             self.pad(quote(value, ascii_only=self.plus))
 
     def hexadecimal(self, value: bytes, *, large: bool) -> None:
-        """Writes a string's bytes in hexadecimal.
-
-        The precision counts bytes, a space flag separates them, and `#` adds 0x.
-        """
+        """Writes bytes in hexadecimal: as many as the precision, with spaces between by a flag, and 0x by `#`."""
         value = value if self.precision is None else value[: self.precision]
         prefix = b"0x" if self.sharp else b""
         digits = value.hex(" ").encode().split(b" ")
@@ -142,7 +125,7 @@ class Printer:
         """Returns as many runes of a string as the precision allows."""
         if self.precision is None or len(value) <= self.precision:
             return value
-        starts = rune_starts(value)
+        starts = go_text.rune_starts(value)
         return value if len(starts) <= self.precision else value[: starts[self.precision]]
 
     def floating(self, value: float, verb: str, precision: int) -> None:
@@ -169,10 +152,7 @@ class Printer:
             self.pad((sign + number).encode())
 
     def argument(self, value: go.Value, verb: str, *, follow: bool = False) -> None:
-        """Writes a value that is not inside another one, with the flags that are set.
-
-        `follow` writes what a pointer points to, without its `&`.
-        """
+        """Writes a value that is not inside another; `follow` writes what a pointer points to, without its `&`."""
         if value is None and verb in "Tv":
             self.pad(b"<nil>")
         elif value is None or verb == "w":
@@ -182,7 +162,7 @@ class Printer:
         elif verb == "p":
             go.type_name(value)  # an absent user has no type name and raises an error here
             if go.is_nil(value):
-                self.integer(0, 16, "v", sharp=not self.sharp)
+                self.integer(0, "x", sharp=not self.sharp)
             elif isinstance(value, go.Slice | go.Map | go.Struct):
                 raise go.ExecutionError("an address in memory cannot be printed")
             else:
@@ -225,8 +205,8 @@ class Printer:
             self.bad_verb(value, verb)
 
     def _signed(self, value: int, verb: str, _depth: int) -> None:
-        if verb in _INTEGER_BASES:
-            self.integer(value, _INTEGER_BASES[verb], verb, sharp=self.sharp)
+        if verb in _INTEGER_FORMS:
+            self.integer(value, verb, sharp=self.sharp)
         elif verb == "c":
             self.pad(_rune(value).encode())
         elif verb == "q":
@@ -238,7 +218,7 @@ class Printer:
 
     def _unsigned(self, value: int, verb: str, depth: int) -> None:
         if verb == "v" and self.sharp_v:
-            self.integer(value, 16, "v", sharp=True)
+            self.integer(value, "x", sharp=True)
         else:
             self._signed(value, verb, depth)
 
@@ -311,7 +291,7 @@ class Printer:
             elif verb == "v":
                 self.pad(b"<nil>")
             elif verb in "bdoxX":
-                self.integer(0, _INTEGER_BASES[verb], verb, sharp=self.sharp)
+                self.integer(0, verb, sharp=self.sharp)
             else:
                 self.bad_verb(value, verb)
         elif depth:

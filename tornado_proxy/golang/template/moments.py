@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.values import ExecutionError
 
@@ -20,14 +22,10 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_PARTS = ("year", "month", "day", "hour", "minute", "second", "weekday", "year day")
 
 
 def days_since_epoch(year: int, month: int, day: int) -> int:
-    """Returns the number of days from 1970-01-01 to a date of the Gregorian calendar.
-
-    Years, months and days may be out of range.
-    """
+    """Returns the days from 1970-01-01 to a Gregorian date, whose year, month and day may be out of range."""
     years, month = divmod(month - 1, 12)
     era, year_of_era = divmod(year + years - 1, 400)
     return era * _ERA_DAYS + date(year_of_era + 1, month + 1, 1).toordinal() + day - 2 - _EPOCH_DAYS
@@ -40,12 +38,8 @@ def date_of(days: int) -> tuple[int, int, int]:
     return era * 400 + day_of_cycle.year, day_of_cycle.month, day_of_cycle.day
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A moment in a zone.
-
-    `offset` is in seconds east of UTC. A zone with an empty name is known by its offset only.
-    """
+class Moment(msgspec.Struct, frozen=True):
+    """A moment; `offset` is in seconds east of UTC. A zone with an empty name is known by its offset only."""
 
     seconds: int
     nanosecond: int = 0
@@ -58,34 +52,13 @@ class Moment:
         hour, minute, second = clock
         return cls(days_since_epoch(*date) * DAY + hour * 3600 + minute * 60 + second, nanosecond)
 
-    @property
-    def _local(self) -> int:
-        return self.seconds + self.offset
-
-    @property
-    def date(self) -> tuple[int, int, int]:
-        """The year, month and day."""
-        return date_of(self._local // DAY)
-
-    @property
-    def clock(self) -> tuple[int, int, int]:
-        """The hour, minute and second."""
-        second = self._local % DAY
-        return second // 3600, second // 60 % 60, second % 60
-
-    @property
-    def weekday(self) -> int:
-        """The day of the week; Sunday is 0."""
-        return (self._local // DAY + 4) % 7
-
-    @property
-    def year_day(self) -> int:
-        """The day of the year; the first is 1."""
-        return self._local // DAY - days_since_epoch(self.date[0], 1, 1) + 1
-
     def parts(self) -> Mapping[str, int]:
-        """Returns the numbers that layouts refer to by name; weekdays and months count from 1."""
-        return dict(zip(_PARTS, (*self.date, *self.clock, self.weekday + 1, self.year_day), strict=True))
+        """Returns the numbers of the date and the clock by name; months and days count from 1, weekdays from 0."""
+        days, second = divmod(self.seconds + self.offset, DAY)
+        year, month, day = date_of(days)
+        date = {"year": year, "month": month, "day": day, "year day": days - days_since_epoch(year, 1, 1) + 1}
+        clock = {"hour": second // 3600, "minute": second // 60 % 60, "second": second % 60}
+        return date | clock | {"weekday": (days + 4) % 7}
 
     @property
     def nanoseconds(self) -> int:
@@ -98,12 +71,9 @@ class Moment:
         return replace(self, seconds=self.seconds + seconds, nanosecond=nanosecond)
 
     def plus_date(self, years: int, months: int, days: int) -> Moment:
-        """Returns the moment with a later date (Time.AddDate).
-
-        Days beyond the end of a month continue in the next month.
-        """
-        year, month, day = self.date
-        time_of_day = self._local % DAY
+        """Returns a moment later by a date (Time.AddDate); a day beyond the end of a month is in the next one."""
+        today, time_of_day = divmod(self.seconds + self.offset, DAY)
+        year, month, day = date_of(today)
         local = days_since_epoch(year + years, month + months, day + days) * DAY + time_of_day
         return replace(self, seconds=local - self.offset)
 
@@ -113,7 +83,6 @@ class Moment:
 
 
 ZERO = Moment.of((1, 1, 1))
-"""Go's zero time."""
 
 
 _ELEMENT = re.compile(
@@ -136,11 +105,12 @@ def format_moment(moment: Moment, layout: str) -> str:
 
 
 _SHORT_MONTHS, _SHORT_WEEKDAYS = ([name[:3] for name in names] for names in (MONTHS, WEEKDAYS))
-_NAMES: Mapping[str, tuple[str, Sequence[str]]] = {
-    "January": ("month", MONTHS),
-    "Jan": ("month", _SHORT_MONTHS),
-    "Monday": ("weekday", WEEKDAYS),
-    "Mon": ("weekday", _SHORT_WEEKDAYS),
+# The part of a time, its names, and the number of the first.
+_NAMES: Mapping[str, tuple[str, Sequence[str], int]] = {
+    "January": ("month", MONTHS, 1),
+    "Jan": ("month", _SHORT_MONTHS, 1),
+    "Monday": ("weekday", WEEKDAYS, 0),
+    "Mon": ("weekday", _SHORT_WEEKDAYS, 0),
 }
 _ONE_OR_TWO, _TWO = "[0-9]{1,2}", "[0-9]{2}"
 # The part of a time, the format of its number, the pattern to read it, and the largest number.
@@ -166,8 +136,8 @@ _NUMBERS: Mapping[str, tuple[str, str, str, int]] = {
 
 def _write(moment: Moment, numbers: Mapping[str, int], element: str) -> str:
     if element in _NAMES:
-        part, names = _NAMES[element]
-        return names[numbers[part] - 1]
+        part, names, first = _NAMES[element]
+        return names[numbers[part] - first]
     if element in _NUMBERS:
         part, form, *_ = _NUMBERS[element]
         number = numbers[part]
@@ -217,8 +187,6 @@ def parse_moment(layout: str, text: str) -> Moment:
 
 
 class _MomentReader:
-    """A reader of a text, with the rest of the text and the parts read so far."""
-
     def __init__(self, text: str) -> None:
         self._text = self._rest = text
         self._numbers: dict[str, int] = {}
@@ -231,10 +199,7 @@ class _MomentReader:
         return ExecutionError(f"`{self._text}` does not match its layout")
 
     def skip(self, literal: str) -> None:
-        """Reads literal text.
-
-        A run of spaces matches a run of any length, and the empty rest at the end of the text.
-        """
+        """Reads literal text; a run of spaces matches one of any length, and the empty rest at the end."""
         for index, char in enumerate(literal):
             if char != " ":
                 self._match(re.escape(char))
@@ -253,8 +218,8 @@ class _MomentReader:
             century = (1900 if number >= 69 else 2000) if element == "06" else 0
             self._numbers[name] = century + number
         elif element in _NAMES:
-            name, names = _NAMES[element]
-            self._numbers[name] = self._name(names) + 1
+            name, names, first = _NAMES[element]
+            self._numbers[name] = self._name(names) + first
         elif element in ("PM", "pm"):
             self._half = self._match("[AP]M" if element == "PM" else "[ap]m")[0].lower()
         elif element == "MST":
@@ -340,8 +305,9 @@ class _MomentReader:
         if not self._zone:
             return read
         # Go keeps the time as read if it knows a zone by name only; only the hours of GMT+N become an offset.
-        hours = _hours(self._zone[3:]) if self._zone.startswith("GMT") else 0
-        return Moment(read.seconds, read.nanosecond, hours * 3600, self._zone)
+        hours = self._zone[3:].lstrip("+-").lstrip("0") if self._zone.startswith("GMT") else ""
+        sign = -1 if "-" in self._zone else 1
+        return Moment(read.seconds, read.nanosecond, sign * int(hours or 0) * 3600, self._zone)
 
 
 def _zone_length(text: str) -> int:
@@ -357,12 +323,6 @@ def _zone_length(text: str) -> int:
     if length == 3 or text[:4] == "WITA" == text[:length]:
         return length
     return length if length in (4, 5) and text[length - 1] == "T" else 0
-
-
-def _hours(text: str) -> int:
-    """Parses a sign and a small number, with any number of zeros between them."""
-    hours = int(text[1:].lstrip("0") or "0")
-    return -hours if text.startswith("-") else hours
 
 
 def _signed_length(text: str) -> int:

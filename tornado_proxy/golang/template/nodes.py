@@ -8,70 +8,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.golang.template.numbers import Number, NumberError, number
 from tornado_proxy.golang.template.text import QuotingError, is_digit, is_letter, unquote, unquote_char
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionNode:
+class ExpressionNode(msgspec.Struct, frozen=True):
     """A part of an action, with its place in the action's text."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Dot(ExpressionNode):
+class Dot(ExpressionNode, frozen=True):
     """Dot, written `.`; its text is empty if fields are read from it, as in `.X`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant(ExpressionNode):
-    """A constant: a string, a bool, nil as None, or a number or character.
-
-    The type of a number or character depends on where it is used.
-    """
+class Constant(ExpressionNode, frozen=True):
+    """A string, a bool, nil as None, or a number or character, whose type depends on where it is used."""
 
     value: bytes | bool | Number | None
 
 
-@dataclass(frozen=True, slots=True)
-class Variable(ExpressionNode):
+class Variable(ExpressionNode, frozen=True):
     """A variable; `$` is one too."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier(ExpressionNode):
+class Identifier(ExpressionNode, frozen=True):
     """The name of a function."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chain(ExpressionNode):
+class Chain(ExpressionNode, frozen=True):
     """Fields, keys or methods of an operand: `.X.Y`, `$x.Y`, `(…).Y`."""
 
     operand: Operand
     fields: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline(ExpressionNode):
-    """Commands in a row; each one receives the result of the previous one.
-
-    `variables` are set to the last result. `assigns` means `=` instead of `:=`.
-    """
+class Pipeline(ExpressionNode, frozen=True):
+    """Commands in a row, each with the result of the one before; `:=` sets `variables`, or `=` if `assigns`."""
 
     variables: tuple[str, ...]
     assigns: bool
@@ -79,16 +67,11 @@ class Pipeline(ExpressionNode):
 
 
 Operand: TypeAlias = Dot | Constant | Variable | Identifier | Chain | Pipeline
-Command: TypeAlias = tuple[Operand, ...]
-"""An operand and its arguments."""
+Command: TypeAlias = tuple[Operand, ...]  # an operand and its arguments
 
 
-@dataclass(frozen=True, slots=True)
-class ActionNode(ExpressionNode):
-    """The content of one pair of delimiters: a keyword and what follows it.
-
-    `keyword` is empty if the pipeline is printed.
-    """
+class ActionNode(ExpressionNode, frozen=True):
+    """The content of one pair of delimiters; `keyword` is empty if the pipeline is printed."""
 
     keyword: str = ""
     pipeline: Pipeline | None = None
@@ -96,29 +79,25 @@ class ActionNode(ExpressionNode):
     name_start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TextNode:
+class TextNode(msgspec.Struct, frozen=True):
     """Text that is written without changes."""
 
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """An action at its place; `base` is the offset of its text in the template."""
 
     base: int
 
 
-@dataclass(frozen=True, slots=True)
-class Output(Statement):
+class Output(Statement, frozen=True):
     """A pipeline whose value is printed, unless it declares a variable."""
 
     pipeline: Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class Branch(Statement):
+class Branch(Statement, frozen=True):
     """An `if`, or a `with`, which also sets dot."""
 
     pipeline: Pipeline
@@ -127,8 +106,7 @@ class Branch(Statement):
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Range(Statement):
+class Range(Statement, frozen=True):
     """A loop over a list, a map or a number."""
 
     pipeline: Pipeline
@@ -136,8 +114,7 @@ class Range(Statement):
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Statement):
+class Call(Statement, frozen=True):
     """The invocation of a template by name; a `block` is an invocation too."""
 
     name: bytes
@@ -146,11 +123,10 @@ class Call(Statement):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Jump(Statement):
-    """A `break` or a `continue`; `leaves` means `break`."""
+class Jump(Statement, frozen=True):
+    """A `break` or a `continue`."""
 
-    leaves: bool
+    keyword: str
 
 
 Node: TypeAlias = TextNode | Output | Branch | Range | Call | Jump
@@ -164,11 +140,10 @@ KEYWORDS = frozenset(
 )
 
 
-class ToAction(Transformer[Token, ActionNode]):
+class _ToAction(Transformer[Token, ActionNode]):
     """A transformer with a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
 
     def output(self, children: list[Pipeline]) -> ActionNode:
-        """Returns the action that prints a pipeline."""
         (pipeline,) = children
         return ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
 
@@ -182,7 +157,6 @@ class ToAction(Transformer[Token, ActionNode]):
         return ActionNode(start, pipeline.end if pipeline else end, keyword, pipeline, name, name_start)
 
     def pipeline(self, children: list[Any]) -> Pipeline:
-        """Returns a pipeline of commands, with the variables before them."""
         if not isinstance(children[0], Pipeline):
             children.insert(0, Pipeline(children[0][0].start, 0, (), False, ()))
         declaration: Pipeline = children[0]
@@ -195,7 +169,6 @@ class ToAction(Transformer[Token, ActionNode]):
         return Pipeline(*_span(tokens[0]), names, tokens[-1].startswith("="), ())
 
     def command(self, operands: list[Operand]) -> Command:
-        """Returns an operand and its arguments."""
         return tuple(operands)
 
     def operand(self, children: list[Any]) -> Operand:
@@ -228,10 +201,7 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def _word(token: Token) -> str:
-    """Returns the text of a token.
-
-    Raises `TemplateMistake` for a letter or digit that Python allows in a name, but Go does not.
-    """
+    """Returns the text of a token; raises `TemplateMistake` for a letter or digit that Go does not allow in a name."""
     for offset, char in enumerate(token.rstrip(), _span(token)[0]):
         if not char.isascii() and not is_letter(char) and not is_digit(char):
             raise TemplateMistake(f"`{char}` is not allowed in a name", offset, offset + 1)
@@ -273,7 +243,7 @@ def _literal(token: Token) -> Constant:
 def action_parser() -> Lark:
     """Returns the parser of an action's text, which makes nodes instead of Lark's trees."""
     text = Path(__file__).with_name("gotemplate.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", maybe_placeholders=False, transformer=ToAction())
+    return Lark(text, parser="lalr", maybe_placeholders=False, transformer=_ToAction())
 
 
 _WORD = re.compile(r"(?:[.$]?\w+|[.$])(?P<next>[^\s\w])")

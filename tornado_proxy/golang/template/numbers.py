@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from decimal import Decimal
+
+import msgspec
 
 MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
@@ -45,13 +46,8 @@ def wrap_int(number: int) -> int:
 
 
 def float_to_int(number: float) -> int:
-    """Converts a float like int64(f) on amd64.
-
-    The result is the least int for NaN and for a number that is out of range.
-    """
-    if math.isfinite(number) and MIN_INT <= number <= MAX_INT:
-        return min(int(number), MAX_INT) if number < 2.0**63 else MIN_INT
-    return MIN_INT
+    """Converts a float like int64(f) on amd64: to the least int if it is NaN or out of range."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else MIN_INT
 
 
 def parse_int(text: str, base: int = 0) -> int:
@@ -74,10 +70,7 @@ def _parse_unbounded(text: str, base: int = 0) -> int:
 
 
 def parse_float(text: str) -> float:
-    """Parses a float like strconv.ParseFloat with 64 bits.
-
-    Raises `NumberError`, also for a number that is too large.
-    """
+    """Parses a float like strconv.ParseFloat with 64 bits; raises `NumberError`, also for one that is too large."""
     if _DECIMAL.fullmatch(text):
         number = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
@@ -94,8 +87,7 @@ def parse_float(text: str) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """The value of a numeric constant in each type that can represent it, and None for the other types."""
 
     text: str
@@ -105,10 +97,7 @@ class Number:
 
     @property
     def looks_floating(self) -> bool:
-        """Whether the spelling makes the constant a float64.
-
-        It has a point or an exponent, and is not a hexadecimal integer.
-        """
+        """Whether the spelling makes the constant a float64: a point or an exponent, but no hexadecimal integer."""
         if self.text[0] == "'" or (self.text[:2].lower() == "0x" and "p" not in self.text.lower()):
             return False
         return any(char in self.text for char in ".eEpP")
@@ -121,18 +110,14 @@ def number(text: str) -> Number:
     try:
         value = _parse_unbounded(text)
     except NumberError:
-        return _floating(text)
+        floating = parse_float(text)
+        if not any(char in text for char in ".eEpP"):
+            raise NumberError(f"`{text}` overflows an integer") from None
+        return Number(text, _whole(floating), floating)
     # A uint64 is a valid constant too, although no parameter accepts it; strconv.ParseUint refuses a sign.
     if not MIN_INT <= value <= (MAX_INT if text[0] in "+-" else MAX_UINT):
         raise NumberError(f"`{text}` overflows an integer")
     return Number(text, value if value <= MAX_INT else None, float(value))
-
-
-def _floating(text: str) -> Number:
-    value = parse_float(text)
-    if not any(char in text for char in ".eEpP"):
-        raise NumberError(f"`{text}` overflows an integer")
-    return Number(text, _whole(value), value)
 
 
 def _whole(value: float) -> int | None:
@@ -154,8 +139,7 @@ _LEAST_EXPONENT = -1074  # of the last bit of a number
 _MANTISSA_BITS = 52
 # The range of exponents of the numbers that the shortest %g writes without an exponent.
 _LEAST_PLAIN, _MOST_PLAIN = -4, 6
-SHORTEST = -1
-"""The precision for the fewest digits that are parsed as the same number again."""
+SHORTEST = -1  # the precision for the fewest digits that are parsed as the same number again
 
 
 def format_float(value: float, verb: str, precision: int = SHORTEST) -> str:
@@ -188,16 +172,12 @@ def _shortest(value: float, verb: str) -> str:
     digits = all_digits.rstrip("0")
     point = len(all_digits) + int(power) if digits else 1
     if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= point - 1 < _MOST_PLAIN):
-        return _scientific(digits or "0", point - 1)
+        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+        return f"{digits[:1] or '0'}{fraction}e{'-' if point < 1 else '+'}{abs(point - 1):02d}"
     if point <= 0:
         return f"0.{'0' * -point}{digits}"
     whole = digits[:point].ljust(point, "0")
     return f"{whole}.{digits[point:]}" if len(digits) > point else whole
-
-
-def _scientific(digits: str, exponent: int) -> str:
-    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
 def _hexadecimal(value: float, precision: int) -> str:
@@ -217,22 +197,9 @@ def _hexadecimal(value: float, precision: int) -> str:
 
 
 def with_zeros(number: str, verb: str, precision: int) -> str:
-    """Adds what the flag `#` demands to a number.
-
-    That is the point in any case, and for %g the zeros that it would otherwise omit.
-    """
-    digits = 0
-    if verb in "gGx":
-        digits = 6 if precision == SHORTEST else precision
-    cut = next((i for i, char in enumerate(number) if char in "pP" or (char in "eE" and verb not in "xX")), len(number))
-    head, tail = number[:cut], number[cut:]
-    seen = False
-    for char in head:
-        if char == ".":
-            continue
-        seen = seen or char != "0"
-        digits -= seen
-    if "." not in head:
-        digits -= head == "0"
-        head += "."
-    return head + "0" * max(digits, 0) + tail
+    """Adds what the flag `#` demands to a number: the point in any case, and for %g the zeros that it omits."""
+    head = re.split("[pP]" if verb in "xX" else "[eEpP]", number)[0]
+    digits = (6 if precision == SHORTEST else precision) if verb in "gGx" else 0
+    significant = "0" if head == "0" else head.replace(".", "").lstrip("0")
+    point = "" if "." in head else "."
+    return head + point + "0" * max(digits - len(significant), 0) + number[len(head) :]

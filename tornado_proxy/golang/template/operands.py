@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 from functools import partial
 from typing import TypeAlias
 
@@ -14,13 +13,6 @@ from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.golang.template.values import INVALID, ExecutionError, Value
 
 _LONG = 255  # a shorter text costs no more than the action that reads, creates or writes it
-
-
-class Leaving(Enum):
-    """The statement that ended the body of a `range` early."""
-
-    BREAK = "break"
-    CONTINUE = "continue"
 
 
 class Run:
@@ -74,13 +66,11 @@ Evaluate: TypeAlias = Callable[..., Value]
 Its arguments are the run and dot; the closure of a command with a piped value receives that value too.
 """
 
-Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
-"""A closure of a body, which writes to the run."""
+Execute: TypeAlias = Callable[[Run, Value], "str | None"]
+"""A closure of a body, which writes to the run; it returns the `break` or `continue` that ended the body early."""
 
-UNSET = object()
-"""The value of a variable before its declaration is evaluated."""
-HIDDEN = -1
-"""The index of a variable that Go's parser knows at this place, although nothing can have set it."""
+UNSET = object()  # the value of a variable before its declaration is evaluated
+HIDDEN = -1  # the index of a variable that Go's parser knows at this place, although nothing can have set it
 _UNDECLARED = -2
 
 
@@ -143,10 +133,7 @@ class Operands:
         return evaluate
 
     def index(self, name: str) -> int:
-        """Returns the index of the variable of that name that was declared last.
-
-        The index is negative for an unknown variable and for one that cannot be set here.
-        """
+        """Returns the index of the variable declared last by that name; negative if it is unknown or not set here."""
         for declared, index in reversed(self.scope):
             if declared == name and index >= 0:
                 return index
@@ -233,7 +220,6 @@ class Operands:
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
     def _argument(self, operand: nodes.Operand, parameter: calling.Parameter) -> Evaluate:
-        """Compiles an operand and its conversion for a parameter."""
         evaluate, convert = self._operand(operand, parameter.literal), parameter.convert
         return evaluate if isinstance(operand, nodes.Constant) else lambda run, dot: convert(evaluate(run, dot))
 
@@ -249,10 +235,7 @@ class Operands:
         return lambda run, dot: read(dot, name, run.budget)
 
     def _method(self, chain: nodes.Chain, operands: list[nodes.Operand], *, piped: bool) -> Evaluate:
-        """Compiles the call of a method; the piped value is its last argument.
-
-        The fields, keys and methods before the last name are read to get its receiver.
-        """
+        """Compiles the call of a method on what the names before it lead to; the piped value is its last argument."""
         *path, last = (name.encode() for name in chain.fields)
         self.weight += len(chain.fields)
         receiver = _path(self._operand(chain.operand), path)
@@ -274,10 +257,7 @@ class Operands:
         return call
 
     def _method_argument(self, operand: nodes.Operand) -> Evaluate:
-        """Compiles an argument of a method to a closure whose third argument is the parameter.
-
-        The parameter depends on the method, and the method on the receiver, so it is not known before the evaluation.
-        """
+        """Compiles an argument to a closure of run, dot and the parameter, which is known once the receiver is."""
         evaluate = self._operand(operand, lambda literal: literal)
         if isinstance(operand, nodes.Constant):
             return lambda _run, _dot, parameter: parameter.literal(operand)
@@ -287,10 +267,7 @@ class Operands:
         self.mistakes.append(TemplateMistake(message, self.base + place.start, self.base + place.end))
 
     def failing(self, message: str, start: int, end: int) -> Evaluate:
-        """Compiles something that always fails.
-
-        Adds the error to `certain`, so that the template can be refused when it is loaded.
-        """
+        """Compiles what always fails; `certain` gets the error, so that the template can be refused at load."""
         start, end = self.base + start, self.base + end
         context = self._text[start:end]
         self.certain.append(TemplateMistake(message, start, end))

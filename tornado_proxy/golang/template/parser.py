@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.errors import TemplateMistake
@@ -16,9 +17,7 @@ OUTERMOST = b"template-string-loaded"
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 
-DEEPEST = 100
-"""The most levels of parentheses and of control actions; Go allows more levels of parentheses."""
-
+DEEPEST = 100  # the most levels of parentheses and of control actions; Go allows more levels of parentheses
 _LEFT = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
 _COMMENT_END = re.compile(r"(?:[ \t\r\n]-)?\}\}")
 
@@ -35,8 +34,7 @@ _UNCLOSED = {'"': "a quoted string", "'": "a character constant", "`": "a raw st
 _SPACE = " \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplatePiece:
+class TemplatePiece(msgspec.Struct, frozen=True):
     """Text that is written unchanged, or the text of an action without its delimiters; `start` is its offset.
 
     `end` is the offset after an action and its delimiter, which may trim the text after it.
@@ -107,8 +105,7 @@ def _after(text: str, position: int) -> int:
     return position
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedTemplate:
+class ParsedTemplate(msgspec.Struct, frozen=True):
     """A template's own body, and the bodies of the templates that it defines."""
 
     body: nodes.Body
@@ -120,12 +117,11 @@ class ParsedTemplate:
         return {**self.templates, OUTERMOST: self.body}
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedStart:
+class ParsedStart(msgspec.Struct, frozen=True):
     """What stands at the start of a template, up to the end of an action that may trim the text after it."""
 
     body: nodes.Body = ()
-    templates: Mapping[bytes, nodes.Body] = field(default_factory=dict)
+    templates: Mapping[bytes, nodes.Body] = {}
     root_definition: tuple[int, int] = (0, 0)
     end: int = 0
     trims: bool = False
@@ -143,10 +139,7 @@ def parse_start(text: str) -> ParsedStart:
 
 
 def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
-    """Returns the tree of a template; raises `TemplateMistake`, with offsets in code points, for an invalid one.
-
-    `start` has been parsed already.
-    """
+    """Returns the tree of a template, whose `start` is parsed already; raises `TemplateMistake`."""
     parser = _TemplateParser(scan(text, _after(text, start.end) if start.trims else start.end))
     parser.templates, parser.root_definition = dict(start.templates), start.root_definition
     body = start.body + parser.top()
@@ -159,8 +152,7 @@ def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
     return ParsedTemplate(defined, parser.templates)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadAction:
+class _ReadAction(msgspec.Struct, frozen=True):
     """An action, and the offset of its text in the template."""
 
     action: nodes.ActionNode
@@ -256,7 +248,7 @@ class _TemplateParser:
             case "break" | "continue":
                 if not self._ranges:
                     raise statement.mistake(f"there is no `range` to {keyword}")
-                return nodes.Jump(statement.base, keyword == "break")
+                return nodes.Jump(statement.base, keyword)
             case "define":
                 raise statement.mistake("a template is defined at the outermost level only")
         if keyword == "block":

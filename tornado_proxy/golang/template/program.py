@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from tornado_proxy.golang.template import nodes
@@ -11,7 +10,7 @@ from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import Vocabulary
 from tornado_proxy.golang.template.errors import LimitError, TemplateMistake
 from tornado_proxy.golang.template.formatting import printed
-from tornado_proxy.golang.template.operands import HIDDEN, UNSET, Execute, Leaving, Operands, Run
+from tornado_proxy.golang.template.operands import HIDDEN, UNSET, Execute, Operands, Run
 from tornado_proxy.golang.template.parser import OUTERMOST, ParsedStart, parse, parse_start
 from tornado_proxy.golang.template.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
 
@@ -48,7 +47,7 @@ class Statements:
         if len(made) == 1:
             return made[0], cost
 
-        def execute(run: Run, dot: Value) -> Leaving | None:
+        def execute(run: Run, dot: Value) -> str | None:
             for node in made:
                 leaving = node(run, dot)
                 if leaving is not None:
@@ -72,8 +71,8 @@ class Statements:
             case nodes.Call():
                 return self._call(node)
             case _:
-                leaving = Leaving.BREAK if node.leaves else Leaving.CONTINUE
-                return lambda _run, _dot: leaving
+                keyword = node.keyword
+                return lambda _run, _dot: keyword
 
     def _output(self, node: nodes.Output) -> Execute:
         evaluate, silent = self._operands.pipeline(node.pipeline), bool(node.pipeline.variables)
@@ -101,7 +100,7 @@ class Statements:
         evaluate, sets_dot = self._operands.pipeline(node.pipeline), node.sets_dot
         body, _cost, otherwise = self._bodies(node, outer)
 
-        def execute(run: Run, dot: Value) -> Leaving | None:
+        def execute(run: Run, dot: Value) -> str | None:
             value = evaluate(run, dot)
             return body(run, value if sets_dot else dot) if is_true(value) else otherwise(run, dot)
 
@@ -116,7 +115,7 @@ class Statements:
         # A round forgets the variables of the round before; only these may not be set again before they are read.
         forgotten = [index for index in self._operands.conditional if index >= before]
 
-        def execute(run: Run, dot: Value) -> Leaving | None:
+        def execute(run: Run, dot: Value) -> str | None:
             ran = False
             for pair in iterated(evaluate(run, dot), len(variables), run.budget):
                 ran = True
@@ -126,11 +125,11 @@ class Statements:
                 # One variable takes the element, two take index and element.
                 for index, value in zip(variables, pair[-len(variables) :], strict=False):
                     run.values[index] = value
-                if body(run, pair[1]) is Leaving.BREAK:
+                if body(run, pair[1]) == "break":
                     break
             leaving = None if ran else otherwise(run, dot)
             # Go's `break` in an `else` ends this range, not the one around it.
-            return None if leaving is Leaving.BREAK else leaving
+            return None if leaving == "break" else leaving
 
         return execute
 
@@ -161,15 +160,6 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
     raise ExecutionError(f"a `range` cannot visit `{type_name(value)}`")
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledDefinitions:
-    """The templates that a text defines as closures, and what is wrong with them."""
-
-    templates: Mapping[bytes, Execute] = field(default_factory=dict)
-    mistakes: Sequence[TemplateMistake] = ()
-    certain_failures: Sequence[TemplateMistake] = ()
-
-
 class Definitions:
     """The text before templates, in which others that they call are defined: parsed and compiled once for all of them.
 
@@ -184,8 +174,8 @@ class Definitions:
             self.start = ParsedStart()
         operands = Operands(text, vocabulary)
         statements = Statements(operands, {**self.start.templates, OUTERMOST: ()})
-        templates = {name: statements.template(body) for name, body in self.start.templates.items()}
-        self.compiled = CompiledDefinitions(templates, operands.mistakes, operands.certain)
+        self.templates = {name: statements.template(body) for name, body in self.start.templates.items()}
+        self.mistakes, self.certain_failures = operands.mistakes, operands.certain
 
 
 @lru_cache(maxsize=8)
@@ -206,14 +196,11 @@ class Program:
         self.parsed = parse(whole, before.start)
         operands = Operands(whole, vocabulary)
         statements = Statements(operands, self.parsed.callable)
-        made = before.compiled if before.start.templates == self.parsed.templates else CompiledDefinitions()
+        made = before if before.start.templates == self.parsed.templates else Definitions("", vocabulary)
         others = {name: body for name, body in self.parsed.callable.items() if name not in made.templates}
-        self.templates: Mapping[bytes, Execute] = {
-            **made.templates,
-            **{name: statements.template(body) for name, body in others.items()},
-        }
-        self.mistakes: Sequence[TemplateMistake] = [*made.mistakes, *operands.mistakes]
-        self.certain_failures: Sequence[TemplateMistake] = [*made.certain_failures, *operands.certain]
+        self.templates = made.templates | {name: statements.template(body) for name, body in others.items()}
+        self.mistakes = [*made.mistakes, *operands.mistakes]
+        self.certain_failures = [*made.certain_failures, *operands.certain]
 
     def execute(self, data: Value, budget: RenderBudget) -> bytes:
         """Returns the output of the template for the data; raises `RenderError`."""

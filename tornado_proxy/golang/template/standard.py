@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -52,8 +53,7 @@ def sprintf(budget: RenderBudget, format: bytes, *values: go.Value) -> bytes:
     return b"".join(printer.buffer)
 
 
-@dataclass(slots=True)
-class _Formatting:
+class _Formatting(msgspec.Struct):
     """One pass over a format; `next` is the index of the next verb's argument."""
 
     format: str
@@ -66,7 +66,6 @@ class _Formatting:
     after_index: bool = False
 
     def run(self) -> None:
-        """Writes the whole format."""
         while self.position < len(self.format):
             percent = self.format.find("%", self.position)
             end = len(self.format) if percent < 0 else percent
@@ -160,32 +159,22 @@ class _Formatting:
             printer.write(b"%!(BADPREC)")
 
     def _measure(self) -> tuple[int | None, bool]:
-        """Reads a width or a precision; returns also whether it is a `*`, which takes it from an argument."""
-        if self._peek() != "*":
-            return self._digits(), False
-        self.position += 1
-        self.after_index = False
-        return self._star(), True
-
-    def _star(self) -> int | None:
-        """Returns the width or precision in the next argument; None if it is missing or not valid."""
-        if self.next >= len(self.values):
-            return None
-        value = self.values[self.next]
-        self.next += 1
-        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST:
-            return None
-        return int(value)
-
-    def _digits(self) -> int | None:
-        match = _DIGITS.match(self.format, self.position)
-        assert match is not None
-        if not match[0]:
-            return None
-        number = _number(match[0])
+        """Reads a width or a precision, None if it is missing or not valid, and whether it is a `*`: an argument."""
+        if self._peek() == "*":
+            self.position += 1
+            self.after_index = False
+            if self.next >= len(self.values):
+                return None, True
+            value = self.values[self.next]
+            self.next += 1
+            is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST
+            return int(value) if is_number else None, True
+        digits = _DIGITS.match(self.format, self.position)
+        assert digits is not None
+        number = _number(digits[0])
         # After a number that is too large, Go ignores the rest of the format.
-        self.position = len(self.format) if number is None else match.end()
-        return number
+        self.position = len(self.format) if digits[0] and number is None else digits.end()
+        return number, False
 
     def _extra(self) -> None:
         printer = self.printer
@@ -233,7 +222,6 @@ def _js_rune(rune: str) -> str:
 
 
 def _eq(first: go.Value, *others: go.Value) -> bool:
-    """Returns whether the first argument equals one of the others."""
     if not others:
         raise go.ExecutionError("there is nothing to compare with")
     return any(go.equal(first, other) for other in others)
@@ -323,8 +311,7 @@ def _include(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value
     return text
 
 
-INCLUDE = special(_include, STRING, ANY)
-"""The function that Helm adds to sprig: the output of a template as a value."""
+INCLUDE = special(_include, STRING, ANY)  # the function that Helm adds to sprig: the output of a template as a value
 
 
 STANDARD: Mapping[str, Function] = {
@@ -350,4 +337,3 @@ STANDARD: Mapping[str, Function] = {
     "slice": function(_slice, REFLECTED, rest=REFLECTED),
     "urlquery": budgeted(lambda budget, *values: query_escape(_text(budget, *values)), rest=ANY),
 }
-"""The functions by name."""

@@ -7,8 +7,10 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import STRING, budgeted, function
@@ -17,8 +19,7 @@ from tornado_proxy.golang.template.values import STRING_SLICE, ExecutionError, M
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
 _HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""
 
-PATH = _UNRESERVED + b"$&+,/:;=@"
-"""The bytes that are not escaped in a path; the other sets are for other parts of a URL."""
+PATH = _UNRESERVED + b"$&+,/:;=@"  # bytes that are not escaped in a path; the other sets are for other parts of a URL
 FRAGMENT = _UNRESERVED + b"$&+,/:;=?@!()*"
 USER_PASSWORD = _UNRESERVED + b"$&+,;="
 
@@ -37,8 +38,7 @@ class UrlError(ExecutionError):
         super().__init__(f"invalid URL: {message}")
 
 
-@dataclass(frozen=True, slots=True)
-class Userinfo:
+class Userinfo(msgspec.Struct, frozen=True):
     """The user, and the password if there is one, before a host."""
 
     name: bytes
@@ -49,8 +49,7 @@ class Userinfo:
         return name if self.password is None else name + b":" + escape(self.password, USER_PASSWORD)
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(msgspec.Struct, frozen=True):
     """The parts of a URL, decoded except the query; `raw_path` and `raw_fragment` are hints of the encoding."""
 
     scheme: bytes = b""

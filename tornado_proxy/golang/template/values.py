@@ -14,15 +14,11 @@ from typing import Any, TypeAlias
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.errors import RenderError
 
-Value: TypeAlias = Any
-"""A Go value, or `INVALID`."""
+Value: TypeAlias = Any  # a Go value, or `INVALID`
 
 
 class ExecutionError(RenderError):
-    """The error that Go's Execute returns.
-
-    `context` is the part of the template that failed, and None until it is known.
-    """
+    """The error that Go's Execute returns; `context` is the part that failed, None until it is known."""
 
     def __init__(self, message: str, context: str | None = None) -> None:
         super().__init__(message)
@@ -216,10 +212,7 @@ _BASIC = frozenset(("bool", "int", "float", "complex", "string"))
 
 
 def _basic(value: Value) -> str | None:
-    """Returns the kind of a value that can be compared, without its sign and size, or None.
-
-    Integers of every sign and size can be compared with each other, as in Go since 1.18.
-    """
+    """Returns the kind of a value that can be compared, or None; all integers are of one, as in Go since 1.18."""
     kind = "" if is_nil(value) else type_of(value).kind.strip("u0123456789")
     return kind if kind in _BASIC else None
 
@@ -273,10 +266,7 @@ def less(first: Value, other: Value) -> bool:
 
 
 def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0) -> bool:
-    """Whether two values are equal in type and, at every depth, in content, like reflect.DeepEqual.
-
-    A nil list is not equal to an empty one.
-    """
+    """Whether types and, at every depth, contents are equal (reflect.DeepEqual); a nil list is no empty one."""
     budget.spend()
     budget.nest(depth)
     if first is None or other is None:

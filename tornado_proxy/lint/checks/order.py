@@ -21,8 +21,7 @@ _OVERLAP_STEPS = 400_000  # for each target
 _EFFECT_STEPS = 300_000  # for each target
 _SHOWN = 3  # earlier rewrites in the notes of a finding
 
-_Pieces = list[str | int]
-"""Text and the numbers of groups, in order."""
+_Pieces = list[str | int]  # text and the numbers of groups, in order
 
 
 @check(Category.DOUBTS, Severity.INFO)
@@ -44,7 +43,7 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
         if not shows or any(target.rewrites[pair.other].pattern.search(each.test.key) for each in tests):
             continue  # a test pins the order
         one, other = target.languages[pair.one], target.languages[pair.other]
-        if isinstance(difference(one, other, budget.portion(budget.left)), Example):
+        if isinstance(difference(one, other, budget.portion()), Example):
             doubtful.setdefault(pair.other, []).append(pair)
     return doubtful
 
@@ -60,14 +59,10 @@ def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
 
 def _overlapping(target: TargetRules, later: int, pairs: list[Overlap]) -> LintFinding:
     first, key = named(target.rewrites[pairs[0].one]), shown(pairs[0].key)
-    earlier = (
-        f"{first} and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else f"{first} comes first and takes"
-    )
-    notes = tuple(
-        Note(f"{named(one)} takes {shown(pair.key)}", one.statement.source.span)
-        for one, pair in ((target.rewrites[pair.one], pair) for pair in pairs[:_SHOWN])
-    )
-    message = f"{earlier} keys that this source also matches, such as {key}"
+    come = f"and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else "comes first and takes"
+    earlier = [(target.rewrites[pair.one], pair.key) for pair in pairs[:_SHOWN]]
+    notes = tuple(Note(f"{named(one)} takes {shown(taken)}", one.statement.source.span) for one, taken in earlier)
+    message = f"{first} {come} keys that this source also matches, such as {key}"
     advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
     return LintFinding(message, target.rewrites[later].statement.source.span, advice, notes)
 
@@ -84,8 +79,7 @@ def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
 def _rewritten(target: TargetRules, index: int) -> Iterator[tuple[str, str]]:
     """Yields keys that a rewrite takes, with their results."""
     key = target.example(index)
-    result = None if key is None else target.result(key)
-    if key is not None and result is not None:
+    if key is not None and (result := target.result(key)) is not None:
         yield key, result
     for outcome in target.tested.get(target.rewrites[index].number, ()):
         if isinstance(outcome.got, Rewritten):
@@ -168,7 +162,7 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     later = OverlapCandidates(languages)
     for index in reversed(range(len(languages))):
         candidates = later.find(index) if index in idle else ()
-        answers = (overlap(languages[index], languages[each], budget.portion(budget.left)) for each in candidates)
+        answers = (overlap(languages[index], languages[each], budget.portion()) for each in candidates)
         if not all(isinstance(answer, NoKey) for answer in answers):
             shielding.add(index)
         later.add(index)

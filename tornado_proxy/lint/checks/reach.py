@@ -10,19 +10,8 @@ from tornado_proxy.golang.regexp.proofs import Covered, Example, NoKey, reach_of
 from tornado_proxy.lang.diagnostic import Note, Safety, Severity
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.tree import Literal
-from tornado_proxy.lint.check import (
-    Category,
-    LintFinding,
-    check,
-    comments_of,
-    inserted,
-    listed,
-    moved,
-    named,
-    offer,
-    removed,
-    reworded,
-)
+from tornado_proxy.lint import check as findings
+from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite
 
@@ -46,19 +35,19 @@ def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
 def _unmatchable(source: Literal, budget: Budget) -> LintFinding:
     meant = undelimited(source.value)
     if meant is not None and _has_key(meant, budget):
-        fixes = offer("remove the slashes around it", reworded(source, 0, len(source.value), meant))
+        fixes = offer("remove the slashes around it", findings.reworded(source, 0, len(source.value), meant))
         message = "no key can match this: the slashes around it are part of the source"
         return LintFinding(message, source.span, f"write `{meant}`", fixes=fixes)
     slashed = f"^/{source.value[1:]}"
     if source.value.startswith("^") and _has_key(slashed, budget):
-        fixes = offer("write the slash", inserted(source, 1, "/"))
+        fixes = offer("write the slash", findings.inserted(source, 1, "/"))
         message = "no key can match this: every key begins with `/`"
         return LintFinding(message, source.span, f"write `{slashed}`", fixes=fixes)
     return LintFinding("no key can match this", source.span, _KEYS)
 
 
 def _has_key(text: str, budget: Budget) -> bool:
-    return isinstance(shortest_key(language(text), budget.portion(budget.left)), Example)
+    return isinstance(shortest_key(language(text), budget.portion()), Example)
 
 
 @check(Category.MISTAKES, Severity.ERROR)
@@ -74,13 +63,15 @@ def duplicate_rewrite(subject: Subject) -> Iterator[LintFinding]:
 
 def _duplicate(rewrite: Rewrite, earlier: Rewrite) -> LintFinding:
     same = (rewrite.dialect, rewrite.template.text) == (earlier.dialect, earlier.template.text)
-    says_more = rewrite.name or comments_of(rewrite.statement)
+    says_more = rewrite.name or findings.comments_of(rewrite.statement)
     return LintFinding(
         f"{named(earlier)} has the same source and takes every key",
         rewrite.statement.source.span,
         "delete this rewrite: the other one does the same" if same else "delete one of the two",
         (Note(f"{named(earlier)} comes first", earlier.statement.source.span),),
-        offer("delete it", removed(rewrite.statement), Safety.SAFE if same and not says_more else Safety.UNSAFE),
+        offer(
+            "delete it", findings.removed(rewrite.statement), Safety.SAFE if same and not says_more else Safety.UNSAFE
+        ),
     )
 
 
@@ -107,7 +98,7 @@ def _unreachable(target: TargetRules, index: int, by: Sequence[int], budget: Bud
     if len(by) == 1 and _swaps(target, by[0], index, budget):
         return LintFinding(message, rewrite.statement.source.span, "delete one of the two", notes)
     title = f"move it above {named(takers[0])}"
-    fixes = offer(title, moved(rewrite.statement, takers[0].statement)) if len(takers) == 1 else ()
+    fixes = offer(title, findings.moved(rewrite.statement, takers[0].statement)) if len(takers) == 1 else ()
     return LintFinding(message, rewrite.statement.source.span, f"{title} or delete it", notes, fixes)
 
 
@@ -127,4 +118,4 @@ def _swaps(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
         return taker + 1 if taking.search(key) else None
 
     languages = [*target.languages[:taker], target.languages[index], target.languages[taker]]
-    return isinstance(reach_of(languages, taker + 1, first, budget.portion(budget.left)), Covered)
+    return isinstance(reach_of(languages, taker + 1, first, budget.portion()), Covered)

@@ -95,11 +95,8 @@ def _reads_no_slash_first(group: Group) -> bool:
     table = automaton.table(0)
     first = [automaton.sets[position] for position in bits(table.first)]
     # With assertions inside, other characters may come first.
-    return (
-        not automaton.assertions
-        and not table.prefixes[-1].nullable
-        and not any(contains(each, ord("/")) for each in first)
-    )
+    is_exact = not automaton.assertions and not table.prefixes[-1].nullable
+    return is_exact and not any(contains(each, ord("/")) for each in first)
 
 
 def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:
@@ -135,10 +132,9 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
             if source.tree is None or open_end(source.tree):
                 continue
             files = ending.endswith("/")
-            if not files and not _FILE_NAME.search(ending):
-                continue
             # A quick look, not a proof.
-            if not files and ends_anchored(source.tree) and not _may_be_a_slash(edge_part(source.tree, last=True)):
+            is_of_files = ends_anchored(source.tree) and not _may_be_a_slash(edge_part(source.tree, last=True))
+            if not files and (is_of_files or not _FILE_NAME.search(ending)):
                 continue
             key = _taken(target, index, budget, files=files)
             if key is not None:
@@ -172,5 +168,5 @@ def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> s
         if guessed.endswith("/") is not files and target.taker(guessed) == index and not objection(guessed):
             return guessed
     kind = _FILES if files else _DIRECTORIES
-    answer = overlap(target.languages[index], kind, budget.portion(budget.left))
+    answer = overlap(target.languages[index], kind, budget.portion())
     return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None

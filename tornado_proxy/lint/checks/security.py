@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tornado_proxy.golang.regexp.alphabet import Budget
 from tornado_proxy.golang.regexp.language import language
@@ -30,23 +31,19 @@ def missing_user(subject: Subject) -> Iterator[LintFinding]:
     """A template that reads the user, on a path that needs no sign-in."""
     budget = Budget(_STEPS)
     for target in subject.targets:
-        configured = target.configured
-        if configured is None:
-            continue
         for index, rewrite in enumerate(target.rewrites):
-            if rewrite.template.reads_user:
-                request = next(_refused(target, configured, index, budget), None)
-                if request is not None:
-                    message = (
-                        f"this reads the user, but {shown(request)} needs no sign-in: "
-                        "without a user it is refused with 403"
-                    )
-                    advice = "protect the path with a resource that names a provider, or ask `if user` first"
-                    yield LintFinding(message, rewrite.statement.template.span, advice)
+            for request in islice(_refused(target, index, budget), 1):
+                fact = f"this reads the user, but {shown(request)} needs no sign-in"
+                advice = "protect the path with a resource that names a provider, or ask `if user` first"
+                message = f"{fact}: without a user it is refused with 403"
+                yield LintFinding(message, rewrite.statement.template.span, advice)
 
 
-def _refused(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[str]:
+def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
     """Yields requests that need no sign-in and fail without a user, as `GET /path`."""
+    configured = target.configured
+    if configured is None or not target.rewrites[index].template.reads_user:
+        return
     from tornado_proxy.routing.access import Access, Anyone  # noqa: PLC0415 - for a configuration only
     from tornado_proxy.routing.request import RequestPath  # noqa: PLC0415 - the same
 
@@ -86,7 +83,7 @@ def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) 
         return
     paths = language(f"^{re.escape(mount)}{text[1:]}")
     for glob in globs:
-        answer = overlap(paths, language(path_expression(glob)), budget.portion(budget.left))
+        answer = overlap(paths, language(path_expression(glob)), budget.portion())
         if isinstance(answer, Example):
             yield answer.key[len(mount) :]
 
@@ -133,7 +130,11 @@ def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request
     claims = (
         (_EMAIL, "an email address", replace(user, email=f"{_VALUE}@example.com")),
         (_GROUPS, "a group of the user", replace(user, groups=(_VALUE, *words))),
-        (_NAMES, "a name of the user", replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE)),
+        (
+            _NAMES,
+            "a name of the user",
+            replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE),
+        ),
     )
     # A template may fail without the other values, or not read this one with them.
     for method, others in (("GET", {}), ("PUT", plain)):
@@ -144,13 +145,8 @@ def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request
                 if _HEADERS.search(text):
                     yield f"the header `{name}`", word.span(), replace(request, headers=values), who
                 if _QUERY.search(text):
-                    query = "&".join(map("=".join, values))
-                    yield (
-                        f"the query value `{name}`",
-                        word.span(),
-                        replace(request, raw_query=query, query=values),
-                        who,
-                    )
+                    asked = replace(request, raw_query="&".join(map("=".join, values)), query=values)
+                    yield f"the query value `{name}`", word.span(), asked, who
         for mention, what, who in claims:
             if read := mention.search(text):
                 yield what, read.span(), request, who

@@ -33,9 +33,9 @@ def failure(outcome: TestOutcome) -> Diagnostic:
 def _failing(outcome: TestOutcome) -> LintFinding:
     rewrite = outcome.rewrite
     notes = (Note(f"{named(rewrite)} takes the key", rewrite.span),) if rewrite else ()
-    advice = (
-        f"change {named(rewrite)}, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
-    )
+    advice = "write a rewrite for it, or expect that"
+    if rewrite:
+        advice = f"change {named(rewrite)}, or what the test expects"
     span, key, got = _expected(outcome.test.statement), shown(outcome.test.key), outcome.got
     if isinstance(got, RewriteError):
         fact, written = f"{key} is refused ({got})", Verdict.ERROR.value
@@ -78,10 +78,8 @@ def untested_rewrite(subject: Subject) -> Iterator[LintFinding]:
                 if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
                     yield _unreached(rewrite, _suggestion(target, index))
         else:
-            silenced = (
-                subject.allowances.silence(untested_rewrite.diagnostic(_unreached(each))) for each in target.rewrites
-            )
-            asked = [index for index, allowed in enumerate([*silenced]) if not allowed]
+            untested = [untested_rewrite.diagnostic(_unreached(each)) for each in target.rewrites]
+            asked = [index for index, each in enumerate(untested) if not subject.allowances.silence(each)]
             if asked:
                 message = f"the target `{target.name}` has no test"
                 yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))

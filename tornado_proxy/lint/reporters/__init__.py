@@ -15,7 +15,6 @@ from tornado_proxy.lint.engine import LintReport
 
 _MODULES = {"json": "documents", "github": "ci", "gitlab": "ci", "sarif": "documents", "junit": "ci"}
 FORMATS = ("full", "concise", *_MODULES)
-"""The formats."""
 
 
 def reporter(name: str) -> Callable[[LintReport], str]:
@@ -51,9 +50,8 @@ def summary(report: LintReport) -> str:
     where = len({each.span.source.name for each in report.diagnostics if each.span})
     place = f" in {counted(where, 'file')}" if where else ""
     counts = f"{counted(len(report.diagnostics), 'finding')}{place}: {_by_severity(report)}"
-    return "; ".join(
-        part for part in (counts, "" if report.failing else "nothing fails the run", _fixable(report)) if part
-    )
+    consequence = "" if report.failing else "nothing fails the run"
+    return "; ".join(filter(None, (counts, consequence, _fixable(report))))
 
 
 def _by_severity(report: LintReport) -> str:

@@ -123,8 +123,7 @@ def _region(span: Span) -> dict[str, int]:
 def _fix(fix: Fix) -> dict[str, Any]:
     changes: dict[str, dict[str, Any]] = {}
     for edit in fix.edits:
-        change = changes.setdefault(
-            edit.span.source.name, {"artifactLocation": _artifact(edit.span), "replacements": []}
-        )
+        unchanged = {"artifactLocation": _artifact(edit.span), "replacements": []}
+        change = changes.setdefault(edit.span.source.name, unchanged)
         change["replacements"].append({"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}})
     return {"description": {"text": f"{fix.message} ({fix.safety.value})"}, "artifactChanges": list(changes.values())}

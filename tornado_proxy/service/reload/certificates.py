@@ -12,6 +12,8 @@ from ipaddress import ip_address
 from itertools import repeat
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
 
+import msgspec
+
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
 from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
@@ -150,8 +152,7 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
                     yield Diagnostic("unusable-certificate", str(error), span, error.advice)
 
 
-@dataclass(frozen=True, slots=True)
-class Validity:
+class Validity(msgspec.Struct, frozen=True):
     """The names of a certificate, and the Unix times between which clients accept it."""
 
     listener: str  # `server` or `internalServer`

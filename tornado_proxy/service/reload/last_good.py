@@ -11,10 +11,11 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
 from errno import EPERM
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile

@@ -14,6 +14,8 @@ from pathlib import Path
 from socket import socket
 from typing import Protocol
 
+import msgspec
+
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.reload.background import in_background
@@ -208,7 +210,7 @@ class Reloader:
                 return False
             counts = await self._counts()
             await self._serving.promote()
-            self.stage = replace(stage, state="promoted", counts=counts)
+            self.stage = msgspec.structs.replace(stage, state="promoted", counts=counts)
             self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
             return True
 
@@ -240,13 +242,13 @@ class Reloader:
         elif share:
             await self._answer(stage, share)
         elif stage.looks.are_due(requests):
-            self.stage = replace(stage, looks=Looks(stage.looks.number + 1, requests))
+            self.stage = msgspec.structs.replace(stage, looks=Looks(stage.looks.number + 1, requests))
 
     async def _answer(self, stage: Stage, share: float) -> None:
         async with self._lock:
             if self._serving.staged is not None and self.stage is stage:
                 await self._serving.canary(share)
-                self.stage = replace(stage, share=share, step_since=time.time())
+                self.stage = msgspec.structs.replace(stage, share=share, step_since=time.time())
                 _LOG.info("generation %d answers %g %% of the clients", stage.number, 100 * share)
 
     def mark(self) -> StageMark | None:
@@ -264,7 +266,7 @@ class Reloader:
         if self._serving.staged is not None and self.stage is not None:
             counts = await self._counts()
             await self._serving.discard()
-            self.stage = replace(self.stage, state="discarded", reasons=reasons, counts=counts)
+            self.stage = msgspec.structs.replace(self.stage, state="discarded", reasons=reasons, counts=counts)
 
     def _discarded(self, configuration: Configuration, reasons: Iterable[str]) -> ReloadReport:
         diagnostics = tuple(Diagnostic("discarded", f"the staged edit was discarded: {each}") for each in reasons)

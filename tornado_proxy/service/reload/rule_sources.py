@@ -10,8 +10,10 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
@@ -30,8 +32,7 @@ _ATTEMPTS = 2  # S3 may have closed the connection of the last poll
 _CONNECT = partial(ReleaseBucket, timeout=_TIMEOUT, attempts=_ATTEMPTS)
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedRules:
+class FetchedRules(msgspec.Struct, frozen=True):
     """What is known of a bucket: its last release, the ETag of the pointer to it, and why the last poll failed.
 
     `cause` is the kind of that failure, which stays the same from poll to poll.

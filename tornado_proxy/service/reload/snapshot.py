@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from tornado_proxy.auth.basic import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
@@ -321,7 +323,10 @@ class Configuration:
 
     def tolerating(self, code: str) -> Configuration:
         """Returns the configuration with its errors of a code as warnings."""
-        milder = (replace(each, severity=Severity.WARNING) if each.code == code else each for each in self.diagnostics)
+        milder = (
+            msgspec.structs.replace(each, severity=Severity.WARNING) if each.code == code else each
+            for each in self.diagnostics
+        )
         return replace(self, diagnostics=tuple(milder))
 
     @property

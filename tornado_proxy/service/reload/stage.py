@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import reduce
 from hashlib import sha256
 from math import exp, lgamma
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from tornado_proxy.config.server import PromoteIf, Reload
 from tornado_proxy.lang.diagnostic import counted
@@ -30,8 +31,7 @@ _RATES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
+class Looks(msgspec.Struct, frozen=True):
     """How often the answers were compared, and the requests of the new generation at the last time."""
 
     number: int = 0
@@ -42,8 +42,7 @@ class Looks:
         return requests >= max(FEWEST, _GROWTH * self.requests)
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """The last edit that was staged; `counts` are its final ones, empty while it is staged."""
 
     number: int  # of the generation
@@ -53,10 +52,10 @@ class Stage:
     changes: tuple[str, ...] = ()
     state: Literal["staged", "promoted", "discarded"] = "staged"
     reasons: tuple[str, ...] = ()  # why it was discarded
-    counts: StagedCounts = field(default_factory=StagedCounts)
+    counts: StagedCounts = msgspec.field(default_factory=StagedCounts)
     share: float = 0.0  # of the clients that it answers
     step_since: float = 0.0  # Unix time, seconds, at which it began to answer them; 0 if it answers none
-    looks: Looks = field(default_factory=Looks)
+    looks: Looks = msgspec.field(default_factory=Looks)
 
     @property
     def until(self) -> float:
@@ -64,8 +63,7 @@ class Stage:
         return (self.step_since or self.since) + self.lasts
 
 
-@dataclass(frozen=True, slots=True)
-class StageMark:
+class StageMark(msgspec.Struct, frozen=True):
     """A stage as a restart must know it: the edit on disk is staged, or was discarded for `reasons`."""
 
     digest: str

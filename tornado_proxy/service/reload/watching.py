@@ -13,9 +13,9 @@ import logging
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from watchdog.events import (
     DirCreatedEvent,
     DirDeletedEvent,
@@ -133,8 +133,7 @@ def _identity(path: Path) -> Identity:
 _LOG = logging.getLogger("tornado_proxy")
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(msgspec.Struct, frozen=True):
     """The delays of following edits, in seconds."""
 
     quiet: float = 0.05  # without a change, until an edit counts as complete

@@ -9,8 +9,9 @@ import random
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
@@ -34,8 +35,7 @@ SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 _JITTER = 0.1  # of the interval of probes, so that many instances do not probe at once
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """The arguments of a process.
 
     `read` reads the snapshot again, with rules from `sources`. `administer` answers operators from the start of the
@@ -47,11 +47,11 @@ class Launch:
     read: Callable[[], Snapshot]
     administer: Callable[[Process], AbstractAsyncContextManager[None]]
     announce: Callable[[], None]
-    notifier: Notifier = field(default_factory=Notifier)
+    notifier: Notifier = msgspec.field(default_factory=Notifier)
     last_good: LastGood | None = None
     from_last_good: bool = False
     mark: StageMark | None = None
-    sources: RuleSources = field(default_factory=RuleSources)
+    sources: RuleSources = msgspec.field(default_factory=RuleSources)
 
 
 class Process:

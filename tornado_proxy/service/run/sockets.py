@@ -6,8 +6,9 @@ import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tornado_proxy.config.server import Listener
 
@@ -18,8 +19,7 @@ class CannotListen(Exception):
     """An address on which the process cannot listen; the text gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sockets:
+class Sockets(msgspec.Struct, frozen=True):
     """Listening sockets, and the URL that people can use.
 
     `inherited` ones belong to the service manager: they stay open when this process ends, and the next process accepts

@@ -13,10 +13,10 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
 from setproctitle import setproctitle
 
 from tornado_proxy.routing.compare import KeptRequest

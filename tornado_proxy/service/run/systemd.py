@@ -9,14 +9,14 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 _FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 _STATUS_LENGTH = 400  # characters; more would drown the rest of `systemctl status`
 
 
-@dataclass(frozen=True, slots=True)
-class Notifier:
+class Notifier(msgspec.Struct, frozen=True):
     """Sends the states of the service to the manager; `address` is NOTIFY_SOCKET, empty without a manager."""
 
     address: str = ""

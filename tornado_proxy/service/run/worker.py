@@ -18,6 +18,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 from setproctitle import setproctitle
 
 from tornado_proxy.service.reload.background import in_background
@@ -52,8 +53,7 @@ class StageCall(NamedTuple):
     canary: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """The argument of a worker's first call: the snapshot to serve, and its place among the workers, from 1.
 
     `inherited` is true if the service manager holds the sockets too. `log_level` is the one that an operator has set
@@ -77,16 +77,14 @@ class WorkerCall:
     arguments: tuple[Any, ...] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """From a worker: the result of a call."""
 
     number: int
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(msgspec.Struct, frozen=True):
     """From a worker, every half second: its state, as JSON."""
 
     view: Mapping[str, object]

@@ -5,7 +5,7 @@ values to Go values:
 
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
-- a dataclass is a struct; its field `last_modified` is `LastModified`, unless its metadata names it (`{"go": "ETag"}`);
+- a `msgspec.Struct` is a struct; its field `last_modified` is `LastModified`;
 - `User`, `RequestData`, `HeaderFields` and `TargetData` have the same types as in the templates of rules;
 - `ObjectMetadata` is a map[string]string, as the AWS SDK for Go reads it from headers;
 - an exception is an error, whose method `Error` is its text.
@@ -17,11 +17,13 @@ import calendar
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
 from typing import Any
+
+import msgspec
 
 from tornado_proxy.golang import sprig
 from tornado_proxy.golang.sprig import randomness
@@ -109,7 +111,7 @@ def value_of(value: Any, budget: RenderBudget) -> go.Value:
         return go.Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
     if isinstance(value, BaseException):
         return go.Struct(ERROR, value)
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, msgspec.Struct):
         return go.Struct(_struct_type(type(value)), (value, budget))
     raise go.ExecutionError(f"`{type(value).__name__}` is not a value of a template")
 
@@ -148,10 +150,10 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], go.Value]] = {
 
 
 @cache
-def _struct_type(cls: type) -> go.Type:
-    """Returns the struct type of a dataclass; its fields are converted when they are read."""
-    names = {each.metadata.get("go") or _capitalized(each.name): each.name for each in fields(cls)}
-    return go.Type(cls.__name__, "struct", getters={key.encode(): _reading(name) for key, name in names.items()})
+def _struct_type(cls: type[msgspec.Struct]) -> go.Type:
+    """Returns Go's type of a struct; its fields are converted when they are read."""
+    getters = {_capitalized(name).encode(): _reading(name) for name in cls.__struct_fields__}
+    return go.Type(cls.__name__, "struct", getters=getters)
 
 
 def _reading(name: str) -> Callable[[tuple[Any, RenderBudget]], go.Value]:

@@ -26,10 +26,7 @@ from tornado_proxy.templates.template import trimmed
 
 
 class TemplateCheck:
-    """A check of all parts of a template that may run: the groups and fields that it names, and its need of a user.
-
-    The text of the template begins at `start`, after the texts of its helpers.
-    """
+    """A check of the parts of a template that may run; its text begins at `start`, after those of its helpers."""
 
     def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
         names = frozenset(groups)
@@ -46,18 +43,15 @@ class TemplateCheck:
                 case ("Groups", str() | bytes() as key, *_):
                     name = key if isinstance(key, str) else runes(key)
                     if name not in names:
-                        message = f"the source has no group `{name}`"
-                        self.mistakes.append(
-                            TemplateMistake(message, each.start, each.end, help_for_unknown(name, names))
-                        )
+                        message, hint = f"the source has no group `{name}`", help_for_unknown(name, names)
+                        self.mistakes.append(TemplateMistake(message, each.start, each.end, hint))
                     elif each.start >= start:
                         references.add((each.start - start, each.end - start, name))
         self.mistakes += (*fields.mistakes, *fields.doubts)
         self.group_references = tuple((name, first, last) for first, last, name in sorted(references))
 
 
-LIMITS = RenderLimits()
-"""The limits of one rendering of a rule's template."""
+LIMITS = RenderLimits()  # the limits of one rendering of a rule's template
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import NoReturn
+
+import msgspec
 
 from tornado_proxy.golang.regexp.matching import Captures
 from tornado_proxy.golang.template import urls
@@ -22,8 +24,7 @@ from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError
 
 
-@dataclass(slots=True)
-class RequestFacts:
+class RequestFacts(msgspec.Struct):
     """The request as Go sees it; the URL in a server has only path and query.
 
     Header and query are parsed when they are first read, once per request; the cost is charged to the budget.
@@ -334,8 +335,7 @@ LISTED_TARGET = replace(
 """A target as the page of all targets sees it."""
 
 
-@dataclass(slots=True)
-class RootFacts:
+class RootFacts(msgspec.Struct):
     """The data of the outermost dot; request and groups are created when they are first read."""
 
     data: TargetKeyRewriteData
@@ -373,9 +373,7 @@ ROOT = go.Type(
     },
 )
 
-DATA = frozenset(name.decode() for name in ROOT.getters)
-"""The names of what a rule's template can read."""
-
+DATA = frozenset(name.decode() for name in ROOT.getters)  # the names of what a rule's template can read
 _NOBODY = AbsentUser()
 
 

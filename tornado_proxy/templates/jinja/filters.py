@@ -23,11 +23,8 @@ from tornado_proxy.templates.jinja.views import Lookup, NoUser, Record
 LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")
 """A usual template takes a few dozen steps; a key has at most 1024 bytes."""
 
-MOST_BITS = 1024
-"""The size of the largest integer."""
-
-BUDGET = " budget"
-"""The name of the budget among a template's variables; no template can spell it."""
+MOST_BITS = 1024  # the size of the largest integer
+BUDGET = " budget"  # the name of the budget among a template's variables; no template can spell it
 
 
 def budget_of(context: Context) -> RenderBudget:
@@ -189,12 +186,10 @@ _PRECISION = 15  # significant digits of a float
 
 
 def _of_text(method: Filter) -> Filter:
-    """Returns a filter of the text of its value."""
     return lambda _, value, *args, **kwargs: method(written(value), *args, **kwargs)
 
 
 def _of_value(function: Filter) -> Filter:
-    """Returns a filter of its value."""
     return lambda _, value, *args, **kwargs: function(value, *args, **kwargs)
 
 
@@ -314,7 +309,6 @@ FILTERS: Mapping[str, Filter] = {
     "reject": _paid(_chosen(passing=False)),
     "select": _paid(_chosen(passing=True)),
 }
-"""The filters of templates by name."""
 
 
 _TESTS = (
@@ -337,7 +331,6 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     **{name: _paid_test(cast("Callable[..., bool]", tests.TESTS[name])) for name in _TESTS},
     "none": _paid_test(lambda value: value is None or isinstance(value, NoUser)),
 }
-"""The tests of templates by name."""
 
 
 @pass_context
@@ -349,4 +342,3 @@ def _range(context: Context, *bounds: int) -> list[int]:
 
 
 GLOBALS: Mapping[str, Any] = {"range": _range, "namespace": Namespace}
-"""The functions of templates by name."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from math import isinf
 
+import msgspec
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
@@ -20,11 +20,8 @@ from tornado_proxy.golang.template.errors import TemplateMistake, help_for_unkno
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 
-CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
-"""The statements that end at an `end…` of their own."""
-
+CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")  # statements that end at an `end…` of their own
 STATEMENTS = (*CLOSED, "elif", "else")
-"""The statements of a template."""
 
 _QUOTED = re.compile(r"(?<!\w)'([^']*)'")
 _PLACE = re.compile(r" at \d+$")
@@ -42,8 +39,7 @@ _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begi
 _LONGEST_NUMBER = 100  # characters; Python writes no number of thousands into the compiled template
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPlaces:
+class TokenPlaces(msgspec.Struct, frozen=True):
     """The start and the end of each token of a template, in order."""
 
     text: str
@@ -107,10 +103,7 @@ _SPECIAL_NAMES = frozenset({"loop", "caller", "varargs", "kwargs"})
 
 
 class TemplateReading:
-    """A parsed template: its nodes with their parents, and the names to which it assigns a value itself.
-
-    Raises `TemplateMistake` if its nodes nest too deeply.
-    """
+    """A parsed template: nodes with parents, names that it sets. Raises `TemplateMistake` if nodes nest too deep."""
 
     def __init__(self, tree: nodes.Template, tokens: TokenPlaces) -> None:
         self._tokens = tokens
@@ -158,9 +151,7 @@ class TemplateReading:
                 case nodes.Getattr() if node.attr not in RECORDS.get(record := self._dotted(node.node), (node.attr,)):
                     start, fields = self._tokens.after(start), RECORDS[record]
                     message = f"`{record}` has no field `{node.attr}`"
-                    hint = help_for_unknown(node.attr, fields) or "it has " + ", ".join(
-                        f"`{field}`" for field in fields
-                    )
+                    hint = help_for_unknown(node.attr, fields) or f"it has {', '.join(map('`{}`'.format, fields))}"
             if message is not None:
                 yield TemplateMistake(message, start, self._tokens.end(start), hint)
 

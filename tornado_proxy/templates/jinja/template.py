@@ -204,9 +204,8 @@ class JinjaTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """Returns the output without line ends and outer spaces; raises `RenderError`."""
-        context = self._compiled.new_context(
-            {**variables(captures, data), filters.BUDGET: RenderBudget(filters.LIMITS)}
-        )
+        budget = {filters.BUDGET: RenderBudget(filters.LIMITS)}
+        context = self._compiled.new_context(variables(captures, data) | budget)
         try:
             # Not Template.render: on an error it would rewrite the traceback by line numbers, which here are offsets.
             return trimmed(_joined(self._compiled.root_render_func(context)))

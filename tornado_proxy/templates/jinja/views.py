@@ -52,10 +52,7 @@ class NoUser(Record):
 
 
 class Lookup:
-    """Values by name; of several with one name the first counts. `kind` is what messages call one of them.
-
-    `fold` makes names that are equal the same.
-    """
+    """Values by name; the first of a name counts. Names that `fold` makes equal are one; messages call one a `kind`."""
 
     __slots__ = ("_fold", "_kind", "_values", "name")
 
@@ -130,8 +127,7 @@ RECORDS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
 }
 """The fields of each record; a misspelt one is found at load."""
 
-NAMES = ("user", "request", "target", "key", "groups")
-"""The variables of every template."""
+NAMES = ("user", "request", "target", "key", "groups")  # the variables of every template
 
 
 def variables(captures: Captures, data: TargetKeyRewriteData) -> dict[str, Any]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import get_args
 
+import msgspec
+
 from tornado_proxy.config import model, values
 from tornado_proxy.config.actions import CannedAcl
-from tornado_proxy.config.options import DAY, camel_case
+from tornado_proxy.config.options import camel_case
+from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.semantics.request import METHODS
@@ -41,12 +43,11 @@ def default_page(path: str) -> str | None:
     return file.read_text(encoding="utf-8") if folder == "templates" and name and file.is_file() else None
 
 
-@dataclass
-class PageConversion:
+class PageConversion(msgspec.Struct):
     """Converts templates of pages, and collects the files to write and the helpers of all targets."""
 
     read: ReadFile = no_file
-    files: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = {}
     helpers: tuple[str, ...] = ()  # the texts for all targets
     pages: frozenset[str] = frozenset()  # the kinds of pages for all targets
 

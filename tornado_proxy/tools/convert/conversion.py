@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
+import msgspec
 import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
@@ -35,8 +36,7 @@ _OPENING = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ConversionReport:
+class ConversionReport(msgspec.Struct, frozen=True):
     """All remarks in the order of their places, the targets that nobody may use, and what concerns no single option."""
 
     keys_as: KeysAs
@@ -166,7 +166,7 @@ def _configuration(
     settings: Mapping[str, Setting], targets: Sequence[ConvertedTarget], report: ConversionReport
 ) -> str:
     # Each listener is on one line, so that a script can find and replace its address and port.
-    lines = [f"{name}: {_one_line(settings[name])}\n" for name in _LISTENERS]
+    lines = [f"{name}: {yaml_text(settings[name], on_one_line=True)}" for name in _LISTENERS]
     lines.append(yaml_text({name: each for name, each in settings.items() if name not in _LISTENERS}))
     if targets:
         lines.append("targets:\n")
@@ -183,16 +183,10 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def yaml_text(settings: Mapping[str, Setting]) -> str:
+def yaml_text(settings: Setting, *, on_one_line: bool = False) -> str:
     """Returns settings as YAML; a collection of scalars is on one line."""
-    return str(
-        yaml.dump(settings, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=120)
-    )
-
-
-def _one_line(setting: Setting) -> str:
-    text = yaml.dump(setting, Dumper=_Dumper, default_flow_style=True, sort_keys=False, allow_unicode=True, width=inf)
-    return str(text).rstrip("\n")
+    flow, width = (True, inf) if on_one_line else (None, 120)
+    return yaml.dump(settings, None, _Dumper, default_flow_style=flow, width=width, sort_keys=False, allow_unicode=True)
 
 
 def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import asdict
 
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.template import nodes
@@ -111,7 +113,7 @@ def _is_below(path: tuple[str, ...], roots: Iterable[tuple[str, ...]]) -> bool:
 
 
 def _descendants(node: object) -> Iterator[object]:
-    """Yields a node and all below it: the fields of dataclasses, the members of tuples.
+    """Yields a node and all below it: the fields of structs, the members of tuples.
 
     The dot or variable of a path is part of it.
     """
@@ -120,8 +122,8 @@ def _descendants(node: object) -> Iterator[object]:
         return
     if isinstance(node, tuple):
         children: Iterable[object] = node
-    elif is_dataclass(node):
-        children = (getattr(node, each.name) for each in fields(node))
+    elif isinstance(node, msgspec.Struct):
+        children = asdict(node).values()
     else:
         return
     for child in children:
@@ -157,9 +159,8 @@ class _TemplateRewriter:
                 case nodes.Call(name=name, pipeline=nodes.Pipeline() as pipeline) if _is_root(_alone(pipeline)):
                     self._check_helper(name)
                 case _:
-                    raise patterns.NotConvertible(
-                        "it has a `with`, a `range` or a call that is not of a helper with all data"
-                    )
+                    reason = "it has a `with`, a `range` or a call that is not of a helper with all data"
+                    raise patterns.NotConvertible(reason)
 
     def check(self, body: nodes.Body) -> None:
         """Raises `NotConvertible` if a result may have an empty segment; joins slashes in the results of functions."""
@@ -184,9 +185,8 @@ class _TemplateRewriter:
                 return
             else:
                 break
-        raise patterns.NotConvertible(
-            f"nothing proves that its result begins with the prefix `{directory}`", f"begin it with `{directory}`"
-        )
+        reason = f"nothing proves that its result begins with the prefix `{directory}`"
+        raise patterns.NotConvertible(reason, f"begin it with `{directory}`")
 
     def edited(self) -> str:
         """Returns the text with all edits made."""
@@ -273,12 +273,10 @@ class _TemplateRewriter:
         match node.pipeline.commands[-1]:
             case (nodes.Identifier(name=function), *_) if function in _MAKE_TEXT:
                 self._join_slashes(node)
-                return patterns.Piece(
-                    f"the result of `{function}`", begins_with_slash=True, ends_with_slash=True, empty=True
-                )
-        raise patterns.NotConvertible(
-            "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
-        )
+                name = f"the result of `{function}`"
+                return patterns.Piece(name, begins_with_slash=True, ends_with_slash=True, empty=True)
+        reason = "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
+        raise patterns.NotConvertible(reason)
 
     def _join_slashes(self, output: nodes.Output) -> None:
         """Prints one slash where a printed text has several in a row."""
@@ -330,9 +328,7 @@ def _printed(pipeline: nodes.Pipeline) -> tuple[nodes.Operand | None, bool]:
         match command:
             case (nodes.Identifier(name="lower" | "upper"), *rest):
                 printed += rest
-            case (nodes.Identifier(name="trimPrefix"), nodes.Constant(value=bytes(value)), *rest) if value.endswith(
-                b"/"
-            ):
+            case (nodes.Identifier(name="trimPrefix"), nodes.Constant(value=bytes(text)), *rest) if text.endswith(b"/"):
                 trimmed = True
                 printed += rest
             case operands:

@@ -10,9 +10,10 @@ in which two slashes may meet is not proved to be the same key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
 from itertools import dropwhile
+
+import msgspec
 
 from tornado_proxy.golang.regexp import syntax
 from tornado_proxy.golang.regexp.expansion import Reference, group_number
@@ -49,20 +50,19 @@ class PossibleCaptures:
         self._source = source
         # Within a quotation a group's body cannot be found by its place alone.
         tree = None if r"\Q" in source else language(source).tree
-        self._groups = {} if tree is None else {group.number: (group, sure) for group, sure in _single(tree)}
+        groups = [] if tree is None else list(_single(tree))
+        self._groups = {group.number: group for group, _ in groups}
+        self._sure = {group.number for group, sure in groups if sure}  # that take part in every match
 
-    def may_begin_with_slash(self, number: int) -> bool:
-        """Returns whether a group may capture a text that begins with `/`."""
-        return self._may(number, r"\A/x/", "/(?s:.*)")
-
-    def may_end_with_slash(self, number: int) -> bool:
-        """Returns whether a group may capture a text that ends in `/`."""
-        return self._may(number, r"/\z", "(?s:.*)/")
-
-    def may_be_empty(self, number: int) -> bool:
-        """Returns whether a group may capture nothing, or may not take part in a match."""
-        is_sure = number in self._groups and self._groups[number][1]
-        return not is_sure or self._may(number, r"\A/x\z", "")
+    def piece(self, reference: str, numbers: Collection[int]) -> Piece:
+        """Returns a reference to one of some groups, or to none, as a piece of a result."""
+        is_unsure = not numbers or not self._sure.issuperset(numbers)
+        return Piece(
+            f"`{reference}`",
+            begins_with_slash=any(self._may(each, r"\A/x/", "/(?s:.*)") for each in numbers),
+            ends_with_slash=any(self._may(each, r"/\z", "(?s:.*)/") for each in numbers),
+            empty=is_unsure or any(self._may(each, r"\A/x\z", "") for each in numbers),
+        )
 
     def _may(self, number: int, shape: str, instead: str) -> bool:
         """Returns whether a group may capture such a text, by itself and in its place.
@@ -72,7 +72,7 @@ class PossibleCaptures:
         """
         if number not in self._groups:
             return True
-        group, _ = self._groups[number]
+        group = self._groups[number]
         start, end = group.body.extent
         asserts = any(isinstance(each, syntax.Assertion) for each in syntax.walk(group.body))
         if not asserts and disjoint(language(rf"\A/x(?:{self._source[start:end]})[^/]*\z"), language(shape)):
@@ -115,8 +115,7 @@ class NeverFound(Exception):
     """A source that s3-proxy finds in no key that a client can ask for; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+class Here(msgspec.Struct, frozen=True):
     """A source for our keys; `whole` unless the text of its match, `$0`, may differ from s3-proxy's."""
 
     text: str
@@ -183,8 +182,7 @@ def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
         raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A part of a result: its name in messages, and its possible texts."""
 
     name: str
@@ -255,13 +253,7 @@ def _pieces(text: str, references: tuple[Reference, ...], source: Here) -> Itera
     at = 0
     for name, start, end in references:
         yield literal(text[at:start])
-        numbers = _numbers(name, groups)
-        yield Piece(
-            f"`{text[start:end]}`",
-            any(map(captures.may_begin_with_slash, numbers)),
-            any(map(captures.may_end_with_slash, numbers)),
-            not numbers or any(map(captures.may_be_empty, numbers)),
-        )
+        yield captures.piece(text[start:end], _numbers(name, groups))
         at = end
     yield literal(text[at:])
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from urllib.parse import urlsplit
+
+import msgspec
 
 from tornado_proxy.config import values
 from tornado_proxy.config.providers import SHORTEST_KEY
@@ -28,8 +29,7 @@ PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "19
 _LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
 
 
-@dataclass(frozen=True, slots=True)
-class Providers:
+class Providers(msgspec.Struct, frozen=True):
     """The providers by kind and name here, and their names here by kind and name in s3-proxy."""
 
     settings: Mapping[str, Mapping[str, Setting]]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, assert_never
 
+import msgspec
+
 from tornado_proxy.golang.regexp.language import Language, language
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
@@ -64,8 +66,7 @@ class Never(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedRewrite:
+class ConvertedRewrite(msgspec.Struct, frozen=True):
     """An entry and the result of its conversion."""
 
     original: RewriteEntry

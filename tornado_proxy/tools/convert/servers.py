@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import DAY
+from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair, remark_on_relative
 

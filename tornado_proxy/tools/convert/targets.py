@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
@@ -25,8 +26,7 @@ class Unservable(Exception):
     """A target that cannot be converted; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedTarget:
+class ConvertedTarget(msgspec.Struct, frozen=True):
     """A target's settings, its rewrites, and the reason if it is closed to everyone."""
 
     name: str
@@ -114,7 +114,6 @@ def _host(host: str, section: Section) -> str:
 
 
 def _bucket(section: Section) -> dict[str, Setting]:
-    """Converts a bucket; raises `Unservable`."""
     settings: dict[str, Setting] = {"name": _checked("bucket's name", section.text("name"), values.bucket_name)}
     configured = section.text("prefix")
     directory = _checked("prefix", configured, values.prefix)
@@ -132,9 +131,8 @@ def _bucket(section: Section) -> dict[str, Setting]:
     if endpoint := section.text("s3Endpoint"):
         settings["s3Endpoint"] = _checked("endpoint", endpoint, values.endpoint)
     # s3-proxy's client asks in path style by default.
-    settings |= section.copied(flags=("disableSSL",)) | {
-        "s3ForcePathStyle": section.flag("s3ForcePathStyle", default=True)
-    }
+    settings |= section.copied(flags=("disableSSL",))
+    settings["s3ForcePathStyle"] = section.flag("s3ForcePathStyle", default=True)
     if credentials := section.section("credentials"):
         if keys := key_pair(credentials):
             settings["credentials"] = keys
@@ -147,7 +145,6 @@ def _bucket(section: Section) -> dict[str, Setting]:
 
 
 def _sizes(section: Section) -> dict[str, Setting]:
-    """Converts the sizes of pages of listings and of parts of uploads."""
     settings: dict[str, Setting] = {}
     size = section.whole("s3ListMaxKeys", 1000)
     if size != 1000:
@@ -179,7 +176,6 @@ def _call_headers(section: Section) -> dict[str, Setting]:
 
 
 def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
-    """Returns the reason why nobody may use a target; None if somebody may."""
     if emptied:
         return "none of its resources could be converted"
     left_out = (each.original for each in entries if isinstance(each.result, LeftOut))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 
+import msgspec
 from lark import Token
 from lsprotocol.types import CompletionItemKind as Kind
 
@@ -105,8 +105,7 @@ def _after(dialect: Dialect, groups: str, dotted: str, names: Iterable[str]) -> 
     return _groups(name for name in names if not name.isdecimal()) + members if path == groups else members
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """A text that may replace `span`; `snippet` is the same with placeholders (LSP 3.17, snippets)."""
 
     label: str

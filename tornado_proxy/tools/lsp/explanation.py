@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import assert_never
+
+import msgspec
 
 from tornado_proxy.golang.regexp import syntax
 from tornado_proxy.lang.excerpt import visible
@@ -52,8 +53,7 @@ _FLAGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineItem:
+class OutlineItem(msgspec.Struct, frozen=True):
     """A part of an expression, its depth, and its meaning in Markdown."""
 
     extent: syntax.Extent

@@ -1,17 +1,18 @@
-"""Hover texts, definitions, the outline of a file, and the results of its tests."""
+"""Hover texts, definitions, and the results of tests."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tornado_proxy.golang.regexp.language import language
 from tornado_proxy.golang.regexp.syntax import Group, Node, walk
 from tornado_proxy.lang.diagnostic import Span, counted
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
-from tornado_proxy.lint.allowances import find_allowances
+from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
@@ -33,7 +34,7 @@ _REACH = {  # by whether the expression is anchored to the start and to the end
 
 def hover_at(analysis: Analysis, document: Document, offset: int) -> tuple[str, Span] | None:
     """Returns Markdown about a place of a file, with its span; None if there is nothing to show."""
-    allowances = find_allowances([document], frozenset(), ()).all
+    allowances = Allowances([document]).all
     allowed = next((each for each in allowances if _covers(each.span, offset) and each.name in _CHECKS), None)
     if allowed is not None:
         return page(_CHECKS[allowed.name]), allowed.span
@@ -184,8 +185,7 @@ _NAMES: Mapping[Dialect, re.Pattern[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateReference:
+class TemplateReference(msgspec.Struct, frozen=True):
     """A place of a template that names a group, or a variable with its path."""
 
     name: str
@@ -247,36 +247,7 @@ def _head(statement: RewriteStatement) -> Span:
     return statement.name.span if statement.name else statement.source.span
 
 
-_UNNAMED = "(no name)"
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A target, or a rewrite below it; `name_span` is the place that an editor jumps to."""
-
-    name: str
-    detail: str
-    span: Span
-    name_span: Span
-    children: tuple[Symbol, ...] = ()
-
-
-def symbols(document: Document) -> Iterator[Symbol]:
-    """Yields the targets of a file."""
-    for block in document.blocks:
-        yield Symbol(block.name.value or _UNNAMED, "", block.span, block.name.span, tuple(_rewrites(block)))
-
-
-def _rewrites(block: TargetBlock) -> Iterator[Symbol]:
-    for statement in block.statements:
-        if isinstance(statement, RewriteStatement):
-            shown, where = (statement.name, "source") if statement.name else (statement.source, "")
-            detail = f"{statement.source.value} → {statement.template.value}" if where else statement.template.value
-            yield Symbol(shown.value or _UNNAMED, detail, statement.span, shown.span)
-
-
-@dataclass(frozen=True, slots=True)
-class Lens:
+class Lens(msgspec.Struct, frozen=True):
     """A line above a span; it leads to the first failing `test`, or else the first."""
 
     title: str

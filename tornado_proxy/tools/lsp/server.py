@@ -11,11 +11,11 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from msgspec.structs import replace
 from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
@@ -26,7 +26,7 @@ from tornado_proxy.lang.tree import Document
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import Selection, SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.completion import completions
-from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
+from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
 from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation, uri_of
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
@@ -318,7 +318,7 @@ def _answer_for_files(server: RulesServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(parameters: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         source = server.source(parameters.text_document.uri)
-        return [server.translation.symbol(each) for each in symbols(parse(source).document)] if source else []
+        return [server.translation.symbol(each) for each in parse(source).document.blocks] if source else []
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
     async def lens(parameters: types.CodeLensParams) -> list[types.CodeLens]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
+from tornado_proxy.lang.tree import RewriteStatement, TargetBlock
 from tornado_proxy.tools.lsp.completion import Completion
-from tornado_proxy.tools.lsp.hover import Lens, Symbol
+from tornado_proxy.tools.lsp.hover import Lens
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -66,14 +67,13 @@ def uri_of(name: str) -> str:
     return Path(name).as_uri() if Path(name).is_absolute() else name
 
 
-@dataclass(slots=True)
-class Translation:
+class Translation(msgspec.Struct):
     """A converter for one client: its units, its capabilities, and its URIs of open files."""
 
-    codec: PositionCodec = field(default_factory=PositionCodec)
+    codec: PositionCodec = msgspec.field(default_factory=PositionCodec)
     markdown: bool = True
     snippets: bool = False
-    open: dict[str, tuple[str, int]] = field(default_factory=dict)  # by name: URI and version
+    open: dict[str, tuple[str, int]] = {}  # by name: URI and version
 
     def offset(self, source: SourceFile, position: types.Position) -> int:
         """Returns the offset of a position."""
@@ -161,13 +161,19 @@ class Translation:
         place = self.location(lens.test or lens.span)
         return types.CodeLens(self.range(lens.span), types.Command(lens.title, SHOW_TEST, arguments=[place]))
 
-    def symbol(self, symbol: Symbol, kind: types.SymbolKind = types.SymbolKind.Module) -> types.DocumentSymbol:
-        """Converts a symbol with its children."""
+    def symbol(self, node: TargetBlock | RewriteStatement) -> types.DocumentSymbol:
+        """Converts a target with its rewrites, or a rewrite; an editor jumps to the name or the source."""
+        if isinstance(node, RewriteStatement):
+            name, kind, children = node.name or node.source, types.SymbolKind.Function, []
+            detail = f"{node.source.value} → {node.template.value}" if node.name else node.template.value
+        else:
+            name, kind, detail = node.name, types.SymbolKind.Module, ""
+            children = [self.symbol(each) for each in node.statements if isinstance(each, RewriteStatement)]
         return types.DocumentSymbol(
-            name=symbol.name,
+            name=name.value or "(no name)",
             kind=kind,
-            range=self.range(symbol.span),
-            selection_range=self.range(symbol.name_span),
-            detail=symbol.detail or None,
-            children=[self.symbol(each, types.SymbolKind.Function) for each in symbol.children],
+            range=self.range(node.span),
+            selection_range=self.range(name.span),
+            detail=detail or None,
+            children=children,
         )

@@ -6,17 +6,20 @@ import contextlib
 import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span, decode
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
-from tornado_proxy.lint.allowances import UNALLOWABLE, find_allowances
+from tornado_proxy.lint.allowances import UNALLOWABLE, Allowances
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import apart, applicable, lint
 from tornado_proxy.lint.settings import Selection
@@ -39,16 +42,14 @@ class _TooMuch(Exception):
     """More files than can be analysed in time for an editor; the text names the limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFileSet:
+class RuleFileSet(msgspec.Struct, frozen=True):
     """The rule files that are read together, in order, and diagnostics of unreadable ones."""
 
     files: tuple[SourceFile, ...]
     mistakes: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(msgspec.Struct, frozen=True):
     """The folders of a client, the places that belong together, and the texts of open files by their names.
 
     The name of a file is its path with all links resolved, or its URI if it has no path. Without `places`, the files
@@ -58,7 +59,7 @@ class Workspace:
 
     folders: tuple[Path, ...] = ()
     places: tuple[Path, ...] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = {}
 
     def with_text(self, name: str, text: str) -> Workspace:
         """Opens a file with a text, in a copy."""
@@ -150,9 +151,8 @@ def _rule_files(place: Path) -> Sequence[Path]:
 
 
 def _too_much(source: SourceFile, message: str) -> Diagnostic:
-    return Diagnostic(
-        "too-large", message, Span(source, 0, 0), "run `tornado-proxy lint`, which reads files of any size"
-    )
+    advice = "run `tornado-proxy lint`, which reads files of any size"
+    return Diagnostic("too-large", message, Span(source, 0, 0), advice)
 
 
 def _highest(folder: Path, folders: Collection[Path]) -> Path:
@@ -269,7 +269,7 @@ def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
         return None
     block, statement = place_in_tree
     node = statement or block
-    for there in reversed(find_allowances([document], frozenset(), ()).all):
+    for there in reversed(Allowances([document]).all):
         if there.covers == node.span:
             return Edit(Span(document.source, there.span.end, there.span.end), f", {check_name}")
     comment = f"# allow: {check_name}"

@@ -1,0 +1,71 @@
+"""Arguments that several commands declare alike."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from tornado_proxy.config.values import InvalidValue
+
+_Arguments = argparse._ActionsContainer  # noqa: SLF001 - argparse has no other name for a parser or a group of it
+
+
+def add_flag(parser: _Arguments, name: str, help: str) -> None:
+    """Declares an argument that is given or not."""
+    parser.add_argument(name, action="store_true", help=help)
+
+
+def add_file(parser: _Arguments, name: str, help: str, *, metavar: str = "FILE", required: bool = False) -> None:
+    """Declares the argument for a file or a directory."""
+    parser.add_argument(name, type=Path, required=required, metavar=metavar, help=help)
+
+
+def add_count(parser: _Arguments, name: str, default: int, help: str, bounds: tuple[int, ...] = (0,)) -> None:
+    """Declares the argument for a whole number; `bounds` are the smallest, and the largest if there is one."""
+    text = f"{help} (default: {default})"
+    parser.add_argument(name, type=number(int, *bounds), default=default, metavar="N", help=text)
+
+
+def add_format(parser: _Arguments, *formats: str) -> None:
+    """Declares the argument for the format of the output; the first format is the default."""
+    parser.add_argument("--format", "--output-format", dest="format", choices=formats, default=formats[0])
+
+
+def add_timeout(parser: _Arguments, seconds: float, what: str) -> None:
+    """Declares the argument for a time limit."""
+    text = f"how long {what} (default: {seconds:g})"
+    kind = number(float, 0.001, 3600)
+    parser.add_argument("--timeout", type=kind, default=seconds, metavar="SECONDS", help=text)
+
+
+def valid(check: Callable[[str], str]) -> Callable[[str], str]:
+    """Returns the type of an argument that is as an option of the configuration."""
+
+    def converted(text: str) -> str:
+        try:
+            return check(text)
+        except InvalidValue as invalid:
+            raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
+
+    return converted
+
+
+Number = TypeVar("Number", int, float)
+
+
+def number(kind: type[Number], least: Number, most: float = math.inf) -> Callable[[str], Number]:
+    """Returns the type of an argument that is a number within bounds."""
+    words = {int: "whole number", float: "number"}
+    bounds = f"from {least} to {most}" if most < math.inf else f"of at least {least}"
+
+    def converted(text: str) -> Number:
+        with suppress(ValueError):
+            if least <= (value := kind(text)) <= most:
+                return value
+        raise argparse.ArgumentTypeError(f"`{text}` is not a {words[kind]} {bounds}")
+
+    return converted
