@@ -1,4 +1,21 @@
-"""The errors of a store, with the statuses that answer them; 502 where nothing else is said."""
+"""The errors of a store, with the statuses that answer them.
+
+StorageError
+├── ObjectMissing        no such key                                          → 404
+├── BucketMissing        no such bucket: the configuration or the bucket      → 502
+├── AccessDenied         the store's credentials do not allow the call        → 403
+├── CredentialsRefused   the store's own credentials or clock are wrong       → 502
+├── NotModified          a conditional GET or HEAD found nothing new          → 304, with the info's headers
+├── PreconditionFailed   If-Match, If-None-Match, If-Unmodified-Since failed  → 412
+├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
+├── UploadMissing        no such multipart upload                             → 404
+├── ObjectExists         a write that must not replace found an object        → 409
+├── TooLarge             more bytes than allowed                              → 413
+├── Busy                 S3 asks to slow down, or nothing became free in time → 503
+├── TimedOut             no answer in time                                    → 504
+├── Unreachable          no connection, or a broken one                       → 502
+└── UpstreamError        any other answer, since the client is not to blame   → 502
+"""
 
 from __future__ import annotations
 
@@ -100,7 +117,7 @@ class Unreachable(StorageError):
 
 
 class UpstreamError(StorageError):
-    """S3 sent any other answer, for which the client is not to blame."""
+    """S3 sent an unexpected answer."""
 
 
 def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
