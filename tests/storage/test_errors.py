@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 
@@ -8,6 +9,22 @@ from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import ObjectInfo
 
 CLASSES = [error for _, error in inspect.getmembers(errors, inspect.isclass) if error.__module__ == errors.__name__]
+
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_the_tree_has_every_error(error):
+    """The tree in the module's docstring has exactly the errors of the module."""
+    names = re.findall(r"^(?:[├└]── )?([A-Z]\w+)", errors.__doc__, re.MULTILINE)
+    assert error.__name__ in names
+    assert len(names) == len(CLASSES) + 1  # the expression also matches the first word of the docstring
+
+
+def test_the_tree_has_every_status():
+    """The tree names the status of each error."""
+    shown = re.findall(r"^[├└]── (\w+) .* → ([0-9]{3})", errors.__doc__, re.MULTILINE)
+    assert {name: int(status) for name, status in shown} == {
+        error.__name__: error.status for error in CLASSES if error is not errors.StorageError
+    }
 
 
 @pytest.mark.parametrize("error", CLASSES)
