@@ -65,18 +65,15 @@ class Pair(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The difference between two decisions; `old` and `new` are keys, or statuses in parentheses.
-
-    `key` is the object key that the edit serves, None if it serves none. Neither queries nor headers are in it.
-    """
+    """The difference between two decisions, without queries and headers."""
 
     kind: Kind
     pair: Pair
     method: str
     path: str
-    old: str
+    old: str  # a key, or a status in parentheses
     new: str
-    key: ObjectKey | None = None
+    key: ObjectKey | None = None  # of the object that the edit serves, if any
 
 
 def beside_edit(mounts: Mounts, decision: Decision) -> Difference:

@@ -40,16 +40,13 @@ class BucketProblem(msgspec.Struct, frozen=True):
 
 
 class ProbeResult(msgspec.Struct, frozen=True):
-    """The result of a probe; `granted` lists the IAM actions that succeeded.
-
-    `at` is the Unix time of its end in seconds.
-    """
+    """The result of a probe."""
 
     target: str
     bucket: str
-    at: float
+    at: float  # Unix time of its end, seconds
     seconds: float
-    granted: tuple[str, ...] = ()
+    granted: tuple[str, ...] = ()  # the IAM actions that succeeded
     problem: BucketProblem | None = None
 
     @property

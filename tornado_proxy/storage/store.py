@@ -76,14 +76,11 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page of a listing in S3's order, and the token of the next page; None at the end.
-
-    `exists` is true for an empty directory whose marker object was found.
-    """
+    """A page of a listing in S3's order."""
 
     entries: tuple[Entry, ...]
-    next_token: str | None = None
-    exists: bool = True
+    next_token: str | None = None  # None at the end
+    exists: bool = True  # also for an empty directory whose marker object was found
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -94,15 +91,11 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Write(msgspec.Struct, frozen=True):
-    """The options of an upload; S3 checks the conditions as part of the write.
-
-    If `replace` is false and there is an object, the write raises `ObjectExists`. If a condition of the client's is
-    false, it raises `PreconditionFailed`.
-    """
+    """The options of an upload; S3 checks the conditions as part of the write."""
 
     content_type: str | None = None
-    replace: bool = True
-    conditions: Conditions = msgspec.field(default_factory=Conditions)
+    replace: bool = True  # if false, and there is an object, the write raises `ObjectExists`
+    conditions: Conditions = msgspec.field(default_factory=Conditions)  # a false one raises `PreconditionFailed`
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
     properties: Properties = msgspec.field(default_factory=Properties)
 

@@ -37,13 +37,10 @@ Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
 
 @dataclass(frozen=True, slots=True)
 class FetchedDocuments:
-    """Documents that were fetched, and when they are due to be fetched again (monotonic seconds).
-
-    `self_signed` are the certificates that were made, by their names: a client accepts one only once.
-    """
+    """Documents that were fetched, and certificates that were made, by their names: a client accepts one only once."""
 
     documents: Mapping[Document, Secret] = field(default_factory=dict, repr=False)
-    due: float = field(default=math.inf, compare=False)
+    due: float = field(default=math.inf, compare=False)  # monotonic seconds at which they are fetched again
     self_signed: Mapping[tuple[str, ...], Certificate] = field(default_factory=dict, repr=False)
 
 

@@ -33,16 +33,13 @@ _CONNECT = partial(ReleaseBucket, timeout=_TIMEOUT, attempts=_ATTEMPTS)
 
 
 class FetchedRules(msgspec.Struct, frozen=True):
-    """What is known of a bucket: its last release, the ETag of the pointer to it, and why the last poll failed.
-
-    `cause` is the kind of that failure, which stays the same from poll to poll.
-    """
+    """What is known of a bucket."""
 
     place: RulesBucket
-    release: Release | None = None
-    etag: str = ""
-    problem: str = ""
-    cause: str = ""
+    release: Release | None = None  # the last one
+    etag: str = ""  # of the pointer to it
+    problem: str = ""  # why the last poll failed
+    cause: str = ""  # the kind of that failure, which stays the same from poll to poll
     at: float = 0.0  # Unix time, seconds, of the last poll that succeeded
 
 

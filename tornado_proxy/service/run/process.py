@@ -36,21 +36,16 @@ _JITTER = 0.1  # of the interval of probes, so that many instances do not probe 
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """The arguments of a process.
-
-    `read` reads the snapshot again, with rules from `sources`. `administer` answers operators from the start of the
-    process to its end. `announce` is called when requests are answered. `last_good` keeps each snapshot that is put in
-    force; `from_last_good` is true if the first came from it. `mark` is a stage that an earlier process left.
-    """
+    """The arguments of a process."""
 
     sockets: Sockets
-    read: Callable[[], Snapshot]
-    administer: Callable[[Process], AbstractAsyncContextManager[None]]
-    announce: Callable[[], None]
+    read: Callable[[], Snapshot]  # reads the snapshot again, with rules from `sources`
+    administer: Callable[[Process], AbstractAsyncContextManager[None]]  # answers operators from its start to its end
+    announce: Callable[[], None]  # called when requests are answered
     notifier: Notifier = msgspec.field(default_factory=Notifier)
-    last_good: LastGood | None = None
-    from_last_good: bool = False
-    mark: StageMark | None = None
+    last_good: LastGood | None = None  # keeps each snapshot that is put in force
+    from_last_good: bool = False  # whether the first one came from there
+    mark: StageMark | None = None  # of a stage that an earlier process left
     sources: RuleSources = msgspec.field(default_factory=RuleSources)
 
 

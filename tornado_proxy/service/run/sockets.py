@@ -20,15 +20,11 @@ class CannotListen(Exception):
 
 
 class Sockets(msgspec.Struct, frozen=True):
-    """Listening sockets, and the URL that people can use.
-
-    `inherited` ones belong to the service manager: they stay open when this process ends, and the next process accepts
-    what waits in their queue.
-    """
+    """Listening sockets, and the URL that people can use."""
 
     sockets: tuple[socket.socket, ...]
     url: str
-    inherited: bool = False
+    inherited: bool = False  # from the service manager: the next process accepts what waits in their queue
 
     def close(self) -> None:
         """Closes this process's copies."""
