@@ -238,10 +238,7 @@ class Deciding:
 
 
 def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
-    """Decides what the user of a decision would be answered to a request for another path, with its method or another.
-
-    The only questions are for policy servers: a user who would have to sign in once more is refused.
-    """
+    """Decides what a decision's user would be answered at another path; refuses one who would have to sign in again."""
     request = decision.request
     asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
     steps, answer = decide(mounts, asked), None

@@ -52,10 +52,7 @@ def _names(globs: Sequence[str]) -> Pattern:
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], before: Iterable[Site] = ()) -> tuple[Site, ...]:
-    """Returns each target with its rules, in order; a target without rules has an empty rule set.
-
-    Of a target that is as in `before`, only the rules are new.
-    """
+    """Returns each target with its rules, in order; of a target that is as in `before`, only the rules are new."""
     compiled = {each.target.name: each for each in before}
     made = []
     for target in targets:

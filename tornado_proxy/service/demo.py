@@ -71,11 +71,8 @@ class SampleObject(msgspec.Struct, frozen=True):
 
 @contextmanager
 def sample_s3(port: int = 0) -> Iterator[str]:
-    """Runs an S3 with the sample objects on a port if it is free, else on another; yields its endpoint.
-
-    Raises ImportError without the extra `demo`.
-    """
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - an extra, and slow to import
+    """Runs an S3 with the sample objects, on a port if it is free; yields its endpoint. Raises ImportError."""
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - the extra `demo`, and slow to import
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=port if _is_free(port) else 0, verbose=False)

@@ -129,10 +129,7 @@ class Tally(msgspec.Struct, frozen=True):
         return Tally(tuple(classes), tuple(buckets), join(self.sent, other.sent), join(self.received, other.received))
 
     def quantile(self, part: float) -> float | None:
-        """Returns the upper bound of the bucket in which a quantile lies, in seconds; None without requests.
-
-        What lies beyond the last bound has that bound.
-        """
+        """Returns the upper bound of a quantile's bucket in seconds, the last bound at most; None without requests."""
         rank, before = part * sum(self.buckets), 0
         for bound, count in zip((*WAITS, WAITS[-1]), self.buckets, strict=True):
             before += count
@@ -229,8 +226,7 @@ class RequestMetrics:
     """Counts requests and calls to buckets in the process that answers them.
 
     A request only adds to numbers, which prometheus_client reads at a scrape. Its own counters look labels up under a
-    lock each time, which costs a request ten times as much. `in_flight` returns the number of running requests,
-    `caches` the counts of caches by target.
+    lock each time, which costs a request ten times as much.
     """
 
     def __init__(

@@ -199,10 +199,7 @@ def certificate_views(settings: Settings, now: float) -> list[dict[str, object]]
 
 
 def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic]:
-    """Yields an error for each certificate that clients do not accept now, and warnings.
-
-    These are for each certificate that ends soon, and for each host without one.
-    """
+    """Yields errors for certificates that clients refuse now, warnings for ones that end soon and for hosts without."""
     known = [*validities(settings)]
     for each in known:
         if objection := each.objection(now):

@@ -44,14 +44,11 @@ class FetchedRules(msgspec.Struct, frozen=True):
 
 
 class RuleSources:
-    """Reads the rules of a configuration: `read` and `poll` block.
-
-    `kept` are rules that stand in while a bucket was never read.
-    """
+    """Reads the rules of a configuration: `read` and `poll` block."""
 
     def __init__(self, kept: Read | None = None, connect: Callable[[RulesBucket], ReleaseBucket] = _CONNECT) -> None:
         self._connect = connect
-        self._kept = kept or Read(())
+        self._kept = kept or Read(())  # stands in while a bucket was never read
         self._places: tuple[RulesBucket, ...] = ()
         self._interval = math.inf
         self._due = math.inf  # monotonic seconds

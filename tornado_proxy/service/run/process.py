@@ -76,10 +76,7 @@ class Process:
         return self._begun and any(self.serving.responsive()) and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
-        """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
-
-        Raises `CannotServe`.
-        """
+        """Serves until SIGTERM or SIGINT, then finishes requests within the grace period; raises `CannotServe`."""
         loop = asyncio.get_running_loop()
         loop.set_default_executor(DetachedExecutor(thread_name_prefix="service"))
         for number in (signal.SIGTERM, signal.SIGINT):

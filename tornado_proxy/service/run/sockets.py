@@ -44,10 +44,7 @@ def open_sockets(listener: Listener) -> Sockets:
 
 
 def local_socket(path: Path) -> socket.socket:
-    """Listens on a Unix socket that only the same user may use; raises `CannotListen`.
-
-    One that an earlier process left is replaced.
-    """
+    """Listens on a Unix socket for the same user, in place of one that was left; raises `CannotListen`."""
     listening = socket.socket(socket.AF_UNIX)
     try:
         os.fchmod(listening.fileno(), 0o600)  # before it has a name, so that nobody else can ever connect
