@@ -44,7 +44,7 @@ def read_demo(endpoint: str) -> Snapshot:
     if settings is None:
         return snapshot
     targets = (replace(each, bucket=replace(each.bucket, s3_endpoint=endpoint)) for each in settings.targets)
-    return snapshot.with_settings(replace(settings, targets=tuple(targets)))
+    return replace(snapshot, settings=replace(settings, targets=tuple(targets)))
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:

@@ -210,17 +210,14 @@ def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic
             yield Diagnostic(INVALID_DATES, message, each.span, advice, severity=Severity.WARNING)
     named = {name for each in known if each.listener == "server" for name in each.names}
     # Without a certificate that can be read there is nothing to compare.
-    for target in settings.targets if named else ():
+    has_self_signed = settings.server.ssl is not None and settings.server.ssl.self_signed_hostnames
+    for target in settings.targets if named and not has_self_signed else ():
         host = target.mount.host
         is_pattern = not host or "*" in host
-        if not is_pattern and not {host, f"*.{host.partition('.')[2]}"} & named and not _has_self_signed(settings):
+        if not is_pattern and not {host, f"*.{host.partition('.')[2]}"} & named:
             message = f"no certificate is for `{host}`, where target `{target.name}` is mounted"
             advice = "add one, unless a proxy in front has it"
             yield Diagnostic("other-host", message, target.mount.host_span, advice, severity=Severity.WARNING)
-
-
-def _has_self_signed(settings: Settings) -> bool:
-    return settings.server.ssl is not None and bool(settings.server.ssl.self_signed_hostnames)
 
 
 def self_signed(names: tuple[str, ...]) -> Certificate:

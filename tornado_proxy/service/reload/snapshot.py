@@ -83,10 +83,6 @@ class Snapshot:
         """All files except the configuration."""
         return (*self.rules.files, *self.templates.files)
 
-    def with_settings(self, settings: Settings) -> Snapshot:
-        """Returns the snapshot with other settings."""
-        return replace(self, settings=settings)
-
 
 def read_named(settings: Settings | None, sources: RuleSources | None = None) -> tuple[Read, Read]:
     """Reads the rule files and the templates that settings name; a bucket of other sources is asked."""
