@@ -118,7 +118,8 @@ async def _running(files: Files, serving: _FakeServing, notifier: Notifier | Non
         serving.can_end.set()
         signal.raise_signal(signal.SIGTERM)
         await running
-        sockets.close()
+        for each in sockets.sockets:
+            each.close()
 
 
 async def test_a_process_without_a_worker_is_not_ready(files):

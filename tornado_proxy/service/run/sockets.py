@@ -26,11 +26,6 @@ class Sockets(msgspec.Struct, frozen=True):
     url: str
     inherited: bool = False  # from the service manager: the next process accepts what waits in their queue
 
-    def close(self) -> None:
-        """Closes this process's copies."""
-        for each in self.sockets:
-            each.close()
-
 
 def open_sockets(listener: Listener) -> Sockets:
     """Listens on an address; raises `CannotListen`."""
