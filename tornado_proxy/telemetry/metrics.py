@@ -250,9 +250,11 @@ class RequestMetrics:
         bus.add(self._count, Served, ErrorServed)
         bus.add(self._recent.append, Served, ErrorServed)
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
-        bus.add(self._time_call, S3Called)
+        bus.add(self._count_call, S3Called)
         for kind, _, _, labels in _COUNTED:
-            bus.add(partial(self._count_event, labels), kind)
+            # Each request calls a bucket: those are counted with fewer steps.
+            if kind is not S3Called:
+                bus.add(partial(self._count_event, labels), kind)
 
     def keep_only(self, names: CountedNames) -> None:
         """Forgets what was counted under names that are no longer in force."""
@@ -341,7 +343,8 @@ class RequestMetrics:
     def _count_event(self, labels: Sequence[str], event: Event) -> None:
         self._events[type(event)][tuple([getattr(event, each) for each in labels])] += 1
 
-    def _time_call(self, event: S3Called) -> None:
+    def _count_call(self, event: S3Called) -> None:
+        self._events[S3Called][event.target, event.call, event.outcome] += 1
         error_class = "refused" if event.by_client else "failed"
         outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
