@@ -6,8 +6,9 @@ import hashlib
 import itertools
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, format_date

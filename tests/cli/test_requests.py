@@ -10,7 +10,7 @@ from rule_sites import rule_sets
 
 from tornado_proxy.cli.main import main
 from tornado_proxy.cli.output import CommandError, ExitStatus
-from tornado_proxy.cli.requests import add_request_arguments, bare_site, request_defaults, requests_of, signed_in_user
+from tornado_proxy.cli.requests import add_request_arguments, bare_site, request_defaults, requests_of
 from tornado_proxy.routing.access import Anyone, SignedIn
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.semantics.request import User
@@ -369,7 +369,7 @@ def _parse(*words):
 )
 def test_a_user_with_groups_or_an_address_has_signed_in_by_header(words, user):
     """Only a provider of headers gives groups and an address, as in tests of rules."""
-    assert signed_in_user(_parse(*words)) == user
+    assert request_defaults(_parse(*words)).user == user
 
 
 def test_defaults_of_all_requests_have_host_and_headers():

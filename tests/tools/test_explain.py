@@ -18,7 +18,6 @@ from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.semantics.request import User
 from tornado_proxy.tools.explain import (
-    ExplainedRequest,
     NearMiss,
     explain,
     heading,
@@ -28,6 +27,7 @@ from tornado_proxy.tools.explain import (
     to_json,
     to_text,
 )
+from tornado_proxy.tools.simulator import RequestDefaults
 
 RULES = r"""target site {
     rewrite `^/old/` -> "/older$0"
@@ -344,14 +344,14 @@ def test_only_the_last_tried_rewrites_are_shown_of_many():
 def test_the_explained_address_may_contain_a_query_and_any_characters():
     """The address is percent-decoded and has a query, and characters beyond ASCII may be unencoded."""
     mounts = Mounts([Site(Target("site", Mount(), Bucket("files")), RuleSet("site"))])
-    explained = explain(mounts, ExplainedRequest("/a%20\N{SNOWMAN}?x=1", user=User("ann")))
+    explained = explain(mounts, "/a%20\N{SNOWMAN}?x=1", "GET", RequestDefaults(User("ann")))
     assert heading(explained) == "GET /a \N{SNOWMAN}"
     assert explained.request.raw_query == "x=1"
 
 
 def test_an_invalid_path_is_explained_as_refused():
     """The plan refuses the request."""
-    explained = explain(Mounts([]), ExplainedRequest("/../x"))
+    explained = explain(Mounts([]), "/../x", "GET", RequestDefaults())
     assert (heading(explained), explained.plan[0].status) == ("GET /../x", 400)
 
 

@@ -14,6 +14,7 @@ from tornado_proxy.routing.plan import Attempt, Redirect, RedirectToSignedUrl, R
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import User
 from tornado_proxy.tools import explain
+from tornado_proxy.tools.simulator import RequestDefaults
 
 _MOST_REWRITES = 50  # that the status page shows
 
@@ -21,9 +22,8 @@ _MOST_REWRITES = 50  # that the status page shows
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
     user = User(asked["user"]) if asked.get("user") else None
-    method, host = asked.get("method", "GET"), asked.get("host", "")
-    request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
-    found = explain.explain(mounts, request)
+    client = RequestDefaults(user, asked.get("host", ""))
+    found = explain.explain(mounts, asked["path"], asked.get("method", "GET"), client, asked.get("file"))
     rows = tuple(explain.sections(found, user, most=_MOST_REWRITES))
     target = found.match.site.target.name if found.match else None
     attempts = tuple(each for each in found.plan if _is_made(mounts, found, each))

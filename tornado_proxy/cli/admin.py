@@ -58,17 +58,11 @@ def admin_url(text: str) -> SplitResult:
     """Converts the argument that is the URL of an admin listener, such as `unix:/run/x`; `http://` may be left out."""
     try:
         url = urlsplit(text if "://" in text or text.startswith("unix:/") else f"http://{text}")
-        host, path, is_local = url.hostname, url.path, url.scheme == "unix"
-        usable = not host if is_local else bool(host) and url.port != 0 and not path.rstrip("/")
+        is_remote = bool(url.hostname) and url.port != 0 and not url.path.rstrip("/")
+        usable = {"http": is_remote, "https": is_remote, "unix": not url.hostname}.get(url.scheme, False)
     except ValueError:
         usable = False
-    if (
-        not usable
-        or url.scheme not in ("http", "https", "unix")
-        or url.username is not None
-        or url.query
-        or url.fragment
-    ):
+    if not usable or url.username is not None or url.query or url.fragment:
         raise argparse.ArgumentTypeError(f"`{text}` is not the URL of an admin listener, such as `{_DEFAULT_URL}`")
     return url
 
@@ -110,8 +104,9 @@ class _ListenerConnection(http.client.HTTPConnection):
     """A connection to an admin listener."""
 
     def __init__(self, listener: AdminListener, within: float) -> None:
-        url = listener.url
-        super().__init__(url.hostname or "localhost", url.port or (443 if listener.context else 80), timeout=within)
+        url, usual_port = listener.url, 443 if listener.context else 80
+        super().__init__(url.hostname or "localhost", url.port or usual_port, timeout=within)
+        self.default_port = usual_port  # which `http.client` leaves out of Host
         self._listener = listener
 
     def connect(self) -> None:
@@ -362,10 +357,7 @@ def _problem(report: dict[str, Any]) -> str:
 
 
 def _digest(expected: str) -> str:
-    """Returns the first digits of a digest, or the digest of a configuration and its files; raises `CommandError`.
-
-    The digest does not cover secrets.
-    """
+    """Returns the first digits of a digest, or that of a configuration, without secrets; raises `CommandError`."""
     configuration = Path(expected)
     if not configuration.is_file():
         if not _DIGITS.fullmatch(expected):

@@ -19,37 +19,26 @@ from tornado_proxy.cli import output
 from tornado_proxy.cli.output import CommandError, ExitStatus
 
 COMMANDS = {
-    "serve": "serve the buckets that a configuration names",
-    "probe": "check whether each bucket can be used, and say what to grant if not",
-    "reload": "have the running service reload, and fail if it refuses the files",
-    "staged": "show an edit that is staged: what it would change for the requests there are",
-    "promote": "put the staged edit in force",
-    "discard": "take the staged edit away",
-    "fleet": "show the files in force in several services, and which differ",
-    "config": "show a configuration with defaults filled in and secrets left out",
-    "demo": "run everything with sample objects, on an S3 in the process",
-    "explain": "show which rewrite takes a path, and why",
-    "lint": "find mistakes in rule files, and code that is probably not meant",
-    "fmt": "format rule files",
-    "test": "run the tests in rule files",
-    "diff": "show what an edit of rules or of a configuration changes for the requests of a log",
-    "push": "put rules into a bucket, from which services fetch them",
-    "convert": "convert a configuration of s3-proxy, with a report",
-    "lsp": "serve editors: diagnostics, help and completion for rule files",
-    "completion": "print a script that completes command lines in a shell",
+    "serve": ("serve", "serve the buckets that a configuration names"),
+    "probe": ("probe", "check whether each bucket can be used, and say what to grant if not"),
+    "reload": ("admin", "have the running service reload, and fail if it refuses the files"),
+    "staged": ("staging", "show an edit that is staged: what it would change for the requests there are"),
+    "promote": ("staging", "put the staged edit in force"),
+    "discard": ("staging", "take the staged edit away"),
+    "fleet": ("admin", "show the files in force in several services, and which differ"),
+    "config": ("configuration", "show a configuration with defaults filled in and secrets left out"),
+    "demo": ("serve", "run everything with sample objects, on an S3 in the process"),
+    "explain": ("requests", "show which rewrite takes a path, and why"),
+    "lint": ("lint", "find mistakes in rule files, and code that is probably not meant"),
+    "fmt": ("rules", "format rule files"),
+    "test": ("rules", "run the tests in rule files"),
+    "diff": ("diff", "show what an edit of rules or of a configuration changes for the requests of a log"),
+    "push": ("push", "put rules into a bucket, from which services fetch them"),
+    "convert": ("configuration", "convert a configuration of s3-proxy, with a report"),
+    "lsp": ("rules", "serve editors: diagnostics, help and completion for rule files"),
+    "completion": ("main", "print a script that completes command lines in a shell"),
 }
-"""The commands with their descriptions."""
-
-_MODULES = {
-    **dict.fromkeys(("serve", "demo"), "serve"),
-    **dict.fromkeys(("reload", "fleet"), "admin"),
-    **dict.fromkeys(("staged", "promote", "discard"), "staging"),
-    **dict.fromkeys(("fmt", "test", "lsp"), "rules"),
-    "explain": "requests",
-    **dict.fromkeys(("config", "convert"), "configuration"),
-    "completion": "main",
-}
-"""The modules of commands; other commands are in modules of their own names."""
+"""The commands with the modules that they are in, and their descriptions."""
 
 _DAEMONS = {"serve", "demo"}
 _UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
@@ -128,8 +117,8 @@ def _dispatched(words: Sequence[str]) -> int:
 
 def load_command(name: str) -> tuple[Run, argparse.ArgumentParser]:
     """Returns the function `run_NAME` of a command, and the parser that `NAME_arguments` fills."""
-    module = importlib.import_module(f"tornado_proxy.cli.{_MODULES.get(name, name)}")
-    summary = COMMANDS[name]
+    place, summary = COMMANDS[name]
+    module = importlib.import_module(f"tornado_proxy.cli.{place}")
     parser = _SuggestingParser(f"tornado-proxy {name}", description=f"{summary[0].upper()}{summary[1:]}.")
     getattr(module, f"{name}_arguments")(parser)
     return cast("Run", getattr(module, f"run_{name}")), parser
@@ -146,7 +135,7 @@ class _SuggestingParser(argparse.ArgumentParser):
 
 def _top_parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
-    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         "tornado-proxy",
         usage="tornado-proxy COMMAND …",
@@ -196,7 +185,7 @@ def _whole_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("tornado-proxy")
     parser.add_argument("--version", action="store_true", help="show the version")
     commands = parser.add_subparsers()
-    for name, summary in COMMANDS.items():
+    for name, (_, summary) in COMMANDS.items():
         _, arguments = load_command(name)
         for action in arguments._actions:  # noqa: SLF001 - argparse offers nothing public
             _describe(action)

@@ -55,12 +55,11 @@ def run_explain(arguments: argparse.Namespace) -> int:
 
 
 def _explanation(mounts: Mounts, arguments: argparse.Namespace) -> str:
-    user, headers = signed_in_user(arguments), tuple(arguments.header)
-    path, method, host = arguments.path, arguments.method, arguments.host
-    shown = explain.explain(mounts, explain.ExplainedRequest(path, method, host, user, headers, arguments.file_name))
+    client = request_defaults(arguments)
+    shown = explain.explain(mounts, arguments.path, arguments.method, client, arguments.file_name)
     if arguments.format == "json":
         return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
-    return explain.to_text(shown, configured=arguments.config is not None, user=user)
+    return explain.to_text(shown, configured=arguments.config is not None, user=client.user)
 
 
 def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
@@ -74,7 +73,6 @@ def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
 
 
 def _bare_mounts(arguments: argparse.Namespace) -> Mounts:
-    """Returns the target without a configuration."""
     if not arguments.rules:
         raise CommandError("give `--rules` or `--config`")
     rule_sets = inputs.load_rules(arguments.rules).rule_sets
@@ -142,18 +140,12 @@ def add_log_arguments(parser: argparse._ArgumentGroup, *, required: bool) -> Non
     )
 
 
-def signed_in_user(arguments: argparse.Namespace) -> User | None:
-    """Returns the user who is signed in; None if nobody is."""
-    if arguments.user is None:
-        return None
+def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
+    """Returns what the arguments say of the requests: the user who is signed in, the host and headers."""
     # As in a test: only a header's user has groups or an address.
     kind = "HEADER" if arguments.user_groups or arguments.email else "BASIC"
-    return User(arguments.user, kind, arguments.email, arguments.user_groups)
-
-
-def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
-    """Returns the defaults for the requests of a log."""
-    return RequestDefaults(signed_in_user(arguments), arguments.host, tuple(arguments.header))
+    user = User(arguments.user, kind, arguments.email, arguments.user_groups) if arguments.user is not None else None
+    return RequestDefaults(user, arguments.host, tuple(arguments.header))
 
 
 def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:

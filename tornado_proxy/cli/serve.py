@@ -27,16 +27,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.rules.loading import Read
-from tornado_proxy.service.demo import (
-    BUCKET,
-    PASSWORD,
-    S3_KEY,
-    S3_PORT,
-    gallery,
-    open_demo_sockets,
-    read_demo,
-    sample_s3,
-)
+from tornado_proxy.service import demo
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.rule_sources import UNREACHABLE, RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
@@ -51,15 +42,9 @@ from tornado_proxy.service.reload.snapshot import (
 )
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.service.run import runtime
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging, form_of
 from tornado_proxy.service.run.process import Launch, Process
-from tornado_proxy.service.run.runtime import (
-    CannotServe,
-    end_process,
-    raise_descriptor_limit,
-    run_event_loop,
-    share_heap,
-)
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
 from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
@@ -134,16 +119,17 @@ def _served(arguments: argparse.Namespace) -> int:
         if arguments.check:
             return _checked(start.configuration, arguments)
         try:
-            raise_descriptor_limit()
-            share_heap()
+            runtime.raise_descriptor_limit()
+            runtime.share_heap()
             supervisor = _supervisor(start, arguments)
-            run_event_loop(_serve(start, supervisor, reader, arguments), start.configuration.settings.server.event_loop)
+            event_loop = start.configuration.settings.server.event_loop
+            runtime.run_event_loop(_serve(start, supervisor, reader, arguments), event_loop)
         except Unbuildable as error:
             _report(error.diagnostics, log)
-        except (CannotListen, CannotServe) as error:
+        except (CannotListen, runtime.CannotServe) as error:
             return _fail(str(error), log)
         else:
-            return end_process(ExitStatus.CLEAN)
+            return runtime.end_process(ExitStatus.CLEAN)
     return status
 
 
@@ -259,13 +245,12 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     """Returns the sockets for requests and for the admin listener, of the service manager or of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
     listening = inherited.get("http") or inherited.get("unknown")
-    admin = inherited.get("admin")
     if any(is_wider(settings.server, each) for each in listening or ()):
         _LOG.warning("the socket unit listens on every interface, but `server.listenAddr` says otherwise")
-    of_requests = named(listening, inherited=True, is_tls=settings.server.speaks_tls) if listening else None
-    of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
-    of_requests = of_requests or open_sockets(settings.server)
-    of_admin = of_admin or open_sockets(settings.internal_server)
+    of_requests, of_admin = (
+        named(opened, inherited=True, is_tls=listener.speaks_tls) if opened else open_sockets(listener)
+        for opened, listener in ((listening, settings.server), (inherited.get("admin"), settings.internal_server))
+    )
     if local is not None:
         of_admin = msgspec.structs.replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
     return of_requests, of_admin
@@ -305,7 +290,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
 def run_demo(arguments: argparse.Namespace) -> int:
     """Serves the demo until it is stopped."""
     try:
-        with sample_s3(S3_PORT if arguments.port is None else 0) as endpoint:
+        with demo.sample_s3(demo.S3_PORT if arguments.port is None else 0) as endpoint:
             return _demonstrate(arguments, endpoint)
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[demo]'` in a checkout"
@@ -313,15 +298,15 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 
 def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
-    read = partial(read_demo, endpoint)
+    read = partial(demo.read_demo, endpoint)
     configuration = compile_snapshot(read())
     show(configuration.diagnostics)
     if not configuration.usable:
         return ExitStatus.FINDINGS
     try:
         listener, port = configuration.settings.server, arguments.port
-        sockets = open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
-        admin = open_demo_sockets(configuration.settings.internal_server)
+        sockets = demo.open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
+        admin = demo.open_demo_sockets(configuration.settings.internal_server)
     except CannotListen as error:
         raise CommandError(str(error)) from error
     configure_logging(Log(level="warning" if arguments.quiet else "info"))
@@ -331,8 +316,8 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     administer = partial(admin_listener, sockets=admin.sockets)
     launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
-    run_event_loop(Process(launch, SingleProcess(configuration)).run(), configuration.settings.server.event_loop)
-    return end_process(ExitStatus.CLEAN)
+    runtime.run_event_loop(Process(launch, SingleProcess(configuration)).run(), listener.event_loop)
+    return runtime.end_process(ExitStatus.CLEAN)
 
 
 def _welcome(url: str, admin: str, s3: str) -> None:
@@ -343,7 +328,7 @@ def _welcome(url: str, admin: str, s3: str) -> None:
 
           {url}/
           {url}/releases/      a listing, with previews and downloads of directories
-          {url}/team/home/     files to upload and delete, for ann, whose password is {PASSWORD}
+          {url}/team/home/     files to upload and delete, for ann, whose password is {demo.PASSWORD}
 
         or try, in another terminal:
 
@@ -352,17 +337,17 @@ def _welcome(url: str, admin: str, s3: str) -> None:
           curl -s '{url}/releases/nightly/?format=text'  # a listing as text
           curl -s -H 'Accept: application/json' {url}/releases/
           curl -s -r 0-9 {url}/releases/2.1.0/notes.txt  # a range
-          curl -s -u ann:{PASSWORD} {url}/team/home/plan.txt       # ben, with the same password, has another plan
-          curl -s -u ann:{PASSWORD} -X PUT -F file=@README.md {url}/team/home/
-          curl -s -u ann:{PASSWORD} -X DELETE {url}/team/home/README.md
+          curl -s -u ann:{demo.PASSWORD} {url}/team/home/plan.txt       # ben, with the same password, has another plan
+          curl -s -u ann:{demo.PASSWORD} -X PUT -F file=@README.md {url}/team/home/
+          curl -s -u ann:{demo.PASSWORD} -X DELETE {url}/team/home/README.md
 
         Why a path leads where it does:
 
-          {command} explain /team/home/plan.txt --config {gallery() / "demo.yaml"} --user ann
+          {command} explain /team/home/plan.txt --config {demo.gallery() / "demo.yaml"} --user ann
 
-        The rules are in {gallery()}: edit one, save it, and ask again.
+        The rules are in {demo.gallery()}: edit one, save it, and ask again.
         What is in force, and what it does: {admin}/-/
-        For a configuration of your own: the bucket {BUCKET} at {s3}, both keys are {S3_KEY}.
+        For a configuration of your own: the bucket {demo.BUCKET} at {s3}, both keys are {demo.S3_KEY}.
         Stop with Ctrl-C.
         """
     print(textwrap.dedent(text), flush=True)

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from tornado_proxy.config import providers
 from tornado_proxy.config.document import Node
-from tornado_proxy.config.providers import (
-    SHORTEST_KEY,
-    AccessRule,
-    BasicProvider,
-    CertificateProvider,
-    HeaderProvider,
-    OidcProvider,
-    Provider,
-    Resource,
-)
 from tornado_proxy.config.reader import ValidationContext
 from tornado_proxy.config.values import enumeration
 from tornado_proxy.golang.regexp.matching import compile_pattern
@@ -25,11 +16,11 @@ from tornado_proxy.semantics.request import WRITING
 
 _NO_WILDCARD = re.compile(r"[?\[{]")
 
-_KINDS: dict[str, type[Provider]] = {
-    "basic": BasicProvider,
-    "oidc": OidcProvider,
-    "header": HeaderProvider,
-    "clientCertificate": CertificateProvider,
+_KINDS: dict[str, type[providers.Provider]] = {
+    "basic": providers.BasicProvider,
+    "oidc": providers.OidcProvider,
+    "header": providers.HeaderProvider,
+    "clientCertificate": providers.CertificateProvider,
 }
 """The providers by the names of their options, in `authProviders` and in resources."""
 
@@ -52,7 +43,7 @@ def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
 def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
     """Checks that each page has a path of its own, and that the key of sessions cannot be guessed."""
     first: dict[str, str] = {}
-    advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {SHORTEST_KEY} characters"
+    advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {providers.SHORTEST_KEY} characters"
     for provider in context.settings.oidc_providers:
         name = context.name(provider)
         for path in (provider.login_path, provider.callback_path, provider.logout_path):
@@ -65,14 +56,14 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
             message = f"sessions of {context.quoted_name(provider)} have no key"
             yield context.error("missing-option", message, name, advice)
         # Where secrets are not looked up, they are empty.
-        elif 0 < len(provider.session_secret()) < SHORTEST_KEY:
-            message = f"`{option}` has fewer than {SHORTEST_KEY} characters, too few for the key of sessions"
+        elif 0 < len(provider.session_secret()) < providers.SHORTEST_KEY:
+            message = f"`{option}` has fewer than {providers.SHORTEST_KEY} characters, too few for the key of sessions"
             yield context.error("bad-value", message, context.key(provider, option), advice)
 
 
 def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
     """Checks that a resource either is open to everyone or names a provider."""
-    for resource in context.sections(Resource):
+    for resource in context.sections(providers.Resource):
         asks = [option for option in ("provider", *_KINDS) if context.is_set(resource, option)]
         if resource.white_list and asks:
             message = f"`whiteList` and `{asks[0]}` contradict each other"
@@ -87,12 +78,12 @@ def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
             yield context.error("undecided-resource", message, context.key(resource, "path"), advice)
 
 
-def _demands(context: ValidationContext, resource: Resource, name: str) -> Iterator[Diagnostic]:
+def _demands(context: ValidationContext, resource: providers.Resource, name: str) -> Iterator[Diagnostic]:
     """Checks that the provider of a resource exists, and that the options of the resource fit it."""
-    node, providers = context.value(resource, "provider"), context.settings.providers
-    provider = next((each for each in providers if each.name == name), None)
+    node = context.value(resource, "provider")
+    provider = next((each for each in context.settings.providers if each.name == name), None)
     if provider is None:
-        names = [each.name for each in providers]
+        names = [each.name for each in context.settings.providers]
         near = did_you_mean(name, names)
         others = f"the providers are {enumeration(names)}" if names else "declare it in `authProviders`"
         advice = f"did you mean `{near}`?" if near else others
@@ -110,7 +101,7 @@ def _demands(context: ValidationContext, resource: Resource, name: str) -> Itera
 
 
 def _users(context: ValidationContext) -> Iterator[Diagnostic]:
-    for resource in context.sections(Resource):
+    for resource in context.sections(providers.Resource):
         first: dict[str, Node] = {}
         for user in resource.users:
             node = context.value(user, "user")
@@ -118,7 +109,7 @@ def _users(context: ValidationContext) -> Iterator[Diagnostic]:
                 message = f"the user `{context.text(node)}` is listed twice, and only the first password counts"
                 yield context.error("duplicate-user", message, node, None, ("first listed here", first[user.user]))
             first.setdefault(user.user, node)
-    for rule in context.sections(AccessRule):
+    for rule in context.sections(providers.AccessRule):
         named = [option for option in ("group", "email") if context.is_set(rule, option)]
         if len(named) != 1:
             message = "a rule names either a `group` or an `email`"
@@ -134,7 +125,7 @@ def _users(context: ValidationContext) -> Iterator[Diagnostic]:
 def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
     for target in context.settings.targets:
         mounts = target.mount.paths
-        earlier: list[Resource] = []
+        earlier: list[providers.Resource] = []
         for resource in target.resources:
             node = context.value(resource, "path")
             if wildcard := _NO_WILDCARD.search(resource.path):
@@ -197,13 +188,5 @@ def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
                 yield context.warning("isolation-without-users", message, context.key(resource, "whiteList"))
 
 
-CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
-    _providers,
-    _oidc_providers,
-    _resources,
-    _users,
-    _globs,
-    _methods,
-    _isolation,
-)
+CHECKS = (_providers, _oidc_providers, _resources, _users, _globs, _methods, _isolation)
 """The checks of this module."""

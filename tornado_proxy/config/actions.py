@@ -25,6 +25,8 @@ CannedAcl = Literal[
     "bucket-owner-full-control",
 ]
 HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_templates]
+SecretHeaders = Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs]
+Metadata = Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, values.header_pairs]
 MediaType = Annotated[str, values.media_type]
 _Wait = Annotated[float, Duration(0, DAY)]
 
@@ -43,9 +45,7 @@ class Webhook:
     url: HttpUrl = option("The URL that is called.")
     method: Literal["POST", "PUT", "PATCH", "DELETE"] = option("The method.", default="POST")
     headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_values] = several("Headers by name.")
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = several(
-        "Headers whose values are secrets, by name."
-    )
+    secret_headers: SecretHeaders = several("Headers whose values are secrets, by name.")
     retry_count: Annotated[int, Bounds(0, 100)] = option(
         "How often a failed call is repeated. A call fails if it is answered with 429 or 5xx, or not at all.", default=0
     )
@@ -142,7 +142,7 @@ class PutAction:
         "The types of files that can be uploaded, such as `application/pdf` or `image/*`. The default is all types.",
         group=_PUT_CONFIG,
     )
-    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, values.header_pairs] = several(
+    metadata: Metadata = several(
         "The metadata of uploaded objects: names and templates. Empty values are left out.", group=_PUT_CONFIG
     )
     system_metadata: SystemMetadata = option(

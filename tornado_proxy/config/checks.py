@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from tornado_proxy.config.actions import Webhook
@@ -184,18 +184,8 @@ def _uploads(context: ValidationContext) -> Iterator[Diagnostic]:
             yield context.warning("no-effect", "`PUT` is configured but not enabled", node, "add `enabled: true`")
 
 
-CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
-    _listeners,
-    _rules,
-    _tls,
-    _certificates,
-    _proxies,
-    _cors,
-    _open_secrets,
-    _mounts,
-    _percent_escapes,
-    _buckets,
-    _caches,
-    _uploads,
+CHECKS = (
+    *(_listeners, _rules, _tls, _certificates, _proxies, _cors, _open_secrets),
+    *(_mounts, _percent_escapes, _buckets, _caches, _uploads),
 )
 """The checks of this module."""

@@ -191,16 +191,8 @@ def compose(text: str) -> Composed:
         return Composed((), (*builder.faults, Fault("unsupported-yaml", _TOO_MUCH, *error.args)), whole=False)
     except yaml.MarkedYAMLError as error:
         return Composed((), (_syntax_fault(error, text),), whole=False)
-    second = [
-        Fault(
-            "unsupported-yaml",
-            "a second document begins here",
-            each.start,
-            each.end,
-            "a configuration is one document: remove the `---`",
-        )
-        for each in documents[1:]
-    ]
+    message, advice = "a second document begins here", "a configuration is one document: remove the `---`"
+    second = [Fault("unsupported-yaml", message, each.start, each.end, advice) for each in documents[1:]]
     return Composed(tuple(documents), (*builder.faults, *second))
 
 

@@ -63,10 +63,7 @@ def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = No
 
 
 def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
-    """Returns the text of a configuration file with its secrets, or a diagnostic of why it cannot be read.
-
-    The file may be a pipe, unless it will be read `again`.
-    """
+    """Returns the text of a configuration file with its secrets, or why not; a pipe cannot be read `again`."""
     try:
         content = read_file(Path(path), LARGEST, regular=again)
     except OSError as error:

@@ -1,6 +1,5 @@
 """The settings: each field made by `option` is an option of the configuration file, with its type, default and meaning.
 
-To add an option, add a field here, its row in docs/configuration.md (a test prints it) and a test of its effect.
 Defaults are filled in, and values are in the form that the checks of `values` return.
 """
 

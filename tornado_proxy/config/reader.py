@@ -122,10 +122,7 @@ class ValidationContext(msgspec.Struct, frozen=True):
 def read(
     root: Node, shown: SourceFile, directory: Path, resolve: Resolver
 ) -> tuple[ValidationContext | None, list[Diagnostic]]:
-    """Reads a document as settings; returns None if an option is wrong, unknown or missing.
-
-    Paths start from `directory`; messages quote only `shown`.
-    """
+    """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
     reader = _DocumentReader(shown, directory, resolve)
     settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings)))
     return settings and ValidationContext(settings, shown, reader.places), reader.diagnostics

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
-from tornado_proxy.config.actions import MediaType
+from tornado_proxy.config.actions import MediaType, SecretHeaders
 from tornado_proxy.config.options import Mark, flag, option, optional, several, values_of
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
@@ -177,16 +177,8 @@ class CacheHeaders:
 
 
 COMPRESSED_TYPES = (
-    "text/html",
-    "text/css",
-    "text/plain",
-    "text/javascript",
-    "application/javascript",
-    "application/x-javascript",
-    "application/json",
-    "application/atom+xml",
-    "application/rss+xml",
-    "image/svg+xml",
+    *("text/html", "text/css", "text/plain", "text/javascript", "application/javascript", "application/x-javascript"),
+    *("application/json", "application/atom+xml", "application/rss+xml", "image/svg+xml"),
 )
 
 
@@ -403,9 +395,7 @@ class Tracing:
     shape: ClassVar[str] = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
 
     endpoint: BareUrl = option("The URL that traces are sent to.")
-    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs] = several(
-        "Headers of the calls, by name."
-    )
+    secret_headers: SecretHeaders = several("Headers of the calls, by name.")
     service_name: Line = option("The name of the service in traces.", default="tornado-proxy")
     sampled_percent: Annotated[int, Bounds(0, 100)] = option(
         "The percentage of requests that are traced, unless their `traceparent` header decides.", default=100

@@ -90,10 +90,7 @@ def _without_common_ends(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[tu
 
 
 def show(section: Any) -> dict[str, Any]:
-    """Returns all options of settings, or of a section, by their names in the file, as data for JSON.
-
-    A secret is replaced by its place.
-    """
+    """Returns all options of settings, or of a section, as data for JSON, with each secret replaced by its place."""
     shown: dict[str, Any] = {}
     for option in options_of(type(section)):
         here = shown.setdefault(option.group.name, {}) if option.group else shown

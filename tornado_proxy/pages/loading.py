@@ -58,11 +58,8 @@ def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
         if each.path is not None and not getattr(each, "in_bucket", False):
             yield each.path, each.path_span
     for theme in _themes(settings).values():
-        for place, span in (
-            (theme.logo, theme.logo_span),
-            (theme.css, theme.css_span),
-            (theme.templates, theme.templates_span),
-        ):
+        named = ((theme.logo, theme.logo_span), (theme.css, theme.css_span), (theme.templates, theme.templates_span))
+        for place, span in named:
             if place is not None and "://" not in place:
                 yield place, span
 

@@ -123,11 +123,8 @@ _TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
-    "png": "image/png",
     "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "webp": "image/webp",
-    "gif": "image/gif",
+    **{each: f"image/{each}" for each in ("png", "jpeg", "webp", "gif")},
 }
 # Scripts in a picture do not run when it is opened by itself.
 _SANDBOX = ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")

@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import fields, replace
 from math import inf
 from sys import getsizeof
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import astuple, replace
 
 from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.routing.request import ObjectKey
@@ -328,5 +328,5 @@ def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
 
 def _weight(key: str, entry: _CachedObject) -> int:
     """Returns the bytes that an entry takes."""
-    texts = [getattr(entry.info, each.name) for each in fields(ObjectInfo)] if entry.info else []
+    texts = astuple(entry.info) if entry.info else ()
     return _OVERHEAD + sum(getsizeof(each) for each in (key, entry.body, *texts) if isinstance(each, str | bytes))

@@ -24,8 +24,7 @@ CacheResult = Literal["hit", "miss", "revalidated"]
 """Whether a cache had the object, did not have it, or had it and S3 confirmed that it is unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectInfo:
+class ObjectInfo(msgspec.Struct, frozen=True):
     """The headers of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
 
     size: int
@@ -39,8 +38,8 @@ class ObjectInfo:
     expires: str | None = None  # as stored: S3 keeps any text
     checksums: tuple[Checksum, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()  # names in lower case, without `x-amz-meta-`
-    cache: CacheResult | None = field(default=None, compare=False)  # None without a cache
-    age: int = field(default=0, compare=False)  # seconds since S3 answered
+    cache: CacheResult | None = None  # None without a cache
+    age: int = 0  # seconds since S3 answered
 
 
 class OpenedObject(Protocol):

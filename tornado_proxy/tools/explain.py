@@ -26,7 +26,7 @@ from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.reporting import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
-from tornado_proxy.tools.simulator import refused
+from tornado_proxy.tools.simulator import RequestDefaults, refused
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
@@ -36,26 +36,20 @@ _MOST_NEAR_MISSES = 1000
 _LONGEST = 40  # characters of a text that a near miss shows
 
 
-class ExplainedRequest(msgspec.Struct, frozen=True):
-    """A request to explain: `address` is its percent-encoded path with query, `user` signs in if that is required."""
+def explain(
+    mounts: Mounts, address: str, method: str, client: RequestDefaults, file_name: str | None = None
+) -> Decision:
+    """Decides about a request as a server with these mounts would.
 
-    address: str
-    method: str = "GET"
-    host: str = ""
-    user: User | None = None
-    headers: tuple[tuple[str, str], ...] = ()
-    file_name: str | None = None  # in the form of an upload
-
-
-def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
-    """Decides about a request as a server with these mounts would."""
+    `address` is its percent-encoded path with its query, `file_name` that of an upload in its form.
+    """
     # Like a request line: bytes, each a character.
-    typed = os.fsencode(asked.address).decode("latin-1")
+    typed = os.fsencode(address).decode("latin-1")
     try:
-        request = read_request(typed, asked.method, asked.host, asked.headers)
+        request = read_request(typed, method, client.host, client.headers)
     except RequestError as error:
-        return refused(asked.address, asked.method, error)
-    return simulate(mounts, request, asked.user, asked.file_name)
+        return refused(address, method, error)
+    return simulate(mounts, request, client.user, file_name)
 
 
 def heading(decision: Decision) -> str:
@@ -65,10 +59,7 @@ def heading(decision: Decision) -> str:
 
 
 def to_text(decision: Decision, *, configured: bool, user: User | None = None) -> str:
-    """Returns text for people: a heading, then the result of each step; mounts and access if there is a configuration.
-
-    `user` is the user who signs in if that is required.
-    """
+    """Returns text for people: a heading, and the result of each step; with a configuration also mounts and access."""
     lines = [visible(heading(decision)), ""]
     for title, rows in sections(decision, user, configured=configured):
         if title in ("rewrites", "plan") and lines[-1]:

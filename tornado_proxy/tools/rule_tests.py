@@ -77,19 +77,17 @@ def run_tests(rule_sets: Iterable[RuleSet], data: Mapping[str, TargetData], chos
 
     With `chosen`, it runs only the tests whose target, key or place the pattern matches.
     """
-    return TestRun(
-        tuple(
-            TargetRun(
-                rule_set,
-                tuple(
-                    evaluate(rule_set, test, data.get(rule_set.target))
-                    for test in rule_set.tests
-                    if chosen is None or any(map(chosen.search, (rule_set.target, test.key, test.statement.span.place)))
-                ),
-            )
-            for rule_set in rule_sets
-        )
-    )
+
+    def is_chosen(rule_set: RuleSet, test: RuleTest) -> bool:
+        texts = (rule_set.target, test.key, test.statement.span.place)
+        return chosen is None or any(map(chosen.search, texts))
+
+    targets = []
+    for rule_set in rule_sets:
+        tests = (test for test in rule_set.tests if is_chosen(rule_set, test))
+        outcomes = tuple(evaluate(rule_set, test, data.get(rule_set.target)) for test in tests)
+        targets.append(TargetRun(rule_set, outcomes))
+    return TestRun(tuple(targets))
 
 
 def to_text(run: TestRun, *, coverage: bool) -> str:

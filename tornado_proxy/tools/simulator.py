@@ -143,7 +143,7 @@ UPLOAD = "a log does not contain the name of an uploaded file"
 
 
 class RequestDefaults(msgspec.Struct, frozen=True):
-    """The user of all requests of a log, and the host and headers that its lines do not contain."""
+    """Who makes requests, if that is required, and what their text does not contain: the host and headers."""
 
     user: User | None = None
     host: str = ""
@@ -199,10 +199,7 @@ def in_portions(
     progress: Callable[[float], None],
     workers: int | None = None,
 ) -> Iterator[Result]:
-    """Yields the result of `work` for each portion of the items, in order; `progress` is called with the part done.
-
-    `workers` is their number; by default there is one for each processor, and no worker for few items.
-    """
+    """Yields the result of `work` for each portion, in order; `progress` gets the part that is done, from 0 to 1."""
     starts = range(0, len(items), _PORTION)
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if len(items) >= _WORTH_IT else 1

@@ -56,14 +56,14 @@ class Usage(msgspec.Struct):
 def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float], None]) -> Usage:
     """Counts the results of a log's requests; `progress` is called with the part that is done, from 0 to 1."""
 
-    def counted_in(requests: Iterable[tuple[LoggedRequest, int]]) -> Usage:
+    def usage_of(requests: Iterable[tuple[LoggedRequest, int]]) -> Usage:
         usage = Usage()
         for request, times in requests:
             usage.count(simulator.ask(request), times)
         return usage
 
     whole = Usage()
-    for portion in in_portions(counted_in, list(log.requests.items()), progress):
+    for portion in in_portions(usage_of, list(log.requests.items()), progress):
         whole.add(portion)
     return whole
 

@@ -21,7 +21,7 @@ THAW_AFTER = 200
 CLIENT_WEIGHT = 20
 """A boto3 client is megabytes of cycles: a new one counts as this many reloads."""
 
-_OLDEST = 2  # the generation with all objects
+_MIDDLE, _OLDEST = 1, 2  # generations of objects; a collection of the oldest looks at all
 _NEVER = 1 << 30  # collections of the others
 _GROWTH = 1.25
 _AT_LEAST_EVERY = 600.0  # seconds
@@ -92,7 +92,7 @@ class Collector:
             return
         if info["generation"] == _OLDEST:
             self._wait()
-        elif self._memory() > self._limit or time.monotonic() > self._until:
+        elif info["generation"] == _MIDDLE and (self._memory() > self._limit or time.monotonic() > self._until):
             _look_at_all_after(0)
 
     def _wait(self) -> None:

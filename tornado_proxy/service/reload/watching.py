@@ -28,7 +28,7 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from tornado_proxy.service.reload.reloading import Reloader
 
@@ -61,7 +61,7 @@ class Watch(FileSystemEventHandler):
     def __init__(self, poke: Callable[[], None]) -> None:
         self._poke = poke
         self._observer: BaseObserver | None = None  # made at the first look, since inotify may be exhausted
-        self._watched: dict[tuple[Path, bool], Identity] = {}  # directories, and whether with all below
+        self._armed: dict[tuple[Path, bool], tuple[ObservedWatch, Identity]] = {}
         self._names: frozenset[str] = frozenset()  # of the places and their link targets
         self.trouble = ""  # why changes may go unnoticed, or empty
 
@@ -82,17 +82,14 @@ class Watch(FileSystemEventHandler):
                 return
 
     def _look_at(self, places: list[Path]) -> None:
-        directories = {each: _identity(each[0]) for place in places for each in _around(place)}
+        directories = dict.fromkeys(directory for place in places for directory in _around(place))
         self._names = frozenset(path.name for place in places for path in (place, place.resolve()))
         observer = self._observer = self._observer or Observer()
         if not observer.is_alive():
             observer.start()
-        if directories != self._watched:
-            self._watched = {}
-            observer.unschedule_all()
-            for path, recursive in directories:
-                observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
-            self._watched = directories
+        self._disarm(observer, directories)
+        for directory in directories:
+            self._arm(observer, *directory)
 
     def close(self) -> None:
         """Stops watching."""
@@ -115,6 +112,19 @@ class Watch(FileSystemEventHandler):
         # A link may be the `..data` of a ConfigMap, through which all its files are read.
         return is_directory or is_rules or name in self._names or Path(path).is_symlink()
 
+    def _disarm(self, observer: BaseObserver, directories: Iterable[tuple[Path, bool]]) -> None:
+        for directory, (watch, identity) in list(self._armed.items()):
+            if directory not in directories or _identity(directory[0]) != identity:
+                del self._armed[directory]
+                observer.unschedule(watch)
+
+    def _arm(self, observer: BaseObserver, path: Path, recursive: bool) -> None:  # noqa: FBT001 - half of a key
+        if (path, recursive) in self._armed:
+            return
+        status = path.stat()
+        watch = observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
+        self._armed[path, recursive] = (watch, (status.st_dev, status.st_ino))
+
 
 def _around(place: Path) -> Iterator[tuple[Path, bool]]:
     """Yields the directories to watch for a place, each with whether to watch it recursively."""
@@ -125,8 +135,11 @@ def _around(place: Path) -> Iterator[tuple[Path, bool]]:
         yield next(parent for parent in path.parents if parent.is_dir()), False
 
 
-def _identity(path: Path) -> Identity:
-    status = path.stat()
+def _identity(path: Path) -> Identity | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
     return status.st_dev, status.st_ino
 
 

@@ -18,7 +18,7 @@ from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.pages import compile_page
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, present, reference
 
 _HELPERS = "templates/_helpers.tpl"  # s3-proxy's default; its helpers are built in here
 PAGES = tuple(map(camel_case, model.PAGES))  # they have the same names here
@@ -55,8 +55,7 @@ class PageConversion(msgspec.Struct):
         """Converts the option `templates`."""
         places = [place for name in section.texts("helpers", [_HELPERS]) if (place := self._helper(name, section))]
         self.helpers = self._texts(places)
-        settings: dict[str, Setting] = {"helpers": places} if places else {}
-        settings.update(self._pages(section))
+        settings = present({"helpers": places}) | dict(self._pages(section))
         self.pages = frozenset(settings)
         if section and settings:
             section.remark(OptionOutcome.CARRIED, "", "as `templates`")
@@ -72,8 +71,7 @@ class PageConversion(msgspec.Struct):
             elif place := self._helper(each.text("path"), each):
                 helpers.append({"path": place})
                 places.append(place)
-        settings: dict[str, Setting] = {"helpers": helpers} if helpers else {}
-        settings.update(self._pages(section))
+        settings = present({"helpers": helpers}) | dict(self._pages(section))
         if settings:
             section.remark(OptionOutcome.CARRIED, "", "as `templates` of the target")
         return settings, self._texts(places) if "helpers" in section else self.helpers
@@ -122,10 +120,7 @@ class PageConversion(msgspec.Struct):
         return None if path == _HELPERS and self.read(path) is None else self._file(path, section, ())
 
     def _file(self, path: str, section: Section, helpers: Sequence[str] | None = None) -> str:
-        """Returns the new place of a template; its text is written there if it was found.
-
-        `helpers` are the texts that come before it, by default the general ones.
-        """
+        """Returns the new place of a template, with its text if it was found; `helpers` replace the general ones."""
         text, pure = self.read(path), PurePosixPath(path)
         if text is None:
             text = default_page(path)
@@ -228,12 +223,9 @@ def _put(action: Section, config: Section) -> dict[str, Setting]:
         action.remark(OptionOutcome.CHANGED, "config", message, "set `allowOverride: false` unless you want that")
         return {"allowOverride": True}
     settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
-    metadata = config.section("metadata")
-    if made := _templates(metadata, tuple(metadata.pairs())):
-        settings["metadata"] = made
-    if made := _templates(config.section("systemMetadata"), _SYSTEM):
-        settings["systemMetadata"] = made
-    return settings | _templates(config, ("storageClass",)) | config.kept("cannedACL", _canned_acl)
+    metadata, system = config.section("metadata"), config.section("systemMetadata")
+    own = {"metadata": _templates(metadata, tuple(metadata.pairs())), "systemMetadata": _templates(system, _SYSTEM)}
+    return settings | present(own) | _templates(config, ("storageClass",)) | config.kept("cannedACL", _canned_acl)
 
 
 def _templates(section: Section, names: tuple[str, ...]) -> dict[str, Setting]:
@@ -265,13 +257,10 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
         section.settle()
         section.remark(OptionOutcome.LEFT_OUT, "", f"the webhook is left out: it {misfit.message}", misfit.help)
         return {}
+    named = present({name: reference(each) for name, each in secrets.named()})
+    count = min(section.whole("retryCount", 0), 100)
     settings = section.copied(texts=("method", "url"))
-    if pairs:
-        settings["headers"] = pairs
-    if named := {name: secret for name, each in secrets.named() if (secret := reference(each))}:
-        settings["secretHeaders"] = named
-    if count := section.whole("retryCount", 0):
-        settings["retryCount"] = min(count, 100)
+    settings |= present({"headers": pairs, "secretHeaders": named, "retryCount": count})
     for name in ("defaultWaitTime", "maxWaitTime"):
         if (duration := section.seconds(name)) > 0:
             settings[name] = f"{min(duration, DAY) * 1000:.0f}ms"

@@ -17,7 +17,7 @@ import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.tools.convert.actions import PageConversion, ReadFile, no_file
-from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting, where
+from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting, present, where
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
@@ -73,10 +73,7 @@ def convert(
     new_key: Callable[[], str] = token_urlsafe,
     read_file: ReadFile = no_file,
 ) -> Converted:
-    """Converts a configuration; raises `Unreadable` for one that s3-proxy refuses.
-
-    `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
-    """
+    """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for one that s3-proxy refuses."""
     validate(options)
     root = Section(options)
     pages = PageConversion(read_file)
@@ -87,12 +84,10 @@ def convert(
     files: dict[str, str] = {}
     listeners = {name: listener(name, root, files) for name in _LISTENERS}
     settings = _settings(root, sign_in, listeners, [path for each in targets for path in each.paths])
-    if templates:
-        settings["templates"] = templates
     files |= _rule_files(targets)
-    if rules := [name for name in files if name.startswith("rules/")]:
-        # One by one, because the directory may contain files of an earlier conversion.
-        settings["rules"] = rules
+    # One by one, because the directory may contain files of an earlier conversion.
+    rules = [name for name in files if name.startswith("rules/")]
+    settings |= present({"templates": templates, "rules": rules})
     for path, place in root.leftovers():
         outcome, message = fate(path)
         root.remarks.append(Remark(outcome, path, message, place))
@@ -106,28 +101,25 @@ def convert(
 def _settings(
     root: Section, sign_in: Providers, listeners: Mapping[str, Mapping[str, Setting]], mounts: Sequence[str]
 ) -> dict[str, Setting]:
-    settings: dict[str, Setting] = {
-        "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
-        "internalServer": listeners["internalServer"],
-        "log": log(root),
-    }
-    if (page := root.enabled("listTargets")) and (target_list := _target_list(page, sign_in, mounts)):
-        settings["listTargets"] = target_list
-    if bounds := limits(root):
-        settings["limits"] = bounds
-    if sign_in.settings:
-        settings["authProviders"] = sign_in.settings
     for name in (*_LISTENERS, "log", "authProviders"):
         if name in root:
             root.remark(OptionOutcome.CARRIED, name, f"as `{name}`")
-    return settings
+    return present(
+        {
+            "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
+            "internalServer": listeners["internalServer"],
+            "log": log(root),
+            "listTargets": _target_list(root.enabled("listTargets"), sign_in, mounts),
+            "limits": limits(root),
+            "authProviders": sign_in.settings,
+        }
+    )
 
 
 def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
-    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent.
-
-    `mounts` are the mount paths of targets.
-    """
+    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
+    if not section:
+        return {}
     settings: dict[str, Setting] = {"enabled": True}
     if mounted := section.section("mount"):
         try:
@@ -249,10 +241,7 @@ def to_markdown(report: ConversionReport) -> str:
 
 
 def to_text(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> str:
-    """Returns the report for a terminal: the points that need a review, and a count of the others.
-
-    `usable` is whether the service would load the files.
-    """
+    """Returns the report for a terminal: the points that need a review, and a count of the others."""
     lines = ["\n\n".join(report.notes), ""]
     for outcome in _TO_REVIEW:
         lines += _paragraphs(report, outcome)
@@ -275,10 +264,7 @@ def _bullet(remark: Remark) -> str:
 
 
 def to_json(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> dict[str, Any]:
-    """Returns the report for programs; `version` changes when a field changes its meaning.
-
-    `usable` is whether the service would load the files.
-    """
+    """Returns the report for programs; `version` changes when a field changes its meaning."""
     return {
         "version": 1,
         "complete": report.complete,

@@ -37,14 +37,10 @@ _SEGMENTS = (
 
 _SAME = (
     ("User",),
-    ("Request", "Method"),
-    ("Request", "Header"),
-    ("Request", "URL", "Path"),
-    ("Request", "URL", "Query"),
-    ("Request", "URL", "RawQuery"),
+    *(("Request", name) for name in ("Method", "Header")),
+    *(("Request", "URL", name) for name in ("Path", "Query", "RawQuery")),
     ("Target", "Name"),
-    ("Target", "Bucket", "Name"),
-    ("Target", "Bucket", "Region"),
+    *(("Target", "Bucket", name) for name in ("Name", "Region")),
 )
 """Data that is the same here, with all below it."""
 
@@ -88,10 +84,7 @@ def go_target_here(target: str, source: patterns.Here, surroundings: Surrounding
 
 
 def ignores_client(target: str) -> bool:
-    """Returns whether a template is proved to make the same key for every client.
-
-    The user, a header, the host, the query or a helper template may depend on the client.
-    """
+    """Returns whether a template is proved to make the same key for every client."""
     try:
         parsed = parse(target)
     except TemplateMistake:
@@ -113,10 +106,7 @@ def _is_below(path: tuple[str, ...], roots: Iterable[tuple[str, ...]]) -> bool:
 
 
 def _descendants(node: object) -> Iterator[object]:
-    """Yields a node and all below it: the fields of structs, the members of tuples.
-
-    The dot or variable of a path is part of it.
-    """
+    """Yields a node and all below it; the dot or the variable of a path is part of the path."""
     yield node
     if isinstance(node, nodes.Chain) and isinstance(node.operand, nodes.Dot | nodes.Variable):
         return

@@ -198,10 +198,7 @@ _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
 
 
 class Section:
-    """A mapping, named by its path from the root; its options have the names of s3-proxy's documentation.
-
-    One that is not given is false, and none of its options is given.
-    """
+    """A mapping, named by its path, with options as s3-proxy names them; false and empty if it is not given."""
 
     def __init__(
         self, options: Options, path: str = "", remarks: list[Remark] | None = None, *, is_given: bool = True
@@ -305,7 +302,7 @@ class Section:
         settings: dict[str, Setting] = {name: self.text(name) for name in texts}
         settings.update((name, self.flag(name)) for name in flags)
         settings.update((name, self.texts(name)) for name in lists)
-        return {name: value for name, value in settings.items() if value}
+        return present(settings)
 
     def kept(self, name: str, check: Callable[[str], Setting]) -> dict[str, Setting]:
         """Returns an option with its checked value; nothing, and a remark, if the check raises `InvalidValue`."""
@@ -378,6 +375,11 @@ def _is_off(value: Value) -> bool:
     return value is None or value in _FALSE
 
 
+def present(settings: Mapping[str, Setting | None]) -> dict[str, Setting]:
+    """Returns the settings that are neither empty nor false."""
+    return {name: value for name, value in settings.items() if value}
+
+
 def remark_on_relative(section: Section, name: str) -> None:
     """Adds a remark on a file whose path is relative: it starts from another directory here."""
     path = section.text(name)
@@ -387,10 +389,7 @@ def remark_on_relative(section: Section, name: str) -> None:
 
 
 def reference(section: Section) -> dict[str, Setting] | None:
-    """Returns the reference to a secret; None if there is none that can be converted.
-
-    Of several, s3-proxy takes a file first, then the environment.
-    """
+    """Returns the reference to a secret, the one that s3-proxy takes first; None if none can be converted."""
     path, variable, value = section.text("path"), section.text("env"), section.text("value")
     if path:
         remark_on_relative(section, "path")

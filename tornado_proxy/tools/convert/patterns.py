@@ -123,10 +123,7 @@ class Here(msgspec.Struct, frozen=True):
 
 
 def source_here(text: str, prefix: str) -> Here:
-    """Converts a source; s3-proxy puts `prefix` in front of keys.
-
-    Raises `NotConvertible`, `NeverFound` and `PatternError`.
-    """
+    """Converts a source for keys behind a `prefix`; raises `NotConvertible`, `NeverFound` and `PatternError`."""
     compile_pattern(text)
     if "//" in prefix:
         raise NotConvertible("the prefix has an empty segment, `//`, which s3-proxy's SDK removes on the way to S3")

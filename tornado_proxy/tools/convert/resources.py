@@ -1,7 +1,4 @@
-"""Converts resources and the providers that users sign in with.
-
-Nothing that was closed becomes open: if an access rule has no equivalent, the paths that it covered are closed.
-"""
+"""Converts resources and the providers that users sign in with; what has no equivalent is closed."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from tornado_proxy.config.providers import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, present, reference
 
 KINDS = ("oidc", "header", "basic")
 """The kinds of providers; s3-proxy uses the first that a resource has."""
@@ -92,10 +89,7 @@ def _pages(name: str, section: Section) -> dict[str, Setting]:
 
 
 def trusted_proxies(sign_in: Providers, root: Section) -> dict[str, Setting]:
-    """Returns the proxies whose headers about the client are believed.
-
-    s3-proxy believes the host, scheme and user of everyone.
-    """
+    """Returns the proxies whose headers about the client are believed; s3-proxy believes everyone."""
     if "header" in sign_in.settings:
         networks = ", ".join(PRIVATE_NETWORKS)
         message = f"headers that name a user are believed from {networks} only; s3-proxy believes everyone"
@@ -228,10 +222,7 @@ def _resource(section: Section, providers: Providers, methods: Sequence[str]) ->
 
 
 def _who(section: Section, providers: Providers) -> Resource:
-    """Converts the access of a resource.
-
-    Of several ways, s3-proxy uses OIDC, then headers, then basic authentication, then anyone.
-    """
+    """Converts access; of several ways, s3-proxy uses OIDC, then headers, then basic authentication, then anyone."""
     demands = next(((kind, each) for kind in KINDS if (each := section.section(kind))), None)
     if demands is None:
         return {"whiteList": section.flag("whiteList")}
@@ -253,7 +244,6 @@ def _who(section: Section, providers: Providers) -> Resource:
 
 def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     """Converts the rules for users who signed in; the result is empty if everyone may pass."""
-    settings: dict[str, Setting] = {}
     rules_there = section.sections("authorizationAccesses")
     # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
     served = rules_there if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), rules_there))
@@ -266,12 +256,10 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
         rule.remark(OptionOutcome.CLOSED, "", message)
     for rule in rules_there[len(served) :]:
         rule.settle()
-    if rules := [rule for each in served for rule in _rules(each)]:
-        settings["authorizationAccesses"] = rules
-    if server := section.section("authorizationOPAServer"):
-        pairs = server.section("tags").pairs()
-        settings["authorizationOPAServer"] = server.copied(texts=("url",)) | ({"tags": pairs} if pairs else {})
-    return settings
+    rules = [rule for each in served for rule in _rules(each)]
+    server = section.section("authorizationOPAServer")
+    policy = server.copied(texts=("url",)) | present({"tags": server.section("tags").pairs()})
+    return present({"authorizationAccesses": rules, "authorizationOPAServer": policy})
 
 
 def _rules(section: Section) -> list[Setting]:

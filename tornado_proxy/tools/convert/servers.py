@@ -1,7 +1,4 @@
-"""Converts the options of the whole service: listeners with TLS and answer headers, limits, the log, and the rest.
-
-The rest are options that work differently here or do not exist: a table has the remark on each.
-"""
+"""Converts the options of the whole service; a table has the remarks on those that differ here or do not exist."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Mapping
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair, remark_on_relative
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair, present, remark_on_relative
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}
@@ -50,9 +47,8 @@ def _ssl(server: Section, files: dict[str, str]) -> dict[str, Setting]:
         _certificate(each, f"certificates/{server.path}-{number}", files)
         for number, each in enumerate(section.sections("certificates"), start=1)
     ]
-    settings: dict[str, Setting] = {"certificates": certificates} if certificates else {}
-    versions = ("minTLSVersion", "maxTLSVersion")
-    return {"ssl": settings | section.copied(texts=versions, lists=("selfSignedHostnames", "cipherSuites"))}
+    settings = section.copied(texts=("minTLSVersion", "maxTLSVersion"), lists=("selfSignedHostnames", "cipherSuites"))
+    return {"ssl": present({"certificates": certificates}) | settings}
 
 
 def _certificate(section: Section, stem: str, files: dict[str, str]) -> dict[str, Setting]:
@@ -73,9 +69,7 @@ def _url_config(section: Section) -> dict[str, Setting]:
     settings = section.copied(texts=("awsRegion", "awsEndpoint"), flags=("awsDisableSSL",))
     if duration := section.seconds("httpTimeout"):
         settings["httpTimeout"] = f"{duration * 1000:.0f}ms"
-    if keys := key_pair(section.section("awsCredentials")):
-        settings["awsCredentials"] = keys
-    return settings
+    return settings | present({"awsCredentials": key_pair(section.section("awsCredentials"))})
 
 
 def _cors(server: Section) -> dict[str, Setting]:
@@ -123,7 +117,7 @@ def _compression(server: Section) -> Mapping[str, Setting]:
             types.append(values.media_type(each))
         except InvalidValue as misfit:
             section.remark(OptionOutcome.LEFT_OUT, "types", f"a type {misfit.message}", misfit.help)
-    return settings | ({"types": types} if types else {})
+    return settings | present({"types": types})
 
 
 _SHORTEST = 0.1  # seconds

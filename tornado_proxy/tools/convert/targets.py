@@ -13,7 +13,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.actions import PageConversion, actions
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair, present
 from tornado_proxy.tools.convert.resources import Providers, closed, resources
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftOut, rewrites
 
@@ -69,11 +69,8 @@ def target(
         kept = [resource]
         message = f"the target is closed to everyone, each request is answered with 403: {reason}"
         section.remark(OptionOutcome.CLOSED, "", message, "write its `resources` and rules, then open it")
-    settings: dict[str, Setting] = {"mount": where, "bucket": bucket, "actions": done}
-    if kept:
-        settings["resources"] = kept
-    if templates:
-        settings["templates"] = templates
+    here: dict[str, Setting] = {"mount": where, "bucket": bucket, "actions": done}
+    settings = here | present({"resources": kept, "templates": templates})
     return ConvertedTarget(name, settings, tuple(entries), reason, tuple(where["path"]))
 
 
@@ -139,9 +136,7 @@ def _bucket(section: Section) -> dict[str, Setting]:
         else:
             message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
             section.remark(OptionOutcome.CHANGED, "credentials", message)
-    if headers := _call_headers(section.section("requestConfig")):
-        settings["requestConfig"] = headers
-    return settings | _sizes(section)
+    return settings | present({"requestConfig": _call_headers(section.section("requestConfig"))}) | _sizes(section)
 
 
 def _sizes(section: Section) -> dict[str, Setting]:

@@ -43,10 +43,7 @@ _NOTHING: tuple[str, _Items] = ("", [])
 
 
 def _template_items(dialect: Dialect, text: str, names: Sequence[str]) -> tuple[str, _Items]:
-    """Returns the unfinished word at the end of a template's text, and its possible replacements.
-
-    `names` are the groups of the source.
-    """
+    """Returns the unfinished word of a template, and what may replace it; `names` are the groups of the source."""
     if dialect is Dialect.PLAIN:
         group = _PLAIN_GROUP.search(text)
         return (group["word"], _groups(names)) if group else _NOTHING

@@ -154,20 +154,13 @@ def _heading(piece: _Piece) -> str:
             return "one of these"
 
 
+_OFTEN = {(0, None): "any number of times", (0, 1): "once or not at all", (1, None): "once or more", (1, 1): "once"}
+
+
 def _times(repeat: syntax.Repeat) -> str:
-    match repeat.least, repeat.most:
-        case 0, None:
-            words = "any number of times"
-        case 0, 1:
-            words = "once or not at all"
-        case 1, None:
-            words = "once or more"
-        case least, None:
-            words = f"{least} times or more"
-        case least, most if least == most:
-            words = f"{least} times" if least != 1 else "once"
-        case least, most:
-            words = f"{least} to {most} times"
+    least, most = repeat.least, repeat.most
+    span = f"{least} times or more" if most is None else f"{least} to {most} times"
+    words = _OFTEN.get((least, most), f"{least} times" if least == most else span)
     return f"{words}, as few as possible" if repeat.lazy else words
 
 

@@ -192,7 +192,6 @@ class RulesServer(LanguageServer):
 
 
 def _selection(name: str) -> Selection:
-    """Returns the checks that run for a file."""
     try:
         return find_settings(Path(name).parent, CHECKS).selection if Path(name).is_absolute() else Selection()
     except SettingsMistake as error:
