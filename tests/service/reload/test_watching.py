@@ -181,8 +181,8 @@ def test_a_replaced_directory_is_watched(watch, rules, poked):
     """A new directory of the same name is watched after the next look."""
     rules.rename(rules.with_name("old"))
     rules.mkdir()
-    assert poked.wait(TIMEOUT)
     watch.look_at([rules])
+    assert poked.wait(TIMEOUT)
     poked.clear()
     (rules / "site.rules").write_text("target site {}\n")
     assert poked.wait(TIMEOUT)
