@@ -30,9 +30,7 @@ from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
 
-LARGEST = 128 * 1024
-"""The most bytes of a draft."""
-
+LARGEST = 128 * 1024  # the most bytes of a draft
 _MOST_LINTED = 3_000  # rewrites of all files, which take the linter a second, or several if most hide others
 _WITHIN = 5.0  # seconds for the tests, and again for the requests
 _MOST_DIAGNOSTICS = 20

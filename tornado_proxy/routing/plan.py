@@ -117,8 +117,7 @@ Attempt = (
 Plan = tuple[Attempt, ...]
 """Attempts in order; the last is one that always answers."""
 
-LARGEST_FORM = 5 * GIB
-"""The bytes of the largest file that S3 takes in a form."""
+LARGEST_FORM = 5 * GIB  # the bytes of the largest file that S3 takes in a form
 
 _NO_OBJECT = Refuse(404, "no object at this key")
 _NO_DIRECTORY = Refuse(404, "no objects below this key")

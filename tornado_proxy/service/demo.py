@@ -19,16 +19,12 @@ from tornado_proxy.config.server import Listener
 from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, open_sockets
 
-S3_PORT = 9000
-"""The port of the S3 that a newcomer's first configuration names."""
-
+S3_PORT = 9000  # the port of the S3 that a newcomer's first configuration names
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
 
 _PACKAGE = Path(__file__).parent.parent
 _GALLERIES = (_PACKAGE / "gallery", _PACKAGE.parent / "rules")
-S3_KEY = "demo"
-"""The access key and the secret key of the S3, which checks neither."""
-
+S3_KEY = "demo"  # the access key and the secret key of the S3, which checks neither
 _SECRETS = {"DEMO_ACCESS_KEY": S3_KEY, "DEMO_SECRET_KEY": S3_KEY, "DEMO_PASSWORD": PASSWORD}
 
 

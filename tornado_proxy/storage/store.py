@@ -181,8 +181,7 @@ class Store(Protocol):
 WRITES = ("put", "remove", "complete_upload")
 """The calls that change an object; even one that fails may have changed it."""
 
-LOCAL = ("presign", "presign_upload")
-"""The calls that need no network."""
+LOCAL = ("presign", "presign_upload")  # the calls that need no network
 
 
 def _forwarded(

@@ -84,8 +84,7 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         yield total
 
 
-RELOADS = ("loaded", "refused", "failed", "staged", "promoted", "discarded")
-"""The outcomes of reloads that are counted."""
+RELOADS = ("loaded", "refused", "failed", "staged", "promoted", "discarded")  # the outcomes of reloads that are counted
 
 
 class ServiceState(msgspec.Struct, frozen=True):

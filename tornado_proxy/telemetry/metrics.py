@@ -50,12 +50,8 @@ if TYPE_CHECKING:
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 OTHER = "other"
-
-MOST_RULES = 1000
-"""Rewrites with a series of their own in Prometheus; hits of any more are counted as `other`."""
-
-MOST_HIT = 100_000
-"""Rewrites whose hits are known to the status page: edits bring new ones for years."""
+MOST_RULES = 1000  # rewrites with a series of their own in Prometheus; hits of any more are counted as `other`
+MOST_HIT = 100_000  # rewrites whose hits are known to the status page: edits bring new ones for years
 
 BYTES = tuple(4**power * 1024 for power in range(11))
 """The upper bounds of the buckets of sizes, from 1 KiB to 1 GiB; there is one more for everything larger."""

@@ -28,15 +28,10 @@ from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
-
-LONGEST_PAGE = 1000
-"""The most entries of a page of the service's own."""
-
+LONGEST_PAGE = 1000  # the most entries of a page of the service's own
 _MOST_PAGES = 100  # of the store, for one page of a listing
 _READ_AT_ONCE = 1000  # the most that S3 lists in one answer
-
-MOST_SORTED = 10_000
-"""The most entries of a directory that is sorted over all its pages."""
+MOST_SORTED = 10_000  # the most entries of a directory that is sorted over all its pages
 
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:

@@ -25,10 +25,7 @@ from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, leaf_of, ma
 
 RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
-
-INVALID_DATES = "certificate-dates"
-"""The code of a certificate that has expired, or is not valid yet."""
-
+INVALID_DATES = "certificate-dates"  # the code of a certificate that has expired, or is not valid yet
 _SOON = 14 * 86400  # seconds; a certificate that is renewed by a program is younger
 
 Document = tuple[GuardedUrl, UrlConfig]

@@ -23,9 +23,7 @@ from tornado_proxy.s3.releases import ReleaseBucket
 from tornado_proxy.storage.errors import NotModified, StorageError
 from tornado_proxy.telemetry.events import RulesPolled
 
-UNREACHABLE = "unreachable-rules"
-"""The code of a bucket whose rules cannot be fetched."""
-
+UNREACHABLE = "unreachable-rules"  # the code of a bucket whose rules cannot be fetched
 _JITTER = 0.1  # of the interval, so that many instances do not poll at once
 _TIMEOUT = 4.0  # seconds of silence
 _ATTEMPTS = 2  # S3 may have closed the connection of the last poll

@@ -283,8 +283,7 @@ def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
     return replace(snapshot, digest=digest.hexdigest())
 
 
-FAILING_TEST = "failing-test"
-"""The code of a failing rule test, as in the linter."""
+FAILING_TEST = "failing-test"  # the code of a failing rule test, as in the linter
 
 
 @dataclass(frozen=True, slots=True)
