@@ -19,8 +19,7 @@ from tornado_proxy.templates.data import ResourceData, TargetData
 
 _ANY_HOST = ""
 
-Step = Literal["login", "callback", "logout"]
-"""A page of a provider: a step of a sign-in."""
+Step = Literal["login", "callback", "logout"]  # a page of a provider: a step of a sign-in
 
 
 class Site:

@@ -114,8 +114,7 @@ Attempt = (
     | Refuse
 )
 
-Plan = tuple[Attempt, ...]
-"""Attempts in order; the last is one that always answers."""
+Plan = tuple[Attempt, ...]  # attempts in order; the last is one that always answers
 
 LARGEST_FORM = 5 * GIB  # the bytes of the largest file that S3 takes in a form
 

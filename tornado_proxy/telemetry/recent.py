@@ -21,8 +21,7 @@ _MOST_COUNTED = 200  # rewrites whose hits in a minute are kept: the page shows 
 _LONGEST = 300  # characters of a path and of a reason
 _LONGEST_HOST = 255  # characters; a key is short enough by itself
 
-RewriteId = tuple[str, str, str]
-"""A rewrite by its target and its texts: an edit of other rewrites does not change it."""
+RewriteId = tuple[str, str, str]  # a rewrite by its target and its texts: an edit of other rewrites does not change it
 
 
 class RequestRow(msgspec.Struct, frozen=True):

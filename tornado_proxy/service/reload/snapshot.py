@@ -46,8 +46,7 @@ _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "miss
 ReadFiles = Callable[[Settings | None], tuple[Read, Read]]
 """Reads the rule files and the templates that settings name; none without settings."""
 
-Answers = Mapping[Reference, Secret | None]
-"""The secret of each reference; None if it was not found."""
+Answers = Mapping[Reference, Secret | None]  # the secret of each reference; None if it was not found
 
 
 @dataclass(frozen=True, slots=True)
