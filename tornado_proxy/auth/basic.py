@@ -1,7 +1,4 @@
-"""Basic authentication (RFC 7617): users whom a configuration lists.
-
-Their passwords are bcrypt or argon2 hashes, or plain text. A verifier checks hashes in threads, few at a time.
-"""
+"""Basic authentication (RFC 7617): users whom a configuration lists, with hashes that threads check, few at a time."""
 
 from __future__ import annotations
 
@@ -150,9 +147,8 @@ class BasicAuthenticator(Authenticator):
         if await self._verifier.verify(claim, own, offered.password, self._decoys(own)):
             return SignIn(User(offered.user))
         # An unlisted name is not logged: it may be a password that was typed into the wrong field.
-        return self._refuse(
-            f"the password of `{offered.user}` is wrong" if listed else "the name that was sent is not listed"
-        )
+        wrong = f"the password of `{offered.user}` is wrong"
+        return self._refuse(wrong if listed else "the name that was sent is not listed")
 
     def _decoys(self, own: Password | None) -> Iterable[HashedPassword]:
         """Returns one hash of each cost of the provider, except for the cost of the user's own hash.
@@ -168,13 +164,11 @@ class BasicAuthenticator(Authenticator):
 
 def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, BasicAuthenticator]:
     """An authenticator for each basic provider of a configuration, by its name."""
-    resources = settings.resources
-    return {
-        provider.name: BasicAuthenticator(
-            provider, (user for each in resources if each.provider == provider.name for user in each.users), verifier
-        )
-        for provider in settings.basic_providers
-    }
+    authenticators = {}
+    for provider in settings.basic_providers:
+        users = (user for each in settings.resources if each.provider == provider.name for user in each.users)
+        authenticators[provider.name] = BasicAuthenticator(provider, users, verifier)
+    return authenticators
 
 
 class VerifierLimits(msgspec.Struct, frozen=True):

@@ -62,10 +62,7 @@ class CookieJar(msgspec.Struct, frozen=True):
     secure: bool = True
 
     def write(self, text: str, max_age: int, previous: Collection[str]) -> list[str]:
-        """Returns the values of Set-Cookie that keep a text for `max_age` seconds; raises `CookieTooLarge`.
-
-        `previous` has the names that the request sent: chunks that are no longer needed are removed.
-        """
+        """Returns the Set-Cookie values that keep a text, and remove chunks of `previous`; raises `CookieTooLarge`."""
         chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
         if len(chunks) > _MOST_CHUNKS:
             raise CookieTooLarge(f"{len(text)} characters need more than {_MOST_CHUNKS} cookies")
@@ -78,10 +75,7 @@ class CookieJar(msgspec.Struct, frozen=True):
         return [self._line(name, "", 0) for name in self._names() if name in previous]
 
     def texts(self, sent: Mapping[str, Sequence[str]]) -> list[str]:
-        """Returns the texts that the cookies of a request may make, the ones of most chunks first.
-
-        There are several if a browser keeps cookies of one name for a host and for its domain, or old chunks.
-        """
+        """Returns the texts that the cookies may make, of most chunks first: browsers keep old ones, and a domain's."""
         texts_by_name, texts = [], [""]
         for name in self._names():
             texts = [text + chunk for text in texts for chunk in sent.get(name, ())[:_MOST_TEXTS]][:_MOST_TEXTS]

@@ -39,6 +39,7 @@ _LONGEST_TOKEN = 16 * 1024
 _LEEWAY = 60  # seconds between the clocks of provider and service that are tolerated
 _END_OF_TIME = 2**53  # seconds since 1970; beyond it, a float is not exact
 _TRY_LATER = frozenset({408, 425, 429})
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 Claims = Mapping[str, Any]
 
@@ -118,10 +119,7 @@ class Provider:
         self._away_until = _LONG_AGO
 
     async def metadata(self, newer_than: float = _LONG_AGO) -> Metadata:
-        """Returns metadata and keys, fetched again if they are older than an hour or than a time of the clock.
-
-        Those that are only old are returned if new ones do not come soon. Raises `ProviderAway` without any.
-        """
+        """Returns metadata and keys, fetched again if older than an hour or `newer_than`; raises `ProviderAway`."""
         if self._known is None or self._known_at <= max(newer_than, self._clock() - _FRESH):
             if self._asking is None and self._clock() - self._asked_at >= _PAUSE:
                 self._asking = _Asking.of(self._ask())
@@ -242,14 +240,9 @@ def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
     if not accepted:
         # Of an empty list, the library makes one of its own.
         raise ProviderError(f"the provider signs with none of {', '.join(_ASYMMETRIC)}")
-    return Metadata(
-        published,
-        _endpoint(document, "authorization_endpoint"),
-        _endpoint(document, "token_endpoint"),
-        _endpoint(document, "jwks_uri"),
-        _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else "",
-        accepted,
-    )
+    authorization, token, keys = (_endpoint(document, name) for name in _ENDPOINTS)
+    logout = _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else ""
+    return Metadata(published, authorization, token, keys, logout, accepted)
 
 
 def _endpoint(document: Mapping[str, Any], name: str) -> str:
@@ -336,17 +329,11 @@ def user_of(claims: Claims, group_claim: str) -> User:
     if objection := segment_objection(username):
         # The name becomes a segment of keys: `..` or a slash in it would lead to another user's files.
         raise TokenError(f"the user's name {objection}")
-    groups = _claim(claims, group_claim)
-    return User(
-        username=username,
-        kind="OIDC",
-        email=email,
-        groups=tuple(each for each in groups if isinstance(each, str)) if isinstance(groups, list) else (),
-        name=_text(claims.get("name")),
-        given_name=_text(claims.get("given_name")),
-        family_name=_text(claims.get("family_name")),
-        email_verified=claims.get("email_verified") is True,
-    )
+    claimed = _claim(claims, group_claim)
+    groups = tuple(each for each in claimed if isinstance(each, str)) if isinstance(claimed, list) else ()
+    name, given_name, family_name = (_text(claims.get(each)) for each in ("name", "given_name", "family_name"))
+    is_verified = claims.get("email_verified") is True
+    return User(username, "OIDC", email, groups, name, given_name, family_name, is_verified)
 
 
 def _claim(claims: Claims, path: str) -> object:

@@ -1,7 +1,4 @@
-"""Authorization by an Open Policy Agent: a policy server decides whether a user may make a request.
-
-The input is what s3-proxy sends: `user`, `request` and `tags` (OPA's REST API, Data: `POST /v1/data/...`).
-"""
+"""Authorization by an Open Policy Agent, which gets the input of s3-proxy (OPA's REST API, `POST /v1/data/...`)."""
 
 from __future__ import annotations
 
@@ -12,6 +9,8 @@ from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
+
+_CLAIMS = ("name", "given_name", "family_name", "email", "email_verified")
 
 
 class PolicyUnavailable(Exception):
@@ -54,13 +53,6 @@ def policy_input(user: User, request: Request, tags: dict[str, str]) -> dict[str
 
 def _user(user: User) -> dict[str, Any]:
     if user.kind == "OIDC":
-        return {
-            "preferred_username": user.username,
-            "name": user.name,
-            "groups": list(user.groups),
-            "given_name": user.given_name,
-            "family_name": user.family_name,
-            "email": user.email,
-            "email_verified": user.email_verified,
-        }
+        claims = {name: getattr(user, name) for name in _CLAIMS}
+        return {"preferred_username": user.username, "groups": list(user.groups), **claims}
     return {"username": user.username, "email": user.email, "groups": list(user.groups)}

@@ -10,24 +10,14 @@ import msgspec
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
 
+from tornado_proxy.lang import tree as nodes
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.reading import Reading, Where
-from tornado_proxy.lang.tree import (
-    Comment,
-    Dialect,
-    Document,
-    Literal,
-    RequestClauses,
-    RewriteStatement,
-    Statement,
-    TargetBlock,
-    TestStatement,
-    Verdict,
-)
+from tornado_proxy.lang.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock, TestStatement
 
-_DIALECTS = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}
-_VERDICTS = {"UNCHANGED": Verdict.UNCHANGED, "ERROR": Verdict.ERROR}
+_DIALECTS = {"JINJA": nodes.Dialect.JINJA, "GO": nodes.Dialect.GO}
+_VERDICTS = {"UNCHANGED": nodes.Verdict.UNCHANGED, "ERROR": nodes.Verdict.ERROR}
 _SINGLE_CLAUSES = {"AS": "user", "METHOD": "method", "HOST": "host", "USER_GROUPS": "user_groups", "EMAIL": "email"}
 _CONTENT = {"NAME", "STRING", "RAW"}
 
@@ -37,10 +27,7 @@ _Setting = tuple[Span, tuple[Comment, ...], Comment | None, bool]
 
 
 class Builder(msgspec.Struct):
-    """Builds the nodes of one file in the order of its text, which is the order of its comments too.
-
-    Every rule of the grammar keeps all its tokens, so that a tree's children are the symbols of its rule.
-    """
+    """Builds the nodes of a file in the order of its text; the children of a tree are all symbols of its rule."""
 
     source: SourceFile
     comments: Comments
@@ -83,7 +70,7 @@ class Builder(msgspec.Struct):
 
     def _rewrite(self, setting: _Setting, *symbols: Any) -> RewriteStatement:
         _, name, source, _, dialect, template = symbols
-        written_in = _DIALECTS[dialect.type] if dialect else Dialect.PLAIN
+        written_in = _DIALECTS[dialect.type] if dialect else nodes.Dialect.PLAIN
         named = self._literal(name) if name else None
         return RewriteStatement(named, self._literal(source), written_in, self._literal(template), *setting)
 
@@ -92,7 +79,7 @@ class Builder(msgspec.Struct):
         result = _VERDICTS.get(expected.type) or self._literal(expected)
         return TestStatement(self._literal(key), self._clauses(clauses), result, *setting)
 
-    def _clauses(self, clauses: Iterable[Any]) -> RequestClauses:
+    def _clauses(self, clauses: Iterable[Any]) -> nodes.RequestClauses:
         singles: dict[str, Literal] = {}
         headers: list[tuple[Literal, Literal]] = []
         for clause in clauses:
@@ -108,7 +95,7 @@ class Builder(msgspec.Struct):
                 message = f"`{keyword}` is given twice"
                 self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
             singles[name] = literals[0]
-        return RequestClauses(headers=tuple(headers), **singles)
+        return nodes.RequestClauses(headers=tuple(headers), **singles)
 
     def _literal(self, token: Token) -> Literal:
         string, mistake = literal(self.source, token)

@@ -41,11 +41,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A name or a string, as written and as meant.
-
-    `offsets[i]` is the offset in the source file of the i-th code point of `value`, so that a mistake inside a pattern
-    or a template has its place in the file; it has one more entry than `value` has code points.
-    """
+    """A name or a string as written and as meant; `offsets` has the place of each code point, and of the end."""
 
     value: str
     span: Span = field(compare=False, repr=False)

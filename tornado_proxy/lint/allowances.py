@@ -44,11 +44,7 @@ class Allowance(msgspec.Struct, frozen=True):
 
 
 class Allowances:
-    """All allowances of some files; it remembers which have silenced something.
-
-    `empty` are comments that name no check. `judged` names the checks that run, whose allowances can be unused;
-    `check_names` names all checks.
-    """
+    """The allowances in files, and comments that name no check; it knows which have silenced a finding."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-r"""Properties of sources and templates that are known without running them: anchors, ends of results, groups.
-
-A slip is text that was meant as a reference to a group, such as `\1` or `${page` without its closing brace.
-"""
+"""Properties of sources and templates that are known without running them: anchors, ends of results, groups."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from tornado_proxy.golang.regexp.expansion import group_number
 from tornado_proxy.golang.regexp.matching import Pattern
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import trimmed
+from tornado_proxy.templates.template import PlainTemplate, trimmed
 
 _STARTS = frozenset({syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START})
 _ENDS = frozenset({syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END})
@@ -112,28 +109,26 @@ _CLOSING = re.compile(r".*(?:\}\}|%\}|#\})", re.DOTALL)
 
 def head(rewrite: Rewrite) -> str:
     """Returns the text that every result begins with; empty if a hole comes first."""
-    text, template = rewrite.template.text, rewrite.template
-    if rewrite.dialect is Dialect.PLAIN:
-        holes = template.group_references
-        return (text[: holes[0][1]] if holes else text).replace("$$", "$")
-    return _OPENING.split(trimmed(text), maxsplit=1)[0]
+    template = rewrite.template
+    if isinstance(template, PlainTemplate):
+        return template.opening
+    return _OPENING.split(trimmed(template.text), maxsplit=1)[0]
 
 
 def tail(rewrite: Rewrite) -> str:
     """Returns the text that every result ends with; empty if a hole comes last."""
-    text, template = rewrite.template.text, rewrite.template
-    if rewrite.dialect is Dialect.PLAIN:
-        holes = template.group_references
-        return (text[holes[-1][2] :] if holes else text).replace("$$", "$")
-    return _CLOSING.sub("", trimmed(text), count=1)
+    template = rewrite.template
+    if isinstance(template, PlainTemplate):
+        return template.holes[-1][1] if template.holes else template.opening
+    return _CLOSING.sub("", trimmed(template.text), count=1)
 
 
 def constant(rewrite: Rewrite) -> str | None:
     """Returns the result if it is always the same; None if it has holes."""
-    text, template = rewrite.template.text, rewrite.template
-    if rewrite.dialect is Dialect.PLAIN:
-        return None if template.group_references else text.replace("$$", "$")
-    return None if _OPENING.search(text) else trimmed(text)
+    template = rewrite.template
+    if isinstance(template, PlainTemplate):
+        return None if template.holes else template.opening
+    return None if _OPENING.search(template.text) else trimmed(template.text)
 
 
 def is_address(text: str) -> bool:

@@ -29,11 +29,7 @@ _CONFLICT = frozenset(mark * 7 for mark in "<|=>")
 
 
 class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached properties
-    """The rules of one target, and properties that several checks need, computed at first use.
-
-    `configured` is the target in the configuration, if there is one. Rules are `disputed` if a file has the marks of a
-    merge conflict, and so the rewrites of both sides.
-    """
+    """The rules of one target; those with the marks of a merge conflict, and so of both sides, are `disputed`."""
 
     blocks: tuple[TargetBlock, ...]
     rule_set: RuleSet

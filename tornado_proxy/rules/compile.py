@@ -21,8 +21,7 @@ from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet
 from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates.template import Template, compile_plain
 
-MOST_MEMORY = 64 << 20
-"""The most bytes that the compiled sources of all rules take: twenty times what 10,000 ordinary ones need."""
+MOST_MEMORY = 64 << 20  # bytes of all compiled sources: twenty times what 10,000 ordinary ones need
 _SMALLER = r"lower their counts, use fewer classes such as `\pL`, or split the rules over several services"
 
 _MOST_MISTAKES = 10  # of one template
@@ -47,10 +46,7 @@ def compile_documents(
     helpers: HelperTexts = no_helpers,
     most_memory: int = MOST_MEMORY,
 ) -> LoadedRules:
-    """Compiles parsed files in their order; a statement with a mistake is left out of its rule set.
-
-    What the rule sets in `before` have compiled already is reused, so an edit costs only what it changes.
-    """
+    """Compiles files in order, without mistaken statements; what rule sets in `before` have compiled is reused."""
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
     room = _Room(most_memory)
@@ -186,16 +182,11 @@ def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
     mistakes = tuple(_mistakes(statement))
     if mistakes:
         return mistakes
-    clauses, expected = statement.clauses, statement.expected
-    return RuleTest(
-        key=Key(statement.key.value),
-        method=clauses.method.value if clauses.method else "GET",
-        user=_user(clauses),
-        host=clauses.host.value if clauses.host else "",
-        headers=tuple((name.value, value.value) for name, value in clauses.headers),
-        expected=expected if isinstance(expected, tree.Verdict) else expected.value,
-        statement=statement,
-    )
+    key, clauses, expected = Key(statement.key.value), statement.clauses, statement.expected
+    method, host = clauses.method.value if clauses.method else "GET", clauses.host.value if clauses.host else ""
+    headers = tuple((name.value, value.value) for name, value in clauses.headers)
+    result = expected if isinstance(expected, tree.Verdict) else expected.value
+    return RuleTest(key, method, _user(clauses), host, headers, result, statement)
 
 
 def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:

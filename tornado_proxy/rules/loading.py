@@ -1,9 +1,8 @@
 """Reads rule files, and compiles them together to rule sets.
 
-A root is a file, a directory, or a place in a bucket that the configuration or a command names; whoever can fetch that
-place gives a function which does. A directory is read recursively: files named
-`*.rules`, sorted by the bytes of their relative paths. Names that begin with `.` are skipped, because the `..data` of a
-ConfigMap has the same files again.
+A root is a file, a directory, or a place in a bucket; whoever can fetch that place gives a function which does. A
+directory is read recursively: files named `*.rules`, sorted by the bytes of their relative paths. Names that begin with
+`.` are skipped, because the `..data` of a ConfigMap has the same files again.
 """
 
 from __future__ import annotations
@@ -22,11 +21,8 @@ from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 
+# Bytes of all rule files together: ten times what 10,000 rewrites need. Compiling takes 80 to 280 bytes for each.
 LARGEST = 8 * 1024 * 1024
-"""The most bytes of all rule files together: ten times what 10,000 rewrites need.
-
-Compiling takes 80 to 280 bytes of memory for each byte; files of nothing but comments take the most.
-"""
 
 
 class RuleFileError(Exception):

@@ -1,10 +1,4 @@
-"""Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how a rewrite may fail.
-
-RewriteError
-├── InvalidResult      the result is not a key: a dot segment, a control character, too long, empty   → 400
-├── UserRequired       the template reads from the user, but nobody is signed in                   → 403
-└── TemplateFailed     any other failure of the template                                           → 500
-"""
+"""Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how a rewrite may fail."""
 
 from __future__ import annotations
 
@@ -218,10 +212,7 @@ class RuleSet:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """Rule files together: their documents, the rule sets by target in the order of their first blocks, diagnostics.
-
-    `parsed` are the results of parsing the readable files, to be reused after an edit.
-    """
+    """Rule files together: rule sets are in the order of first blocks, `parsed` is to be reused after an edit."""
 
     documents: tuple[Document, ...]
     rule_sets: Mapping[str, RuleSet]

@@ -29,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MALFORMED = (ValueError, RecursionError, LookupError, TypeError, AttributeError)
 
 
-class UnusableRelease(ValueError):
+class UnusableRelease(Exception):
     """A release, or a pointer, that cannot be used; the text gives the reason."""
 
 
@@ -52,7 +52,7 @@ class Release:
         except UnicodeError as error:
             raise UnusableRelease("names and content of rule files must be UTF-8") from error
         except ValueError as error:
-            raise _unusable(error, "release") from error
+            raise UnusableRelease(f"it is not a release: {error}") from error
         _check_size(ordered, data)
         return cls(ordered, data, sha256(data).hexdigest())
 
@@ -65,7 +65,7 @@ class Release:
             texts: Mapping[str, str] = _versioned(data)["files"]
             files = tuple(RuleFile(_line(name), text.encode()) for name, text in texts.items())
         except _MALFORMED as error:
-            raise _unusable(error, "release") from error
+            raise UnusableRelease(f"it is not a release: {error}") from error
         _check_size(files, data)
         return cls(files, data, digest)
 
@@ -109,7 +109,7 @@ class Pointer(msgspec.Struct, frozen=True):
         try:
             moves = tuple(_move(**each) for each in _versioned(data)["moves"])
         except _MALFORMED as error:
-            raise _unusable(error, "pointer") from error
+            raise UnusableRelease(f"it is not a pointer: {error}") from error
         if not moves:
             raise UnusableRelease("it is not a pointer: it has no move")
         return cls(moves)
@@ -159,7 +159,3 @@ def _versioned(data: bytes) -> Any:
     if form["version"] != _VERSION:
         raise UnusableRelease(f"it is of version {form['version']}, which this version of tornado-proxy cannot read")
     return form
-
-
-def _unusable(error: Exception, kind: str) -> UnusableRelease:
-    return error if isinstance(error, UnusableRelease) else UnusableRelease(f"it is not a {kind}: {error}")

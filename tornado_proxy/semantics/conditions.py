@@ -73,13 +73,9 @@ class Conditions(msgspec.Struct, frozen=True):
             return UNCONDITIONAL
         if_match = parse_etags(headers.get("If-Match"))
         if_none_match = parse_etags(headers.get("If-None-Match"))
-        return cls(
-            if_match,
-            if_none_match,
-            None if if_none_match else parse_date(headers.get("If-Modified-Since")),
-            None if if_match else parse_date(headers.get("If-Unmodified-Since")),
-            _if_range(headers.get("If-Range")),
-        )
+        modified_since = None if if_none_match else parse_date(headers.get("If-Modified-Since"))
+        unmodified_since = None if if_match else parse_date(headers.get("If-Unmodified-Since"))
+        return cls(if_match, if_none_match, modified_since, unmodified_since, _if_range(headers.get("If-Range")))
 
     def decide(self, etag: str | None, last_modified: datetime | None) -> ConditionResult:
         """Evaluates the conditions for an existing representation, in the order of RFC 9110 13.2.2."""
@@ -263,10 +259,7 @@ class ByteRange(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_header(cls, text: str | None) -> ByteRange | None:
-        """Returns the only range in a header; None if the header is absent, malformed, or has several ranges.
-
-        A server may ignore a Range (RFC 9110 14.2), and S3 knows single ranges only.
-        """
+        """Returns the only range of a header, or None: a server may ignore others (RFC 9110 14.2), and S3 knows one."""
         match = _RANGE.fullmatch(text or "")
         if match is None:
             return None
@@ -306,9 +299,8 @@ class ContentRange(msgspec.Struct, frozen=True):
     def from_header(cls, text: str) -> ContentRange:
         """Parses a header; raises ValueError, also for bytes that cannot be (RFC 9110 14.4)."""
         if match := _CONTENT_RANGE.fullmatch(text):
-            first, last, size = (
-                None if number in (None, "*") else _number(number) for number in match.group("first", "last", "size")
-            )
+            numbers = match.group("first", "last", "size")
+            first, last, size = (None if number in (None, "*") else _number(number) for number in numbers)
             match first, last, size:
                 case None, None, int():
                     return cls(first, last, size)

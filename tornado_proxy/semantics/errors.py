@@ -23,9 +23,8 @@ class StatusError(Exception):
 
 def shortage(error: BaseException | None) -> str | None:
     """Returns the system's message if an error comes from a lack of descriptors or memory, else None."""
-    return next(
-        (each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _OF_SHORTAGES), None
-    )
+    of_system = (each for each in _chain(error) if isinstance(each, OSError))
+    return next((each.strerror for each in of_system if each.errno in _OF_SHORTAGES), None)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

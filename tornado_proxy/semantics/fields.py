@@ -50,10 +50,7 @@ def negotiate(accept: str | None, offers: Sequence[str]) -> str:
 
 @lru_cache(_HEADERS_KEPT)
 def negotiate_coding(accept: str, offers: tuple[str, ...]) -> str | None:
-    """Returns the content coding that the client weighs highest; of equals, the one offered first. None: no coding.
-
-    A coding with the same weight as no coding is used, because the client named it.
-    """
+    """Returns the coding that the client weighs highest; of equals, the first offered, and any before no coding."""
     weights = {name.removeprefix("x-"): weight for name, weight in _weights(accept)}
     others = weights.get("*", 0.0)
     best = max(offers, key=lambda offer: weights.get(offer, others))
@@ -209,10 +206,7 @@ class Checksum(msgspec.Struct, frozen=True):
 
 
 def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | None:
-    """Returns the value of Content-Digest; None if no checksum of the whole object is known.
-
-    It is a dictionary whose members are byte sequences (RFC 9651 3.2, 3.3.5), in the order of the table.
-    """
+    """Returns the value of Content-Digest (RFC 9651 3.2, 3.3.5); None without a checksum of the whole object."""
     whole = {checksum.algorithm: checksum.value for checksum in checksums if checksum.covers_whole(etag)}
     members = (
         f"{name}=:{whole[algorithm]}:"

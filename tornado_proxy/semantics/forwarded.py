@@ -123,9 +123,8 @@ def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: Tru
 def _old_hops(addresses: list[str], hosts: list[str], schemes: list[str]) -> Iterator[Origin]:
     """Yields what each proxy reports, the nearest first; a single host or scheme holds for all of them."""
     for number in range(1, min(max(len(addresses), 1), _MOST_HOPS) + 1):
-        address, host, scheme = (
-            values[-number] if number <= len(values) else "" for values in (addresses, hosts, schemes)
-        )
+        columns = (addresses, hosts, schemes)
+        address, host, scheme = (values[-number] if number <= len(values) else "" for values in columns)
         yield _hop(address, scheme, host)
 
 

@@ -17,7 +17,7 @@ class MissingUserError(RenderError):
 
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
-"""The default limits of one rendering of a page; a listing has up to a thousand entries."""
+"""The limits of one rendering of a page; a listing has up to a thousand entries."""
 
 
 class Template(Protocol):

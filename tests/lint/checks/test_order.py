@@ -81,6 +81,7 @@ def test_a_result_without_a_second_match_has_no_finding(statements):
         ("^/(a)(b)$", "/$1${2}"),
         ("^/[a-z]+$", "$0"),
         ("^(/.*)$", "$1"),
+        (r"^/\$(.*)$", "/$$$1"),
     ],
 )
 def test_a_rewrite_without_an_effect_is_reported(source, template):
@@ -101,6 +102,7 @@ def test_a_rewrite_without_an_effect_is_reported(source, template):
         ("^/a$", "/a$nope"),
         (".*/a$", "$0"),
         ("^", "$0"),
+        (r"^/\$\$(.*)$", "/$$$1"),
     ],
 )
 def test_a_rewrite_that_may_change_a_key_has_no_finding(source, template):

@@ -3,11 +3,6 @@
 A valid key begins with `/`, and `rules.model.objection` finds nothing wrong with it. A *symbol* stands for all
 characters that the expressions of a proof treat alike. Assertions look at the *gaps* between characters. All of these
 are plain integers, because they are parts of search states, and members of an `Enum` are slow to hash.
-
-Unproved
-├── Unsupported     an expression cannot be treated exactly, so nothing is concluded from it
-├── Exhausted       the budget is used up
-└── OnlyOverlong    the only answers are longer than keys may be
 """
 
 from __future__ import annotations
@@ -38,11 +33,7 @@ class Exhausted(Unproved):
 
 
 class OnlyOverlong(Unproved):
-    """All keys that answer the question are longer than keys may be.
-
-    A client cannot ask for such a key, so it is no example. A rewrite may still produce one, so the keys are not proved
-    to be missing either.
-    """
+    """All answers are longer than keys: no client asks for one, but a rewrite may make one, so nothing is proved."""
 
 
 STEPS_PER_QUESTION = 200_000  # default steps for one question: at most a second of plain Python
@@ -106,14 +97,6 @@ def path_role(character: str) -> int:
     if character in _PATH_ROLES:
         return _PATH_ROLES[character]
     return FORBIDDEN if contains(FORBIDDEN_CHARACTERS, ord(character)) else OTHER
-
-
-def path_state(text: str) -> int:
-    """Returns the state after the beginning of a key."""
-    place = START
-    for character in text:
-        place = PATH_TRANSITIONS[place][path_role(character)]
-    return place
 
 
 def is_valid_key(text: str) -> bool:

@@ -28,11 +28,8 @@ class Atom(NamedTuple):
     @property
     def assertions(self) -> int:
         """The assertions in it."""
-        if isinstance(self.node, syntax.Text):
-            return 0
-        return reduce(
-            or_, (ASSERTION_BITS[each.kind] for each in syntax.walk(self.node) if isinstance(each, syntax.Assertion)), 0
-        )
+        nodes = syntax.walk(self.node)
+        return reduce(or_, (ASSERTION_BITS[each.kind] for each in nodes if isinstance(each, syntax.Assertion)), 0)
 
     def split(self) -> Iterator[Atom]:
         """Yields its characters as atoms of their own if it is a text, and itself otherwise."""
@@ -75,12 +72,10 @@ class Automaton:
 
     def __init__(self, atoms: tuple[Atom, ...]) -> None:
         self.atoms = atoms
-        self._atom_assertions = [each.assertions for each in atoms]
-        self.assertions = reduce(or_, self._atom_assertions, 0)
-        self._cached: dict[int, tuple[_Fragment, list[int]]] = {}  # by index: atoms without assertions
+        self.assertions = reduce(or_, (each.assertions for each in atoms), 0)
         self._readers: dict[str, int] = {}
         builder = _TableBuilder(0)
-        self._tables = {0: self._build(builder)}
+        self._tables = {0: builder.table(atoms)}
         self.sets = tuple(builder.sets)  # the characters that each position reads
 
     @cached_property
@@ -114,14 +109,11 @@ class Automaton:
         """Returns the transitions across a gap where some assertions hold."""
         seen = assertions & self.assertions
         if seen not in self._tables:
-            self._tables[seen] = self._build(_TableBuilder(seen))
+            self._tables[seen] = _TableBuilder(seen).table(self.atoms)
         return self._tables[seen]
 
     def read(self, text: str) -> tuple[int, bool]:
-        """Returns the positions after the beginning of a key, and whether a match is complete or certain.
-
-        The text begins with `literal_prefix`, or `literal_prefix` begins with it.
-        """
+        """Returns the positions after the start of a key that fits `literal_prefix`, and whether a match is certain."""
         start = min(len(text), len(self.literal_prefix))
         held = 1 << start >> 1
         complete = held & self.certain != 0
@@ -144,10 +136,8 @@ class Automaton:
         last = reduce(and_, (table.prefixes[-1].last for table in self._final_tables))
         complete = reduce(and_, (table.prefixes[-1].last for table in self._inner_tables), last)
         for position in bits(last & ~complete):
-            stays = self.sets[position] == alphabet.KEY_CHARACTERS and all(
-                each.follow[position] >> position & 1 for each in self._inner_tables
-            )
-            complete |= stays << position
+            loops = all(each.follow[position] >> position & 1 for each in self._inner_tables)
+            complete |= (loops and self.sets[position] == alphabet.KEY_CHARACTERS) << position
         return complete
 
     @cached_property
@@ -165,21 +155,6 @@ class Automaton:
         """The kinds of characters that it distinguishes beside a gap."""
         words = (alphabet.WORD_CHARACTER,) if self.assertions & alphabet.WORD_BOUNDARIES else ()
         return (alphabet.OTHER_CHARACTER, *words)
-
-    def _build(self, builder: _TableBuilder) -> Transitions:
-        """Returns the transitions that a builder makes; atoms without assertions are built once."""
-        fragments = []
-        for index, (node, _) in enumerate(self.atoms):
-            if index in self._cached:
-                fragment, follow = self._cached[index]
-                builder.follow += follow
-            else:
-                start = len(builder.follow)
-                fragment = builder.fragment(node)
-                if not self._atom_assertions[index]:
-                    self._cached[index] = fragment, builder.follow[start:]
-            fragments.append(fragment)
-        return builder.table(fragments)
 
     def positions_reading(self, character: str) -> int:
         """Returns the positions that read a character."""
@@ -225,17 +200,15 @@ _NEVER = _Fragment(False, 0, 0)
 
 
 class _TableBuilder:
-    """Builds the transitions of an expression for one combination of assertions.
-
-    Positions are numbered in the order of the text. `sets` is complete only if no atom came from the cache.
-    """
+    """Builds the transitions for one combination of assertions; positions are in the order of the text."""
 
     def __init__(self, assertions: int) -> None:
         self.assertions = assertions
         self.sets: list[Ranges] = []
         self.follow: list[int] = []
 
-    def table(self, fragments: list[_Fragment]) -> Transitions:
+    def table(self, atoms: tuple[Atom, ...]) -> Transitions:
+        fragments = [self.fragment(each.node) for each in atoms]
         whole = self.concatenation(fragments)
         prefixes = [Prefix(True, 0)]
         for nullable, _, last in fragments:
@@ -265,7 +238,6 @@ class _TableBuilder:
                 assert_never(node)
 
     def positions(self, sets: list[Ranges]) -> _Fragment:
-        """Returns consecutive positions that read some sets of characters."""
         start, end = len(self.follow), len(self.follow) + len(sets)
         if end > MOST_POSITIONS:
             raise Unsupported(f"the expression has more than {MOST_POSITIONS} places that read a character")

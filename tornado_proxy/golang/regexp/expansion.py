@@ -17,12 +17,12 @@ _REFERENCE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A text with references: the text before the first reference, and each reference with the text after it."""
+    """A text with references: its `opening` before the first one, and each with the text after it."""
 
     text: str
     group_references: tuple[Reference, ...] = field(compare=False, repr=False)
-    _opening: str = field(compare=False, repr=False)
-    _holes: tuple[tuple[str | int, str], ...] = field(compare=False, repr=False)
+    opening: str = field(compare=False, repr=False)
+    holes: tuple[tuple[str | int, str], ...] = field(compare=False, repr=False)
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -51,8 +51,8 @@ class Expansion:
     def expand(self, captures: Captures, _data: object = None) -> str:
         """Returns the text with the groups of a match, untrimmed; a group that took no part is empty."""
         groups, count = captures.groups, len(captures.groups)
-        pieces = [self._opening]
-        for reference, following in self._holes:
+        pieces = [self.opening]
+        for reference, following in self.holes:
             # A name may stand for several groups; the match decides which one has it.
             number = reference if isinstance(reference, int) else captures.names.get(reference, count)
             pieces.append((groups[number] or "") if number < count else "")

@@ -33,7 +33,6 @@ class Language:
 
     @cached_property
     def _automaton_or_reason(self) -> Automaton | str:
-        """The automaton, or the reason why there is none."""
         if self.tree is None:
             return self.objection
         try:
@@ -98,9 +97,8 @@ def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each
     """Returns a short text that a node matches, without regard to assertions; None if no key can contain one."""
     match node:
         case syntax.Text():
-            return _joined(
-                [most_readable(alphabet.allowed_cases(each, folded=node.folded)) for each in node.characters]
-            )
+            characters = [alphabet.allowed_cases(each, folded=node.folded) for each in node.characters]
+            return _joined([most_readable(each) for each in characters])
         case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
             return most_readable(alphabet.allowed_characters(node))
         case syntax.Sequence():

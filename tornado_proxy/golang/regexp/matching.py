@@ -21,16 +21,9 @@ from typing import Any, NamedTuple
 import msgspec
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
+from tornado_proxy.golang.regexp import program as programs
 from tornado_proxy.golang.regexp.parser import Expression, parse
-from tornado_proxy.golang.regexp.program import (
-    MEMORY,
-    ProgramRefused,
-    ProgramTooLarge,
-    compile_program,
-    leftmost,
-    options,
-    print_program,
-)
+from tornado_proxy.golang.regexp.program import MEMORY, ProgramRefused, ProgramTooLarge
 from tornado_proxy.golang.regexp.syntax import PatternError, fold, measure
 
 ByteSpan = tuple[int, int]  # the beginning and the end of a group, in bytes; (-1, -1) if it took no part
@@ -49,10 +42,7 @@ _SET_INSTRUCTIONS = 80_000
 
 
 class Captures(msgspec.Struct, frozen=True):
-    """The text that each group matched: `groups[0]` is the whole match; None for a group that took no part.
-
-    `names` maps the name of a group to its number. If groups share a name, Go takes the first that matched.
-    """
+    """The text of each group, None if it took no part, and by name the group's number: Go's first that matched."""
 
     groups: tuple[str | None, ...]
     names: Mapping[str, int] = _NOTHING
@@ -60,10 +50,7 @@ class Captures(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled expression; `names` maps group names to numbers, and `group_count` does not count the whole match.
-
-    `program` is the text that RE2 reads. Threads may share a pattern.
-    """
+    """A compiled expression, which threads may share; `group_count` is without the whole match, `program` for RE2."""
 
     text: str
     names: Mapping[str, int] = field(compare=False, repr=False)
@@ -140,25 +127,17 @@ def compile_pattern(text: str) -> Pattern:
 
 def compile_expression(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern:
     """Returns the pattern of a parsed expression within limits of memory; raises `ProgramRefused`."""
-    text = expression.text
-    program = print_program(expression.tree).encode()
-    compiled = compile_program(program, memory)
+    program = programs.print_program(expression.tree).encode()
+    compiled = programs.compile_program(program, memory)
     numbers: dict[str, tuple[int, ...]] = {}
     for number, name in enumerate(expression.names, start=1):
         if name:
             numbers[name] = (*numbers.get(name, ()), number)
     names = MappingProxyType({name: each[0] for name, each in numbers.items()})
     shared_names = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
-    return Pattern(
-        text=text,
-        names=names,
-        group_count=len(expression.names),
-        program=program,
-        _compiled=compiled,
-        _leftmost=partial(leftmost, compiled, sees_within=True) if rb"\B" in program else compiled.search,
-        _shared_names=shared_names,
-        _numbers=range(len(expression.names) + 1),
-    )
+    leftmost = partial(programs.leftmost, compiled, sees_within=True) if rb"\B" in program else compiled.search
+    count = len(expression.names)
+    return Pattern(expression.text, names, count, program, compiled, leftmost, shared_names, range(count + 1))
 
 
 def compile_source(text: str) -> Pattern:
@@ -252,7 +231,7 @@ def _build_set(patterns: Sequence[Pattern], memory: int) -> re2.Set | None:
     """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
     if len(patterns) == 1:
         return None
-    built = re2.Set.SearchSet(options(memory))
+    built = re2.Set.SearchSet(programs.options(memory))
     for pattern in patterns:
         built.Add(pattern.program)
     built.Add(b"")

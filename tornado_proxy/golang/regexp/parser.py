@@ -66,13 +66,11 @@ class _OpenGroup(msgspec.Struct):
     operand: int | None = None  # the index of the last part that is not a change of flags
 
     def close_branch(self, end: int) -> None:
-        """Ends an alternative at an offset."""
         sequence = syntax.Sequence(tuple(self.pieces), syntax.Extent(self.branch_start, end))
         self.branches.append(self.pieces[0] if len(self.pieces) == 1 else sequence)
         self.pieces, self.operand, self.branch_start = [], None, end + 1
 
     def body(self, end: int) -> syntax.Node:
-        """Returns the body of the group, which ends at an offset."""
         self.close_branch(end)
         if len(self.branches) == 1:
             return self.branches[0]
@@ -80,8 +78,6 @@ class _OpenGroup(msgspec.Struct):
 
 
 class _Parser:
-    """The state of one pass over a text."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
@@ -92,7 +88,6 @@ class _Parser:
         self._last_posix_end = text.rfind(":]")
 
     def step(self) -> None:
-        """Reads one construct."""
         repetition, self._repetition = self._repetition, None
         character = self.text[self.at]
         if match := _PLAIN.match(self.text, self.at):
@@ -107,7 +102,6 @@ class _Parser:
             self._literal("{", self.at + 1)
 
     def finish(self) -> syntax.Node:
-        """Returns the tree of the whole text."""
         whole = self._groups[-1]
         if len(self._groups) > 1:
             advice = "close it with `)`, or write `\\(` for a parenthesis"

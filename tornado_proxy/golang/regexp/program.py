@@ -54,11 +54,7 @@ def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
 
 
 def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -> Any:
-    r"""Returns the leftmost match from an offset on, without a `\B` that matches inside a character.
-
-    RE2 searches bytes, while Go searches characters. `sees_within` is true if the program has a `\B`, so that such a
-    match is possible.
-    """
+    r"""Returns the leftmost match; `sees_within` if a `\B` of it may match inside a character, as never in Go."""
     match = compiled.search(text, start)
     while sees_within and match is not None and is_within(text, match.start()):
         match = compiled.search(text, match.start() + 1)
@@ -84,10 +80,7 @@ _SOMEWHERE = r"(?:\b|\B)"
 
 
 class _Printed(NamedTuple):
-    """The program of a node, and whether it needs a group in a repetition or in a sequence.
-
-    `nullable` is true if it may match the empty text; `groups` is the number of its capturing groups.
-    """
+    """The program of a node: whether it needs a group within others or may be empty, and its capturing groups."""
 
     program: str
     is_atom: bool = True

@@ -29,16 +29,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from tornado_proxy.golang.regexp.alphabet import (
-    STEPS_PER_LIST,
-    STEPS_PER_QUESTION,
-    Budget,
-    Exhausted,
-    OnlyOverlong,
-    Unproved,
-    Unsupported,
-    is_valid_key,
-)
+from tornado_proxy.golang.regexp import alphabet
+from tornado_proxy.golang.regexp.alphabet import Budget, Exhausted, OnlyOverlong, Unproved, Unsupported, is_valid_key
 from tornado_proxy.golang.regexp.language import Language
 from tornado_proxy.golang.regexp.search import shortest
 from tornado_proxy.golang.regexp.syntax import Assertion, AssertionKind, FlagChange, Node, Text
@@ -105,7 +97,7 @@ def reachability(
     checks every example, so no example is wrong, and a list with few unreachable sources costs little more than its
     parsing.
     """
-    whole = budget or Budget(STEPS_PER_LIST)
+    whole = budget or Budget(alphabet.STEPS_PER_LIST)
     return tuple(reach_of(languages, index, first, whole) for index in range(len(languages)))
 
 
@@ -123,7 +115,7 @@ def _reached(languages: Sequence[Language], index: int, first: Callable[[str], i
     taken = None if key is None else first(key)
     if key is not None and taken == index:
         return Example(key)
-    budget = whole.portion(STEPS_PER_QUESTION)
+    budget = whole.portion(alphabet.STEPS_PER_QUESTION)
     # A source that takes one key may take them all.
     candidates = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
 
@@ -143,10 +135,7 @@ def _reach(
     candidates: Iterable[int],
     budget: Budget,
 ) -> Reach:
-    """Returns the answer; `first_match` returns the earlier source that takes a key, or None if the later one gets it.
-
-    `candidates` are known to take a key of the later source. Raises `Unproved`.
-    """
+    """Returns whether a key reaches a source; `first_match` finds the earlier one that takes it. Raises `Unproved`."""
     by = list(candidates)
     while (key := _uncovered_key(earlier, later, by, budget)) is not None:
         taken = first_match(key)
@@ -206,7 +195,7 @@ def overlaps(
     `finds` is the matcher of the product: whether the source of an index matches a key. It checks guessed keys, so that
     most pairs need no proof. The budget is for all pairs together. Pairs without a proof are passed over.
     """
-    whole = budget or Budget(STEPS_PER_LIST)
+    whole = budget or Budget(alphabet.STEPS_PER_LIST)
     for one, other in _candidate_pairs(languages):
         try:
             whole.spend(1)
@@ -228,7 +217,7 @@ def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callabl
 
 def _proved(one: Language, other: Language, whole: Budget) -> str | None:
     """Returns a key that two sources match; raises `Exhausted` if the whole budget is used up."""
-    answer = overlap(one, other, whole.portion(STEPS_PER_QUESTION))
+    answer = overlap(one, other, whole.portion(alphabet.STEPS_PER_QUESTION))
     return answer.key if isinstance(answer, Example) else None
 
 

@@ -12,26 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
-from itertools import accumulate, product
+from itertools import accumulate, islice, product
 from operator import or_
 from typing import NamedTuple
 
-from tornado_proxy.golang.regexp.alphabet import (
-    DEAD,
-    EDGE,
-    FINAL_STATES,
-    GAP_ASSERTIONS,
-    LONGEST_KEY,
-    OTHER_CHARACTER,
-    PATH_TRANSITIONS,
-    WORD_BOUNDARIES,
-    WORD_CHARACTER,
-    Budget,
-    OnlyOverlong,
-    path_state,
-    side,
-    symbols,
-)
+from tornado_proxy.golang.regexp import alphabet
+from tornado_proxy.golang.regexp.alphabet import DEAD, EDGE, GAP_ASSERTIONS, OTHER_CHARACTER, PATH_TRANSITIONS, Budget
 from tornado_proxy.golang.regexp.automaton import Automaton, Prefix, bits
 from tornado_proxy.golang.regexp.classes import Ranges
 
@@ -81,8 +67,8 @@ class Product:
         *self._shifts, self.size = accumulate((len(each.sets) for each in self._automata), initial=0)
         self._required_count = len(required)
         self._every = (1 << 2 * self._required_count) - 1 << self.size  # the positions that read every character
-        self._words = any(each.assertions & WORD_BOUNDARIES for each in self._automata)
-        self._sides = (OTHER_CHARACTER, WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
+        self._words = any(each.assertions & alphabet.WORD_BOUNDARIES for each in self._automata)
+        self._sides = (OTHER_CHARACTER, alphabet.WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
         self._literal_prefix = literal_prefix
         certain = [each.certain << shift for each, shift in zip(self._automata, self._shifts, strict=True)]
         self._parts = tuple(self._part(index, each) for index, each in enumerate(certain[: self._required_count]))
@@ -97,7 +83,7 @@ class Product:
     def accepts(self, partial: PartialState, excluded: int) -> bool:
         """Whether the key that leads to a state is valid, matches all required automata and no excluded one."""
         place, before, positions = partial
-        if place not in FINAL_STATES:
+        if place not in alphabet.FINAL_STATES:
             return False
         gap = self._gap(before, EDGE)
         return not gap.end.matches_after(excluded) and all(end.matches_after(positions) for end in gap.ends)
@@ -112,9 +98,8 @@ class Product:
             ahead = gap.first
             for position in bits(excluded):
                 ahead |= gap.follow[position]
-            next_positions = [
-                self._following(gap, part, end, positions) for part, end in zip(self._parts, gap.ends, strict=True)
-            ]
+            parts = zip(self._parts, gap.ends, strict=True)
+            next_positions = [self._following(gap, part, end, positions) for part, end in parts]
             for move in self._moves[after]:
                 path, still_excluded = PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
                 if path == DEAD or still_excluded & self._excluded_certain:
@@ -125,12 +110,11 @@ class Product:
     def initial_states(self) -> list[tuple[PartialState, int]]:
         """Returns the states after the literal prefix."""
         text = self._literal_prefix
-        place = path_state(text)
-        before = EDGE if not text else side(text[-1]) if self._words else OTHER_CHARACTER
+        place = reduce(lambda place, each: PATH_TRANSITIONS[place][alphabet.path_role(each)], text, alphabet.START)
+        before = EDGE if not text else alphabet.side(text[-1]) if self._words else OTHER_CHARACTER
         excluded = 0
-        for each, shift in zip(
-            self._automata[self._required_count :], self._shifts[self._required_count :], strict=True
-        ):
+        unwanted = zip(self._automata, self._shifts, strict=True)
+        for each, shift in islice(unwanted, self._required_count, None):
             held, complete = each.read(text)
             if complete:
                 return []
@@ -211,7 +195,7 @@ class Product:
         sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
         masks = [readers[each] for each in sets]
         moves: dict[int, list[Move]] = {side: [] for side in self._sides}
-        for symbol in symbols(sets, words=self._words):
+        for symbol in alphabet.symbols(sets, words=self._words):
             held = self._every
             for index in bits(symbol.sets):
                 held |= masks[index]
@@ -228,18 +212,12 @@ _SETUP_STEPS = 50  # the steps that a search costs before it reads anything
 
 
 def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automaton], budget: Budget) -> str | None:
-    """Returns the shortest valid key that all `required` automata match and no excluded one; raises `Unproved`.
-
-    At least one automaton is required. None means that there is no such key.
-    """
+    """Returns the shortest valid key that all `required` match and no excluded one, or None; raises `Unproved`."""
     prefix = max((each.literal_prefix for each in required), key=len)
     if not all(prefix.startswith(each.literal_prefix) for each in required):
         return None
-    compatible = [
-        each
-        for each in excluded_automata
-        if prefix.startswith(each.literal_prefix) or each.literal_prefix.startswith(prefix)
-    ]
+    prefixes = [(each, each.literal_prefix) for each in excluded_automata]
+    compatible = [each for each, own in prefixes if prefix.startswith(own) or own.startswith(prefix)]
     product = Product(required, compatible, prefix)
     budget.spend(_SETUP_STEPS + product.size // 8)
     initial = product.initial_states()
@@ -256,8 +234,8 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
             if not reached.add(state, origin, character):
                 continue
             if product.accepts(*state):
-                if size > LONGEST_KEY:
-                    raise OnlyOverlong("only keys that are too long would show it")
+                if size > alphabet.LONGEST_KEY:
+                    raise alphabet.OnlyOverlong("only keys that are too long would show it")
                 return prefix + reached.key_to(state)
             budget.spend(product.symbols + state[1].bit_count() // 4)
             for partial, excluded, move in product.successors(*state):
@@ -276,7 +254,6 @@ class _Reached:
         self._least: dict[PartialState, list[int]] = {}
 
     def subsumes(self, partial: PartialState, excluded: int) -> bool:
-        """Whether an earlier state subsumes this one."""
         least = self._least.get(partial, ())
         self._budget.spend(1 + len(least) // 8)
         for each in least:  # noqa: SIM110 - a generator costs more than most of these loops
@@ -294,7 +271,6 @@ class _Reached:
         return True
 
     def key_to(self, state: State | None) -> str:
-        """Returns the characters that lead to a state."""
         characters = []
         while state is not None:
             state, character = self._origins[state]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import Enum, auto
-from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from enum import Enum
+from itertools import groupby, pairwise
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeVar
 
 
 class PatternError(Exception):
@@ -223,10 +224,7 @@ _Result = TypeVar("_Result")
 
 
 def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Result:
-    """Returns the result of `combine` for a tree; it is called for each node with the results of its children.
-
-    Members of classes are left out. The tree may be deeper than Python's stack.
-    """
+    """Calls `combine` for each node, not for members, with the results of its children; a tree may be of any depth."""
     order: list[Node] = []
     waiting = [tree]
     while waiting:
@@ -259,16 +257,8 @@ GREATEST_DEPTH = 1000
 GREATEST_SIZE = (128 << 20) // 40  # instructions of Go's program, which may take 128 MiB
 
 
-class _MeasureKind(Enum):
-    """The kinds of nodes that Go treats differently when it joins nodes."""
-
-    LITERAL = auto()
-    FOLDED = auto()  # a literal under `(?i)`
-    CONCATENATION = auto()
-    ALTERNATION = auto()
-    EMPTY = auto()
-    FLAGS = auto()
-    OTHER = auto()
+# The kinds of nodes that Go treats differently when it joins nodes; a folded one is a literal under `(?i)`.
+_MeasureKind = Literal["literal", "folded", "concatenation", "alternation", "empty", "flags", "other"]
 
 
 class Measure(NamedTuple):
@@ -280,7 +270,7 @@ class Measure(NamedTuple):
     copies: int = 1
 
 
-_EMPTY = Measure(_MeasureKind.EMPTY)
+_EMPTY = Measure("empty")
 
 
 def measure(node: Node, below: list[Measure]) -> Measure:
@@ -299,22 +289,22 @@ def measure(node: Node, below: list[Measure]) -> Measure:
 def _measured(node: Node, below: list[Measure]) -> Measure:  # noqa: PLR0911 - one case for each kind of node
     match node:
         case Text():
-            return Measure(_MeasureKind.FOLDED if node.folded else _MeasureKind.LITERAL, len(node.characters))
+            return Measure("folded" if node.folded else "literal", len(node.characters))
         case Repeat():
             return _repeated(below[0], node.least, node.most)
         case Group(number=None):
             return below[0]
         case Group():
-            return Measure(_MeasureKind.OTHER, below[0].size + 2, below[0].depth + 1, below[0].copies)
+            return Measure("other", below[0].size + 2, below[0].depth + 1, below[0].copies)
         case Sequence():
-            return _joined(_MeasureKind.CONCATENATION, _with_literals_joined(below), 0)
+            return _joined("concatenation", list(_with_literals_joined(below)), 0)
         case Alternation():
-            counted = [one for one, other in pairwise(below) if not one.kind is other.kind is _MeasureKind.EMPTY]
-            return _joined(_MeasureKind.ALTERNATION, [*counted, below[-1]], len(counted))
+            counted = [one for one, other in pairwise(below) if not one.kind == other.kind == "empty"]
+            return _joined("alternation", [*counted, below[-1]], len(counted))
         case FlagChange():
-            return Measure(_MeasureKind.FLAGS)
+            return Measure("flags")
         case _:
-            return Measure(_MeasureKind.OTHER)
+            return Measure("other")
 
 
 def _repeated(body: Measure, least: int, most: int | None) -> Measure:
@@ -324,19 +314,16 @@ def _repeated(body: Measure, least: int, most: int | None) -> Measure:
         size = max(1, most * body.size + most - least)
     # `{0}` makes no copies, whatever its body has.
     copies = 1 if most == 0 else body.copies * max(1, least if most is None else most)
-    return Measure(_MeasureKind.OTHER, size, body.depth + 1, copies)
+    return Measure("other", size, body.depth + 1, copies)
 
 
-def _with_literals_joined(measures: list[Measure]) -> list[Measure]:
-    joined: list[Measure] = []
-    for part in measures:
-        if part.kind is _MeasureKind.FLAGS:
-            continue
-        if joined and part.kind in (_MeasureKind.LITERAL, _MeasureKind.FOLDED) and joined[-1].kind is part.kind:
-            joined[-1] = Measure(part.kind, joined[-1].size + part.size)
+def _with_literals_joined(measures: list[Measure]) -> Iterator[Measure]:
+    without_flags = (part for part in measures if part.kind != "flags")
+    for kind, parts in groupby(without_flags, attrgetter("kind")):
+        if kind in ("literal", "folded"):
+            yield Measure(kind, sum(part.size for part in parts))
         else:
-            joined.append(part)
-    return joined
+            yield from parts
 
 
 def _joined(kind: _MeasureKind, measures: list[Measure], extra: int) -> Measure:
@@ -346,6 +333,6 @@ def _joined(kind: _MeasureKind, measures: list[Measure], extra: int) -> Measure:
         kind,
         sum(part.size for part in measures) + extra,
         # A child of the same kind adds no level.
-        1 + max(part.depth - (part.kind is kind) for part in measures),
+        1 + max(part.depth - (part.kind == kind) for part in measures),
         max(part.copies for part in measures),
     )

@@ -1,7 +1,4 @@
-"""The tokens of an expression that need no context: escapes, class names, counts and the starts of groups.
-
-Each reader takes the text and the offset of the token, and raises `PatternError` where Go refuses it.
-"""
+"""The tokens of an expression that need no context; a reader raises `PatternError` where Go refuses one."""
 
 from __future__ import annotations
 
@@ -57,9 +54,7 @@ _ESCAPES = {
 
 _ESCAPES_IN_CLASS = {
     "b": "write `\\x08` for a backspace",
-    "B": "an assertion is not allowed in a class",
-    "A": "an assertion is not allowed in a class",
-    "z": "an assertion is not allowed in a class",
+    **dict.fromkeys("ABz", "an assertion is not allowed in a class"),
     "Q": "escape each character with a backslash",
 }
 

@@ -26,10 +26,7 @@ LONGEST = 2048  # the maximum length of an expression, in bytes
 
 @lru_cache(maxsize=64)
 def compile_regex(text: bytes) -> Pattern:
-    """Compiles an expression, with a cache of at most 128 MiB: most expressions in templates are constants.
-
-    Raises `ExecutionError` for an expression that Go refuses, and `LimitError` for one that is too large.
-    """
+    """Compiles an expression, cached in 128 MiB at most; raises `ExecutionError` if Go refuses it, or `LimitError`."""
     if len(text) > LONGEST:
         raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
     try:
@@ -56,8 +53,9 @@ def matches(expression: Pattern, text: bytes, budget: RenderBudget, most: int = 
             return
         start, end = spans[0]
         accepted = end != position or start != last_end
-        position = end if end != position else position + _rune_length(text, position)
-        last_end = end
+        position, last_end, was_at = end, end, position
+        while position == was_at or is_within(text, position):
+            position += 1  # after an empty match, to the next rune
         if accepted:
             most -= 1
             yield spans if offsets is None else [(offsets[start], offsets[end]) for start, end in spans]
@@ -77,14 +75,6 @@ def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
         # The last entry is for index -1, that of a group that took no part.
         return bytes(read), [*offsets, offset, -1]
     return text, None
-
-
-def _rune_length(text: bytes, position: int) -> int:
-    """Returns the number of bytes of the rune at an offset; 1 at the end."""
-    end = position + 1
-    while is_within(text, end):
-        end += 1
-    return end - position
 
 
 def captures(expression: Pattern, text: bytes, spans: Sequence[ByteSpan]) -> Captures:

@@ -174,16 +174,36 @@ class _Constraint(msgspec.Struct, frozen=True):
     version: Version
     fixed: int
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the whole version counts, as in `1.2.3` and `*`; the version of `*` is 0.0.0."""
-        return self.fixed in (0, 3)
-
-    def admits(self, version: Version) -> bool:
+    def admits(self, version: Version) -> bool:  # noqa: PLR0911 - one case for each operator
         """Returns whether a version satisfies it; a pre-release only if the constraint has one."""
-        if version.pre and not self.version.pre and (self.operator != b"!=" or self.fixed < 3):
+        bound, fixed = self.version, self.fixed
+        is_exact = fixed in (0, 3)  # `1.2.3` and `*`, whose version is 0.0.0
+        if version.pre and not bound.pre and (self.operator != b"!=" or fixed < 3):
             return False
-        return _OPERATORS[self.operator](self, version)
+        order = compare(version, bound)
+        match self.operator:
+            case b"!=" if is_exact:
+                return order != 0
+            case b"!=":
+                begins_alike = version.numbers[:fixed] == bound.numbers[:fixed]
+                return not begins_alike or (fixed == 2 and compare_pre(version.pre, bound.pre) != 0)
+            case b">":
+                return order > 0 if is_exact else version.numbers[:fixed] > bound.numbers[:fixed]
+            case b"<":
+                return order < 0
+            case b">=" | b"=>":
+                return order >= 0
+            case b"<=" | b"=<":
+                least = fixed or 2
+                return order <= 0 if fixed == 3 else version.numbers[:least] <= bound.numbers[:least]
+            case b"^":
+                same = 1 if bound.major or fixed == 1 else 2 if bound.minor or fixed == 2 else 3
+                return order >= 0 and version.numbers[:same] == bound.numbers[:same]
+            case b"" | b"=" if fixed == 3:
+                return order == 0
+        same = 1 if fixed == 1 else 2
+        is_near = version.numbers[:same] == bound.numbers[:same] or (is_exact and bound.numbers == (0, 0, 0))
+        return order >= 0 and is_near
 
 
 def _read(match: Any) -> _Constraint:
@@ -195,66 +215,6 @@ def _read(match: Any) -> _Constraint:
         return _Constraint(match[1], parse_version(match[2] if fixed == 3 else text), fixed)
     except ExecutionError:
         raise ExecutionError(f"invalid version constraint `{runes(match[0])}`") from None
-
-
-def _same(constraint: _Constraint, version: Version) -> bool:
-    return _tilde(constraint, version) if constraint.fixed < 3 else compare(version, constraint.version) == 0
-
-
-def _different(constraint: _Constraint, version: Version) -> bool:
-    bound, fixed = constraint.version, constraint.fixed
-    if constraint.is_exact:
-        return compare(version, bound) != 0
-    return version.numbers[:fixed] != bound.numbers[:fixed] or (fixed == 2 and compare_pre(version.pre, bound.pre) != 0)
-
-
-def _greater(constraint: _Constraint, version: Version) -> bool:
-    if constraint.is_exact:
-        return compare(version, constraint.version) > 0
-    return version.numbers[: constraint.fixed] > constraint.version.numbers[: constraint.fixed]
-
-
-def _not_greater(constraint: _Constraint, version: Version) -> bool:
-    if constraint.fixed == 3:
-        return compare(version, constraint.version) <= 0
-    fixed = constraint.fixed or 2
-    return version.numbers[:fixed] <= constraint.version.numbers[:fixed]
-
-
-def _tilde(constraint: _Constraint, version: Version) -> bool:
-    bound = constraint.version
-    if compare(version, bound) < 0:
-        return False
-    if bound.numbers == (0, 0, 0) and constraint.is_exact:
-        return True
-    return version.major == bound.major and (version.minor == bound.minor or constraint.fixed == 1)
-
-
-def _caret(constraint: _Constraint, version: Version) -> bool:
-    bound = constraint.version
-    if compare(version, bound) < 0:
-        return False
-    if bound.major or constraint.fixed == 1:
-        return version.major == bound.major
-    if bound.minor or constraint.fixed == 2:
-        return version.numbers[:2] == bound.numbers[:2]
-    return version.numbers == bound.numbers
-
-
-_OPERATORS: Mapping[bytes, Callable[[_Constraint, Version], bool]] = {
-    b"": _same,
-    b"=": _same,
-    b"!=": _different,
-    b">": _greater,
-    b"<": lambda constraint, version: compare(version, constraint.version) < 0,
-    b">=": lambda constraint, version: compare(version, constraint.version) >= 0,
-    b"=>": lambda constraint, version: compare(version, constraint.version) >= 0,
-    b"<=": _not_greater,
-    b"=<": _not_greater,
-    b"~": _tilde,
-    b"~>": _tilde,
-    b"^": _caret,
-}
 
 
 def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> bool:

@@ -1,10 +1,4 @@
-"""The errors of templates.
-
-TemplateError
-├── TemplateMistake  found at load: the text is not a template of its dialect, or names something unknown
-└── RenderError      found at rendering
-    └── LimitError   it takes more work or makes more text than is allowed
-"""
+"""The errors of templates: mistakes are found at load, the others at rendering."""
 
 from __future__ import annotations
 

@@ -21,8 +21,7 @@ from tornado_proxy.golang.template.numbers import Number
 from tornado_proxy.golang.template.parser import ParsedTemplate
 from tornado_proxy.golang.template.values import INVALID, Map, Slice, Value, type_of, zero
 
-ENDLESS = RenderLimits(steps=1 << 62)
-"""Limits for a sample: reading it costs little, and a text may name any number of fields."""
+ENDLESS = RenderLimits(steps=1 << 62)  # for a sample: reading it costs little, and a text may name many fields
 
 # Functions that test whether there is a value without reading its members.
 _QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))

@@ -98,10 +98,7 @@ class Operands:
         self.conditional: set[int] = set()
 
     def pipeline(self, pipeline: nodes.Pipeline, most_variables: int = 1) -> Evaluate:
-        """Compiles a pipeline to the value of its last command, which is also assigned to its variables.
-
-        Nil becomes `INVALID`. An error names the innermost pipeline that failed.
-        """
+        """Compiles a pipeline to the value of its last command, `INVALID` for nil; errors name the innermost one."""
         names = pipeline.variables
         if len(names) > most_variables:
             self._mistake("two variables are declared by a `range` only", pipeline)

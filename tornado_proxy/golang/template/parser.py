@@ -12,8 +12,7 @@ from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.golang.template.nodes import parse_action
 from tornado_proxy.golang.template.text import go_string, trim_space
 
-OUTERMOST = b"template-string-loaded"
-"""The name of the outermost template in s3-proxy; a template that defines it has no text of its own."""
+OUTERMOST = b"template-string-loaded"  # as in s3-proxy; a template that defines it has no text of its own
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 
@@ -35,10 +34,7 @@ _SPACE = " \t\r\n"
 
 
 class TemplatePiece(msgspec.Struct, frozen=True):
-    """Text that is written unchanged, or the text of an action without its delimiters; `start` is its offset.
-
-    `end` is the offset after an action and its delimiter, which may trim the text after it.
-    """
+    """Plain text, or an action's text at `start`, whose delimiter ends at `end` and may trim the text after it."""
 
     text: str
     start: int
@@ -267,7 +263,6 @@ class _TemplateParser:
         return nodes.Branch(statement.base, statement.pipeline, keyword == "with", body, otherwise)
 
     def _otherwise(self, opening: _ReadAction, closer: _ReadAction) -> nodes.Body:
-        """Parses the nodes between an `else` and the `end`."""
         body: nodes.Body = ()
         if closer.action.keyword == "else":
             body, closer = self._body(opening)

@@ -36,10 +36,7 @@ class Statements:
         return execute
 
     def _body(self, body: nodes.Body) -> tuple[Execute, int]:
-        """Compiles nodes, which run in order until one leaves a `range`; returns also their cost in steps.
-
-        A step is an action, an operand or a field; branches that are not taken count too.
-        """
+        """Compiles nodes, and returns their cost in steps: actions, operands, fields, also of branches not taken."""
         before = self._operands.weight
         made = [self._node(node) for node in body]
         cost = 1 + len(made) + self._operands.weight - before
@@ -161,10 +158,7 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
 
 
 class Definitions:
-    """The text before templates, in which others that they call are defined: parsed and compiled once for all of them.
-
-    A text that is no template by itself is parsed with each template after it, which may complete it.
-    """
+    """The text before templates, parsed and compiled once for all of them; each may complete what is no template."""
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text
@@ -185,10 +179,7 @@ def definitions(texts: tuple[str, ...], vocabulary: Vocabulary) -> Definitions:
 
 
 class Program:
-    """A compiled template; raises `TemplateMistake` for an invalid one.
-
-    `mistakes` are names that Go refuses when it parses, `certain_failures` are parts that fail whenever they run.
-    """
+    """A compiled template; Go refuses its `mistakes`, its `certain_failures` fail always. Raises `TemplateMistake`."""
 
     def __init__(self, text: str, vocabulary: Vocabulary, before: Definitions | None = None) -> None:
         before = before or Definitions("", vocabulary)

@@ -125,11 +125,7 @@ class Nil:
 
 
 class Struct:
-    """A value of a struct type, or what a pointer to one points to.
-
-    Two structs with the same source are the same value. `boxed` means that the value is in an interface with methods:
-    an action then prints a pointer as a pointer.
-    """
+    """A struct, or what a pointer points to; one that is `boxed` in an interface with methods prints as a pointer."""
 
     __slots__ = ("boxed", "source", "type")
 

@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from tornado_proxy.golang.regexp.alphabet import Budget
-from tornado_proxy.golang.regexp.expansion import group_number
 from tornado_proxy.golang.regexp.language import Language
 from tornado_proxy.golang.regexp.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
 from tornado_proxy.golang.regexp.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Note, Severity
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, LintFinding, check, named, shown
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, Rewritten
+from tornado_proxy.templates.template import PlainTemplate
 
 _OVERLAP_STEPS = 400_000  # for each target
 _EFFECT_STEPS = 300_000  # for each target
@@ -110,23 +109,20 @@ def no_effect(subject: Subject) -> Iterator[LintFinding]:
 
 
 def _repeats(rewrite: Rewrite, source: Language) -> bool:
-    tree = source.tree
-    if tree is None or rewrite.dialect is not Dialect.PLAIN or not starts_anchored(tree):
+    tree, template = source.tree, rewrite.template
+    if tree is None or not isinstance(template, PlainTemplate) or not starts_anchored(tree):
         return False
     nodes = tree.pieces if isinstance(tree, Sequence) else (tree,)
     last = nodes[-1].body if nodes and isinstance(nodes[-1], Group) else nodes and nodes[-1]
     if not (ends_anchored(tree) or (last and takes_anything(last))):
         return False
-    text = rewrite.template.text
     pieces: _Pieces = []
-    end = 0
-    for name, start, following in rewrite.template.group_references:
-        _add(pieces, text[end:start])
-        number = rewrite.pattern.names.get(name, group_number(name))
+    _add(pieces, template.opening)
+    for group, following in template.holes:
+        number = group if isinstance(group, int) else rewrite.pattern.names.get(group)
         if number is not None:
             pieces.append(number)
-        end = following
-    _add(pieces, text[end:])
+        _add(pieces, following)
     return pieces in ([0], _source_pieces(nodes))
 
 

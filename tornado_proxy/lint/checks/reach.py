@@ -64,15 +64,12 @@ def duplicate_rewrite(subject: Subject) -> Iterator[LintFinding]:
 def _duplicate(rewrite: Rewrite, earlier: Rewrite) -> LintFinding:
     same = (rewrite.dialect, rewrite.template.text) == (earlier.dialect, earlier.template.text)
     says_more = rewrite.name or findings.comments_of(rewrite.statement)
-    return LintFinding(
-        f"{named(earlier)} has the same source and takes every key",
-        rewrite.statement.source.span,
-        "delete this rewrite: the other one does the same" if same else "delete one of the two",
-        (Note(f"{named(earlier)} comes first", earlier.statement.source.span),),
-        offer(
-            "delete it", findings.removed(rewrite.statement), Safety.SAFE if same and not says_more else Safety.UNSAFE
-        ),
-    )
+    message = f"{named(earlier)} has the same source and takes every key"
+    advice = "delete this rewrite: the other one does the same" if same else "delete one of the two"
+    note = Note(f"{named(earlier)} comes first", earlier.statement.source.span)
+    safety = Safety.SAFE if same and not says_more else Safety.UNSAFE
+    fixes = offer("delete it", findings.removed(rewrite.statement), safety)
+    return LintFinding(message, rewrite.statement.source.span, advice, (note,), fixes)
 
 
 @check(Category.MISTAKES, Severity.WARNING)

@@ -18,6 +18,7 @@ from tornado_proxy.lint.check import Category, LintFinding, check, inserted, off
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
+from tornado_proxy.templates.template import PlainTemplate
 
 _ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
 _SLASH_HELP = "begin it with `/`"
@@ -45,17 +46,11 @@ def _certain_error(rewrite: Rewrite) -> str | None:
     text = constant(rewrite)
     if text is not None:
         return objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
-    return path_objection(_filled(rewrite)) if rewrite.dialect is Dialect.PLAIN else None
-
-
-def _filled(rewrite: Rewrite) -> str:
-    """Returns a plain template with `x` for each group; a fault of this text is a fault of every result."""
-    text = "/"
-    end = 0
-    for _, start, following in rewrite.template.group_references:
-        text += f"{rewrite.template.text[end:start]}x"
-        end = following
-    return text + rewrite.template.text[end:]
+    if not isinstance(rewrite.template, PlainTemplate):
+        return None
+    # A fault of the text with `x` for each group is a fault of every result.
+    holes = "".join(f"x{following}" for _, following in rewrite.template.holes)
+    return path_objection(f"/{rewrite.template.opening}{holes}")
 
 
 @check(Category.DOUBTS, Severity.WARNING)

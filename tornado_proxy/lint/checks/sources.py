@@ -55,16 +55,11 @@ def _unanchored(rewrite: Rewrite, tree: Node, ends: tuple[bool, bool]) -> LintFi
     closing = (")" if wrapped else "") + ("$" if end else "")
     places = ((0, opening), (len(source.value), closing))
     edits = tuple(edit for at, text in places if text for edit in inserted(source, at, text))
-    example = _example(rewrite, tree, "/x" if start else "", "x" if end else "")
-    message = _MATCHES[ends] + (f", such as {shown(example)}" if example else "")
-    return LintFinding(message, source.span, _ADVICE[ends], fixes=offer("anchor it", edits))
-
-
-def _example(rewrite: Rewrite, tree: Node, before: str, after: str) -> str | None:
-    """Returns a key that the source matches and the author hardly meant."""
     key = guess(tree)
-    longer = None if key is None else f"{before}{key}{after}"
-    return longer if longer and rewrite.pattern.search(longer) else None
+    example = f"{'/x' if start else ''}{key or ''}{'x' if end else ''}"  # which the author hardly meant
+    is_matched = key is not None and rewrite.pattern.search(example)
+    message = _MATCHES[ends] + (f", such as {shown(example)}" if is_matched else "")
+    return LintFinding(message, source.span, _ADVICE[ends], fixes=offer("anchor it", edits))
 
 
 @check(Category.DOUBTS, Severity.WARNING)

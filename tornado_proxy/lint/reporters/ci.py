@@ -61,9 +61,9 @@ def render_gitlab(report: LintReport) -> str:
 
 
 def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[str, Any]:
-    first, last = (diagnostic.span.first, diagnostic.span.last) if diagnostic.span else ((1, 1), (1, 1))
-    path = os.path.normpath(diagnostic.span.source.name if diagnostic.span else elsewhere)
     span = diagnostic.span
+    first, last = (span.first, span.last) if span else ((1, 1), (1, 1))
+    path = os.path.normpath(span.source.name if span else elsewhere)
     line = span.source.line(span.first.line).strip() if span else diagnostic.message
     text = f"{path}\0{diagnostic.code}\0{line}"
     seen[text] += 1

@@ -1,7 +1,4 @@
-"""The go dialect of rules: templates that are compiled at load, and rendered for each key that a source matched.
-
-The groups and fields that a template names, and whether it needs a user, are checked at load.
-"""
+"""The go dialect of rules: the groups and fields that a template names, and its need of a user, are checked at load."""
 
 from __future__ import annotations
 
@@ -82,11 +79,7 @@ def vocabulary() -> Vocabulary:
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int, helpers: Sequence[str] = ()) -> GoTemplate:
-    """Compiles a template for a source with these groups; raises `TemplateMistake`.
-
-    `helpers` are texts with definitions that it may call. A part that fails whenever it runs is a mistake here; Go
-    reports it only when it runs.
-    """
+    """Compiles a template that may call `helpers`; raises `TemplateMistake`, also for a part that always fails."""
     before = definitions(callable_from(text, helpers), vocabulary())
     start = len(before.text)
     try:

@@ -25,10 +25,7 @@ from tornado_proxy.templates.template import MissingUserError
 
 
 class RequestFacts(msgspec.Struct):
-    """The request as Go sees it; the URL in a server has only path and query.
-
-    Header and query are parsed when they are first read, once per request; the cost is charged to the budget.
-    """
+    """The request as Go sees it, its URL without a host; header and query are parsed once, when they are first read."""
 
     data: RequestData
     url: Url

@@ -194,7 +194,6 @@ def _of_value(function: Filter) -> Filter:
 
 
 def _with_environment(function: Filter) -> Filter:
-    """Returns a filter of Jinja2 that takes the environment."""
     return lambda context, *args, **kwargs: function(context.environment, *args, **kwargs)
 
 
