@@ -20,8 +20,7 @@ from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
-from tornado_proxy.storage.outlook import Outlook
-from tornado_proxy.storage.probe import BucketProblem, ProbeResult
+from tornado_proxy.storage.probe import BucketProblem, Outlook, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ProcessReport, Tally

@@ -46,4 +46,5 @@ def test_a_used_port_is_replaced_by_a_free_one():
         port = used.getsockname()[1]
         sockets = open_demo_sockets(Listener("127.0.0.1", port))
         assert sockets.sockets[0].getsockname()[1] != port
-        sockets.close()
+        for each in sockets.sockets:
+            each.close()

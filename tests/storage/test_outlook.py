@@ -10,7 +10,7 @@ from memory_store import MemoryStore
 from tornado_proxy.routing.plan import Browse, Redirect, RedirectToSignedUrl, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Unreachable
-from tornado_proxy.storage.outlook import look
+from tornado_proxy.storage.probe import look
 
 KEY, MISSING, DIRECTORY = ObjectKey("d/a.txt"), ObjectKey("d/b.txt"), ObjectKey("d/")
 NOTHING = Refuse(404, "no object at this key")
@@ -67,6 +67,6 @@ async def test_a_failure_is_an_answer(store, monkeypatch):
 
 async def test_a_bucket_that_does_not_answer_is_not_waited_for(store, monkeypatch):
     """The question has a time limit."""
-    monkeypatch.setattr("tornado_proxy.storage.outlook._WITHIN", 0)
+    monkeypatch.setattr("tornado_proxy.storage.probe.LOOK_WITHIN", 0)
     monkeypatch.setattr(store, "head", lambda _key, _conditions: asyncio.Event().wait())
     assert (await look(store, (Serve(KEY),))).error == "S3 did not answer within 0 s"

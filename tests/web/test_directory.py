@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from serving import serve
 
 from tornado_proxy.config.model import ArchiveOptions, ListingOptions
-from tornado_proxy.web import directory
-from tornado_proxy.web.directory import _before
+from tornado_proxy.web import browse
+from tornado_proxy.web.browse import _before
 
 FILES = {f"build-{number:04}.log": b"x" * number for number in range(1, 61)}
 
@@ -54,8 +54,8 @@ async def test_only_visible_entries_are_sorted():
 
 async def test_a_very_large_directory_is_sorted_page_by_page(monkeypatch):
     """Above the bound the order is that of a page by itself, which the page says."""
-    monkeypatch.setattr(directory, "MOST_SORTED", 40)
-    monkeypatch.setattr(directory, "_READ_AT_ONCE", 20)
+    monkeypatch.setattr(browse, "MOST_SORTED", 40)
+    monkeypatch.setattr(browse, "_READ_AT_ONCE", 20)
     async with serve(FILES) as site:
         pages = await _walk(site, "sort=size&order=desc")
         shown = await site.get("/?sort=size&order=desc&limit=25", Accept="text/html")

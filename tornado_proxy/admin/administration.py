@@ -45,7 +45,7 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
-from tornado_proxy.storage.outlook import Outlook
+from tornado_proxy.storage.probe import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics, staged_metrics
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields

@@ -30,9 +30,7 @@ from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
 
-LARGEST = 128 * 1024
-"""The most bytes of a draft."""
-
+LARGEST = 128 * 1024  # the most bytes of a draft
 _MOST_LINTED = 3_000  # rewrites of all files, which take the linter a second, or several if most hide others
 _WITHIN = 5.0  # seconds for the tests, and again for the requests
 _MOST_DIAGNOSTICS = 20
@@ -74,14 +72,10 @@ class DraftGroup(msgspec.Struct, frozen=True):
 
 
 class DraftResult(msgspec.Struct, frozen=True):
-    """What is said of a draft: its mistakes, its tests, and the requests that it changes.
-
-    `kinds` counts the requests by `Kind`; `kept` is the number of all, of which the last may not have been reached in
-    time. Texts of diagnostics have their excerpts.
-    """
+    """What is said of a draft: its mistakes, its tests, and the requests that it changes."""
 
     changes: tuple[str, ...] = ()
-    diagnostics: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()  # with their excerpts
     unshown: int = 0  # further diagnostics
     is_broken: bool = False
     is_linted: bool = True
@@ -89,8 +83,8 @@ class DraftResult(msgspec.Struct, frozen=True):
     all_tests: int = 0
     failures: tuple[str, ...] = ()
     failed: int = 0
-    kept: int = 0
-    kinds: Mapping[str, int] = {}
+    kept: int = 0  # requests, of which the last may not have been reached in time
+    kinds: Mapping[str, int] = {}  # requests by `Kind`
     groups: tuple[DraftGroup, ...] = ()
 
     @property

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 300, 72
 _TOP = 1  # pixels left free above the upper end of the axis
 
-Points = Sequence[tuple[float, float | None]]
-"""Time and value, in order of time; None where there is no value."""
+Points = Sequence[tuple[float, float | None]]  # time and value, in order of time; None where there is no value
 
 
 class ChartLine(msgspec.Struct, frozen=True):
@@ -178,8 +177,7 @@ class RewriteTable(msgspec.Struct, frozen=True):
     total: int = 0
 
 
-Piece = tuple[str, int | None]
-"""A piece of a text, and the number of the group to which it belongs, if any."""
+Piece = tuple[str, int | None]  # a piece of a text, and the number of the group to which it belongs, if any
 
 
 class PathStep(msgspec.Struct, frozen=True):

@@ -31,15 +31,12 @@ _ANYONE = Anyone()
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Lets users of a provider pass: only `users` if there is such a list, else all.
-
-    `accesses` are rules that authorize users, `opa` is a policy server.
-    """
+    """Lets users of a provider pass: only `users` if there is such a list, else all."""
 
     provider: str
     users: tuple[BasicUser, ...] | None
-    accesses: tuple[AccessRule, ...] = ()
-    opa: OpaServer | None = None
+    accesses: tuple[AccessRule, ...] = ()  # rules that authorize users
+    opa: OpaServer | None = None  # a policy server
     _by_name: Mapping[str, BasicUser] = field(init=False, repr=False, compare=False)
     _rules: tuple[tuple[AccessRule, Pattern | None], ...] = field(init=False, repr=False, compare=False)
 

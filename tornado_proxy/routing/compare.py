@@ -65,18 +65,15 @@ class Pair(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The difference between two decisions; `old` and `new` are keys, or statuses in parentheses.
-
-    `key` is the object key that the edit serves, None if it serves none. Neither queries nor headers are in it.
-    """
+    """The difference between two decisions, without queries and headers."""
 
     kind: Kind
     pair: Pair
     method: str
     path: str
-    old: str
+    old: str  # a key, or a status in parentheses
     new: str
-    key: ObjectKey | None = None
+    key: ObjectKey | None = None  # of the object that the edit serves, if any
 
 
 def beside_edit(mounts: Mounts, decision: Decision) -> Difference:
@@ -146,13 +143,11 @@ def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
     # The pages of providers and of the list of targets come before all sites; what an upload is for may be elsewhere.
     if match is None or mounts.provider_pages or mounts.target_list or request.method not in READING:
         return False
-    now = mounts.find(request.host, request.path)
-    return now is not None and now.key == match.key and _is_taken_over(now.site, match.site)
-
-
-def _is_taken_over(site: Site, before: Site) -> bool:
+    now, before = mounts.find(request.host, request.path), match.site
+    if now is None or now.key != match.key:
+        return False
     # The access of an equal target is the same, and so are rules that did not change.
-    return site.access is before.access and site.rules is before.rules
+    return now.site.access is before.access and now.site.rules is before.rules
 
 
 def _kind(old: Decision, new: Decision) -> Kind:

@@ -57,20 +57,16 @@ class AccessCheck(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision about a request, complete when it has a `plan`.
-
-    `user` is the user who had to sign in. `data` are the data for the rules, `rewritten` is their result and `failure`
-    their error: all three are None if no rules were applied.
-    """
+    """The decision about a request, complete when it has a `plan`."""
 
     request: Request
     plan: Plan
     match: RouteMatch | None = None
     checks: tuple[AccessCheck, ...] = ()
-    user: User | None = None
-    data: TargetKeyRewriteData | None = None
-    rewritten: Rewritten | None = None
-    failure: RewriteError | None = None
+    user: User | None = None  # who had to sign in
+    data: TargetKeyRewriteData | None = None  # of the rules; None, as both below, if none were applied
+    rewritten: Rewritten | None = None  # their result
+    failure: RewriteError | None = None  # their error
 
     @property
     def is_refused(self) -> bool:
@@ -242,10 +238,7 @@ class Deciding:
 
 
 def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
-    """Decides what the user of a decision would be answered to a request for another path, with its method or another.
-
-    The only questions are for policy servers: a user who would have to sign in once more is refused.
-    """
+    """Decides what a decision's user would be answered at another path; refuses one who would have to sign in again."""
     request = decision.request
     asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
     steps, answer = decide(mounts, asked), None
@@ -310,19 +303,15 @@ def _simulated(question: Question, user: User | None, file_name: str | None) -> 
 
 
 class RewriteTrace(msgspec.Struct, frozen=True):
-    """The application of the rules to a key: `result` is the raw result of the template.
-
-    `matched` is the rewrite that matched: earlier ones did not match, later ones were not tried. `failure` is
-    an error where there is no object key.
-    """
+    """The application of the rules to a key."""
 
     key: str
-    matched: Rewrite | None
+    matched: Rewrite | None  # earlier ones did not match, later ones were not tried
     captures: Captures | None
-    result: str | None = None
+    result: str | None = None  # of the template, raw
     rewritten: Key | None = None
     object_key: ObjectKey | None = None
-    failure: Refuse | None = None
+    failure: Refuse | None = None  # why there is no object key
 
 
 def trace(decision: Decision) -> RewriteTrace | None:

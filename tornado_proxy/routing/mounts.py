@@ -19,8 +19,7 @@ from tornado_proxy.templates.data import ResourceData, TargetData
 
 _ANY_HOST = ""
 
-Step = Literal["login", "callback", "logout"]
-"""A page of a provider: a step of a sign-in."""
+Step = Literal["login", "callback", "logout"]  # a page of a provider: a step of a sign-in
 
 
 class Site:
@@ -52,10 +51,7 @@ def _names(globs: Sequence[str]) -> Pattern:
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], before: Iterable[Site] = ()) -> tuple[Site, ...]:
-    """Returns each target with its rules, in order; a target without rules has an empty rule set.
-
-    Of a target that is as in `before`, only the rules are new.
-    """
+    """Returns each target with its rules, in order; of a target that is as in `before`, only the rules are new."""
     compiled = {each.target.name: each for each in before}
     made = []
     for target in targets:

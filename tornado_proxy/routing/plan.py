@@ -18,13 +18,10 @@ from tornado_proxy.semantics.request import READING
 
 
 class Serve(msgspec.Struct, frozen=True):
-    """Answer with the object; pass on if there is none.
-
-    `path` is the request path of an index document: pass on, too, unless a request for it would be answered.
-    """
+    """Answer with the object; pass on if there is none."""
 
     key: ObjectKey
-    path: RequestPath | None = None
+    path: RequestPath | None = None  # of an index document: pass on, too, unless a request for it would be answered
 
 
 class Browse(msgspec.Struct, frozen=True):
@@ -73,14 +70,11 @@ class RedirectToSignedUrl(msgspec.Struct, frozen=True):
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """Redirect to `location`, a path with its query.
-
-    Unless they are None, pass on if there is no key below `below`, and unless a request for `path` would be answered.
-    """
+    """Redirect to `location`, a path with its query."""
 
     location: str
-    below: ObjectKey | None = None
-    path: RequestPath | None = None
+    below: ObjectKey | None = None  # pass on if there is no key below it
+    path: RequestPath | None = None  # pass on unless a request for it would be answered
 
 
 class VisitProvider(msgspec.Struct, frozen=True):
@@ -95,18 +89,14 @@ class ListTargets(msgspec.Struct, frozen=True):
 
 
 class Refuse(msgspec.Struct, frozen=True):
-    """Answer with an error; `reason` is for the log and explain, never for the client.
-
-    `allow` holds the methods of a 405's Allow, `challenge` the WWW-Authenticate of a 401, `location` the page where a
-    browser can sign in, `message` what the client reads where the status says too little.
-    """
+    """Answer with an error."""
 
     status: int
-    reason: str
-    allow: tuple[str, ...] = ()
-    challenge: str | None = None
-    location: str | None = None
-    message: str | None = None
+    reason: str  # for the log and `explain`, never for the client
+    allow: tuple[str, ...] = ()  # methods, for the Allow of a 405
+    challenge: str | None = None  # the WWW-Authenticate of a 401
+    location: str | None = None  # the page where a browser can sign in
+    message: str | None = None  # what the client reads where the status says too little
 
 
 Attempt = (
@@ -124,11 +114,9 @@ Attempt = (
     | Refuse
 )
 
-Plan = tuple[Attempt, ...]
-"""Attempts in order; the last is one that always answers."""
+Plan = tuple[Attempt, ...]  # attempts in order; the last is one that always answers
 
-LARGEST_FORM = 5 * GIB
-"""The bytes of the largest file that S3 takes in a form."""
+LARGEST_FORM = 5 * GIB  # the bytes of the largest file that S3 takes in a form
 
 _NO_OBJECT = Refuse(404, "no object at this key")
 _NO_DIRECTORY = Refuse(404, "no objects below this key")

@@ -22,15 +22,9 @@ from tornado_proxy.templates.data import PutData
 if TYPE_CHECKING:
     from tornado_proxy.templates.go.pages import PageTemplate
 
-MOST_PARTS = 10_000
-"""The most parts of an object (S3 API, "Multipart upload limits")."""
-
-SMALLEST_PART = 5 * MIB
-"""The bytes that each part but the last must have (S3 API, as above)."""
-
-LARGEST_PART = 64 * MIB
-"""The most bytes of a part here, since each is in memory as a whole."""
-
+MOST_PARTS = 10_000  # the most parts of an object (S3 API, "Multipart upload limits")
+SMALLEST_PART = 5 * MIB  # the bytes that each part but the last must have (S3 API, as above)
+LARGEST_PART = 64 * MIB  # the most bytes of a part here, since each is in memory as a whole
 _NUMBER = re.compile(r"[0-9]{1,19}")
 _LONGEST_ID = 1024
 

@@ -19,16 +19,12 @@ from tornado_proxy.config.server import Listener
 from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, open_sockets
 
-S3_PORT = 9000
-"""The port of the S3 that a newcomer's first configuration names."""
-
+S3_PORT = 9000  # the port of the S3 that a newcomer's first configuration names
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
 
 _PACKAGE = Path(__file__).parent.parent
 _GALLERIES = (_PACKAGE / "gallery", _PACKAGE.parent / "rules")
-S3_KEY = "demo"
-"""The access key and the secret key of the S3, which checks neither."""
-
+S3_KEY = "demo"  # the access key and the secret key of the S3, which checks neither
 _SECRETS = {"DEMO_ACCESS_KEY": S3_KEY, "DEMO_SECRET_KEY": S3_KEY, "DEMO_PASSWORD": PASSWORD}
 
 
@@ -44,7 +40,7 @@ def read_demo(endpoint: str) -> Snapshot:
     if settings is None:
         return snapshot
     targets = (replace(each, bucket=replace(each.bucket, s3_endpoint=endpoint)) for each in settings.targets)
-    return snapshot.with_settings(replace(settings, targets=tuple(targets)))
+    return replace(snapshot, settings=replace(settings, targets=tuple(targets)))
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:
@@ -71,11 +67,8 @@ class SampleObject(msgspec.Struct, frozen=True):
 
 @contextmanager
 def sample_s3(port: int = 0) -> Iterator[str]:
-    """Runs an S3 with the sample objects on a port if it is free, else on another; yields its endpoint.
-
-    Raises ImportError without the extra `demo`.
-    """
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - an extra, and slow to import
+    """Runs an S3 with the sample objects, on a port if it is free; yields its endpoint. Raises ImportError."""
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - the extra `demo`, and slow to import
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=port if _is_free(port) else 0, verbose=False)

@@ -1,4 +1,7 @@
-"""Probes: check whether a bucket allows all that its target needs; name the problem and its solution."""
+"""Asks a bucket without a change: whether it allows all that its target needs, and what it has for a request now.
+
+A problem has its name and its solution.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,22 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket, Target
+from tornado_proxy.routing import plan
 from tornado_proxy.routing.request import ObjectKey, object_key
 from tornado_proxy.rules.model import Key
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import Store, Write
+from tornado_proxy.storage.store import ObjectInfo, Store, Write
 
 PROBE_WITHIN = 10.0  # seconds that the probe of one bucket may take
+LOOK_WITHIN = 5.0  # the same for the attempts of one plan
 _AT_ONCE = 16  # buckets
 _NAME = ".tornado-proxy-probe-"
 
@@ -33,16 +40,13 @@ class BucketProblem(msgspec.Struct, frozen=True):
 
 
 class ProbeResult(msgspec.Struct, frozen=True):
-    """The result of a probe; `granted` lists the IAM actions that succeeded.
-
-    `at` is the Unix time of its end in seconds.
-    """
+    """The result of a probe."""
 
     target: str
     bucket: str
-    at: float
+    at: float  # Unix time of its end, seconds
     seconds: float
-    granted: tuple[str, ...] = ()
+    granted: tuple[str, ...] = ()  # the IAM actions that succeeded
     problem: BucketProblem | None = None
 
     @property
@@ -89,7 +93,7 @@ async def find_object(bucket: Bucket, store: Store, key: ObjectKey, within: floa
     """Whether a key has an object, asked by HEAD; a problem if the bucket does not say, or fails."""
     try:
         async with asyncio.timeout(within):
-            await store.head(key, Conditions())
+            await store.head(key, UNCONDITIONAL)
     except errors.ObjectMissing:
         return False
     except TimeoutError:
@@ -112,7 +116,7 @@ def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, 
     key = object_key(bucket, Key(f"/{_NAME}{secrets.token_hex(8)}"))
     yield _LIST, lambda: store.list(object_key(bucket, Key("/")), None, 1)
     if actions.get.enabled:
-        yield _GET, lambda: store.head(key, Conditions())
+        yield _GET, lambda: store.head(key, UNCONDITIONAL)
     if write and (actions.put.enabled or actions.delete.enabled):
         yield _PUT, lambda: store.put(key, _nothing(), Write())
         yield _DELETE, lambda: store.remove(key)
@@ -205,3 +209,46 @@ def _resource(action: str, bucket: Bucket) -> str:
     is_access_point = bucket.name.startswith("arn:")
     arn = bucket.name if is_access_point else f"arn:aws:s3:::{bucket.name}"
     return arn if action == _LIST else f"{arn}/{'object/' if is_access_point else ''}{bucket.prefix}*"
+
+
+class Outlook(NamedTuple):
+    """The first attempt of a plan that would answer, and the object that it finds; an error instead if S3 fails."""
+
+    attempt: plan.Attempt | None = None
+    info: ObjectInfo | None = None
+    error: str = ""
+
+
+async def look(store: Store, attempts: Sequence[plan.Attempt]) -> Outlook:
+    """Returns the attempt that would answer a request now; uploads and removals are not tried."""
+    try:
+        async with asyncio.timeout(LOOK_WITHIN):
+            for attempt in attempts:
+                found = await _outlook(store, attempt)
+                if found is not None:
+                    return found
+    except errors.StorageError as error:
+        return Outlook(error=f"{error.status} {HTTPStatus(error.status).phrase}: {error}")
+    except TimeoutError:
+        return Outlook(error=f"S3 did not answer within {LOOK_WITHIN:g} s")
+    return Outlook()
+
+
+async def _outlook(store: Store, attempt: plan.Attempt) -> Outlook | None:
+    """Returns the outlook of an attempt; None if it would hand over to the next."""
+    match attempt:
+        case plan.Serve(key=key) | plan.RedirectToSignedUrl(key=key):
+            try:
+                return Outlook(attempt, await store.head(key, UNCONDITIONAL))
+            except errors.ObjectMissing:
+                return None
+        case plan.Browse(prefix=prefix, root=root):
+            return Outlook(attempt) if root or await _has_any(store, prefix) else None
+        case plan.Redirect(below=below) if below is not None:
+            return Outlook(attempt) if await _has_any(store, below) else None
+    return Outlook(attempt)
+
+
+async def _has_any(store: Store, prefix: ObjectKey) -> bool:
+    found = await store.list(prefix, None, 1)
+    return bool(found.entries) or found.exists

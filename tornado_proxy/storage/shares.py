@@ -11,8 +11,7 @@ from tornado_proxy.storage.errors import Busy, Unreachable
 CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The client for whom the current task works; empty for what no client asked for, which has no limited share."""
 
-PATIENCE = 5.0
-"""Seconds that a client waits for a place."""
+PATIENCE = 5.0  # seconds that a client waits for a place
 
 _Queue = dict[str, deque[asyncio.Future[None]]]
 

@@ -75,14 +75,11 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page of a listing in S3's order, and the token of the next page; None at the end.
-
-    `exists` is true for an empty directory whose marker object was found.
-    """
+    """A page of a listing in S3's order."""
 
     entries: tuple[Entry, ...]
-    next_token: str | None = None
-    exists: bool = True
+    next_token: str | None = None  # None at the end
+    exists: bool = True  # also for an empty directory whose marker object was found
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -93,15 +90,11 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Write(msgspec.Struct, frozen=True):
-    """The options of an upload; S3 checks the conditions as part of the write.
-
-    If `replace` is false and there is an object, the write raises `ObjectExists`. If a condition of the client's is
-    false, it raises `PreconditionFailed`.
-    """
+    """The options of an upload; S3 checks the conditions as part of the write."""
 
     content_type: str | None = None
-    replace: bool = True
-    conditions: Conditions = msgspec.field(default_factory=Conditions)
+    replace: bool = True  # if false, and there is an object, the write raises `ObjectExists`
+    conditions: Conditions = msgspec.field(default_factory=Conditions)  # a false one raises `PreconditionFailed`
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
     properties: Properties = msgspec.field(default_factory=Properties)
 
@@ -188,8 +181,7 @@ class Store(Protocol):
 WRITES = ("put", "remove", "complete_upload")
 """The calls that change an object; even one that fails may have changed it."""
 
-LOCAL = ("presign", "presign_upload")
-"""The calls that need no network."""
+LOCAL = ("presign", "presign_upload")  # the calls that need no network
 
 
 def _forwarded(

@@ -24,27 +24,25 @@ from tornado_proxy.storage.probe import ProbeResult
 class RequestRecord(NamedTuple):
     """The data of a request at its end; None for steps that were not reached.
 
-    `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
-    never holds the query, where signatures and tokens travel. `key` is the rewritten one, without the prefix,
-    `asked_key` the one that the rules saw.
+    It never holds the query, where signatures and tokens travel.
     """
 
     request_id: str
-    at: float
+    at: float  # Unix time, seconds
     client: str
     method: str
     host: str
-    path: str
+    path: str  # decoded, or the raw one if it cannot be decoded
     generation: int
     target: str | None = None
-    key: str | None = None
+    key: str | None = None  # rewritten, without the prefix
     rule: str | None = None
     user: str | None = None
     trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
     rewrite: Rewrite | None = None  # the one that `rule` names
     facts: Mapping[str, str | float] = MappingProxyType({})  # what JSON lines show besides, by name
     protocol: str = ""  # such as `HTTP/2.0`
-    asked_key: str | None = None
+    asked_key: str | None = None  # which the rules saw
 
 
 class Served(NamedTuple):
@@ -94,20 +92,16 @@ class ReloadOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """The report of a reload; an event unless it found nothing new.
-
-    `changes` are the differences from the generation before, a line each. `kept_back` names changed settings that need
-    a restart. `news` are the diagnostics that the generation before did not have.
-    """
+    """The report of a reload; an event unless it found nothing new."""
 
     outcome: ReloadOutcome
     generation: int  # the one in force afterwards
     digest: str = ""
     since: float = 0.0  # Unix time, seconds, at which that generation was put in force
     diagnostics: tuple[Diagnostic, ...] = ()
-    news: tuple[Diagnostic, ...] = ()
-    changes: tuple[str, ...] = ()
-    kept_back: tuple[str, ...] = ()
+    news: tuple[Diagnostic, ...] = ()  # those that the generation before did not have
+    changes: tuple[str, ...] = ()  # from the generation before, a line each
+    kept_back: tuple[str, ...] = ()  # names of changed settings that need a restart
     rewrites: int = 0
     staged: int = 0  # the generation that was staged
     error: BaseException | None = field(default=None, compare=False)
@@ -153,29 +147,21 @@ class Retired(msgspec.Struct, frozen=True):
 
 
 class S3Called(NamedTuple):
-    """A call to a bucket ended; `call` is a method of the store, `outcome` is `ok` or the name of a storage error.
-
-    `seconds` is the time to the answer: for a download, to its first byte. `by_client` says whether the client caused
-    the error.
-    """
+    """A call to a bucket ended."""
 
     target: str
-    call: str
-    outcome: str
-    seconds: float
-    by_client: bool = False
+    call: str  # a method of the store
+    outcome: str  # `ok`, or the name of a storage error
+    seconds: float  # to the answer: for a download, to its first byte
+    by_client: bool = False  # whether the client caused the error
 
 
 class ReadResumed(NamedTuple):
-    """A read of an object key was to go on where it stopped, after `received` bytes.
-
-    `cause` is `broken`, `stalled` or `slow` (a slow client let its connection to S3 go). `outcome` is `ok`, `changed`
-    (another version is there), `refused` or `failed`.
-    """
+    """A read of an object key was to go on where it stopped, after `received` bytes."""
 
     target: str
-    cause: str
-    outcome: str
+    cause: str  # `broken`, `stalled`, or `slow`: a slow client let its connection to S3 go
+    outcome: str  # `ok`, `changed` (another version is there), `refused` or `failed`
     key: str
     received: int
 
@@ -202,25 +188,18 @@ class ObjectWritten(msgspec.Struct, frozen=True):
 
 
 class SignInTried(msgspec.Struct, frozen=True):
-    """A provider authenticated a request, or made a step of a login.
-
-    `step` is `request`, `login`, `callback` or `logout`. `outcome` is `ok`, `refused` (missing or wrong credentials) or
-    `failed` (the provider did not answer).
-    """
+    """A provider authenticated a request, or made a step of a login."""
 
     provider: str
-    step: str
-    outcome: str
+    step: str  # `request`, `login`, `callback` or `logout`
+    outcome: str  # `ok`, `refused` (missing or wrong credentials) or `failed` (the provider did not answer)
 
 
 class AccessDecided(msgspec.Struct, frozen=True):
-    """It was decided whether a signed-in user may make a request.
-
-    `outcome` is `ok`, `refused` or `failed` (the policy server did not decide).
-    """
+    """It was decided whether a signed-in user may make a request."""
 
     provider: str
-    outcome: str
+    outcome: str  # `ok`, `refused` or `failed` (the policy server did not decide)
 
 
 class ObjectUsed(msgspec.Struct, frozen=True):

@@ -84,28 +84,23 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         yield total
 
 
-RELOADS = ("loaded", "refused", "failed", "staged", "promoted", "discarded")
-"""The outcomes of reloads that are counted."""
+RELOADS = ("loaded", "refused", "failed", "staged", "promoted", "discarded")  # the outcomes of reloads that are counted
 
 
 class ServiceState(msgspec.Struct, frozen=True):
-    """The state of the service at a scrape; times are Unix times in seconds.
-
-    `is_current` says whether the files on disk are in force, `not_after` when the certificates end, by listener and
-    name, `rules_up` of each place of rules in a bucket whether the last poll succeeded.
-    """
+    """The state of the service at a scrape; times are Unix times in seconds."""
 
     version: str
     digest: str
     generation: int
     loaded_at: float
-    is_current: bool = True
+    is_current: bool = True  # whether the files on disk are in force
     reloads: Mapping[str, int] = {}  # by outcome
     probes: Collection[ProbeResult] = ()
-    not_after: Mapping[tuple[str, str], float] = {}
+    not_after: Mapping[tuple[str, str], float] = {}  # of certificates, by listener and name
     worker_ends: int = 0
     last_good_trouble: bool = False
-    rules_up: Mapping[str, bool] = {}
+    rules_up: Mapping[str, bool] = {}  # whether the last poll succeeded, by place of rules in a bucket
 
 
 def service_metrics(state: ServiceState) -> Iterator[Metric]:

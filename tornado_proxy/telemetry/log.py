@@ -86,10 +86,7 @@ Form = Literal["text", "json", "journal"]
 def access_log(
     form: Form, write: Callable[[str], None], error_mark: str = ""
 ) -> Callable[[Served | ErrorServed], None]:
-    """Returns a listener that writes a line for each request, in text with a mark before a 5xx.
-
-    The form `journal` writes entries of systemd's journal.
-    """
+    """Returns a listener that writes a line for each request, in text with a mark before a 5xx."""
     if form == "text" and error_mark:
         return lambda event: write(f"{error_mark if event.status >= 500 else ''}{_text_line(event)}")
     render = {"text": _text_line, "json": _json_line, "journal": _entry}[form]

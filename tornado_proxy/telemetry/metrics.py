@@ -50,12 +50,8 @@ if TYPE_CHECKING:
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 OTHER = "other"
-
-MOST_RULES = 1000
-"""Rewrites with a series of their own in Prometheus; hits of any more are counted as `other`."""
-
-MOST_HIT = 100_000
-"""Rewrites whose hits are known to the status page: edits bring new ones for years."""
+MOST_RULES = 1000  # rewrites with a series of their own in Prometheus; hits of any more are counted as `other`
+MOST_HIT = 100_000  # rewrites whose hits are known to the status page: edits bring new ones for years
 
 BYTES = tuple(4**power * 1024 for power in range(11))
 """The upper bounds of the buckets of sizes, from 1 KiB to 1 GiB; there is one more for everything larger."""
@@ -129,10 +125,7 @@ class Tally(msgspec.Struct, frozen=True):
         return Tally(tuple(classes), tuple(buckets), join(self.sent, other.sent), join(self.received, other.received))
 
     def quantile(self, part: float) -> float | None:
-        """Returns the upper bound of the bucket in which a quantile lies, in seconds; None without requests.
-
-        What lies beyond the last bound has that bound.
-        """
+        """Returns the upper bound of a quantile's bucket in seconds, the last bound at most; None without requests."""
         rank, before = part * sum(self.buckets), 0
         for bound, count in zip((*WAITS, WAITS[-1]), self.buckets, strict=True):
             before += count
@@ -229,8 +222,7 @@ class RequestMetrics:
     """Counts requests and calls to buckets in the process that answers them.
 
     A request only adds to numbers, which prometheus_client reads at a scrape. Its own counters look labels up under a
-    lock each time, which costs a request ten times as much. `in_flight` returns the number of running requests,
-    `caches` the counts of caches by target.
+    lock each time, which costs a request ten times as much.
     """
 
     def __init__(
@@ -254,9 +246,11 @@ class RequestMetrics:
         bus.add(self._count, Served, ErrorServed)
         bus.add(self._recent.append, Served, ErrorServed)
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
-        bus.add(self._time_call, S3Called)
+        bus.add(self._count_call, S3Called)
         for kind, _, _, labels in _COUNTED:
-            bus.add(partial(self._count_event, labels), kind)
+            # Each request calls a bucket: those are counted with fewer steps.
+            if kind is not S3Called:
+                bus.add(partial(self._count_event, labels), kind)
 
     def keep_only(self, names: CountedNames) -> None:
         """Forgets what was counted under names that are no longer in force."""
@@ -345,7 +339,8 @@ class RequestMetrics:
     def _count_event(self, labels: Sequence[str], event: Event) -> None:
         self._events[type(event)][tuple([getattr(event, each) for each in labels])] += 1
 
-    def _time_call(self, event: S3Called) -> None:
+    def _count_call(self, event: S3Called) -> None:
+        self._events[S3Called][event.target, event.call, event.outcome] += 1
         error_class = "refused" if event.by_client else "failed"
         outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)

@@ -14,21 +14,14 @@ import msgspec
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.telemetry.events import ErrorServed, Served
 
-MOST_RECENT = 30
-"""The most requests that are kept."""
-
-MOST_ERRORS = 20
-"""The most requests with an error that are kept of each kind: errors of clients, and errors of servers."""
-
-MINUTES = 15
-"""The minutes for which hits are kept."""
-
+MOST_RECENT = 30  # the most requests that are kept
+MOST_ERRORS = 20  # the most requests with an error that are kept of each kind: errors of clients, and errors of servers
+MINUTES = 15  # the minutes for which hits are kept
 _MOST_COUNTED = 200  # rewrites whose hits in a minute are kept: the page shows fewer
 _LONGEST = 300  # characters of a path and of a reason
 _LONGEST_HOST = 255  # characters; a key is short enough by itself
 
-RewriteId = tuple[str, str, str]
-"""A rewrite by its target and its texts: an edit of other rewrites does not change it."""
+RewriteId = tuple[str, str, str]  # a rewrite by its target and its texts: an edit of other rewrites does not change it
 
 
 class RequestRow(msgspec.Struct, frozen=True):

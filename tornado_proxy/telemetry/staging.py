@@ -15,11 +15,8 @@ import msgspec
 from tornado_proxy.routing.compare import Difference, Kind, Pair
 from tornado_proxy.telemetry.events import Bus, ErrorServed, KeySampled, Served, Shadowed
 
-MOST_PAIRS = 200
-"""Pairs of rewrites that are counted by themselves; the differences of any more are counted as `OTHER`."""
-
-MOST_EXAMPLES = 20
-"""Examples that are kept of each kind."""
+MOST_PAIRS = 200  # pairs of rewrites that are counted by themselves; the differences of any more are counted as `OTHER`
+MOST_EXAMPLES = 20  # examples that are kept of each kind
 
 SAMPLES = ("present", "missing", "unknown")
 """What HEAD says of a new key; `unknown` if the bucket refuses to say, or fails."""

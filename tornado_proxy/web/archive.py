@@ -30,10 +30,7 @@ from tornado_proxy.web.answer import Answer, Streamed, Whole
 from tornado_proxy.web.context import TURN, RequestContext
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
-
-EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
-"""The first time that a ZIP file can express; it stands for an unknown one."""
-
+EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)  # the first time that a ZIP file can express; it stands for an unknown one
 _LATEST = datetime(2107, 12, 31, tzinfo=UTC)
 
 

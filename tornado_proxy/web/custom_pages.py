@@ -28,10 +28,7 @@ from tornado_proxy.storage.store import Store
 from tornado_proxy.web.answer import Whole, with_headers, without
 
 _LOG = logging.getLogger("tornado_proxy")
-
-LARGEST = 256 * 1024
-"""The most bytes that a template in a bucket may have."""
-
+LARGEST = 256 * 1024  # the most bytes that a template in a bucket may have
 FRESH = 60.0  # seconds for which a page read from a bucket is used without a look there
 FAILED = 5.0  # seconds after which a template that could not be read is tried again
 

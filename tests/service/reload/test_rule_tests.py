@@ -24,7 +24,7 @@ def files(tmp_path):
 
 def _with_reload_options(configuration, **options):
     settings = replace(configuration.settings, reload=Reload(**options))
-    return replace(configuration, snapshot=configuration.snapshot.with_settings(settings))
+    return replace(configuration, snapshot=replace(configuration.snapshot, settings=settings))
 
 
 def test_a_failing_test_is_reported_with_its_place(files):

@@ -204,7 +204,7 @@ def test_other_settings_keep_the_digest(files):
     snapshot = files.read()
     settings = snapshot.settings
     other = replace(settings, server=replace(settings.server, grace_period=1.0))
-    changed = snapshot.with_settings(other)
+    changed = replace(snapshot, settings=other)
     assert (changed.settings, changed.digest) == (other, snapshot.digest)
 
 

@@ -120,7 +120,8 @@ async def _running(files: Files, serving: _FakeServing, notifier: Notifier | Non
         serving.can_end.set()
         signal.raise_signal(signal.SIGTERM)
         await running
-        sockets.close()
+        for each in sockets.sockets:
+            each.close()
 
 
 async def test_a_process_without_a_worker_is_not_ready(files):
@@ -158,7 +159,8 @@ async def test_memory_that_a_start_freed_is_given_back(files):
     before, ready = await sizes.get(), await sizes.get()
     signal.raise_signal(signal.SIGTERM)
     await running
-    sockets.close()
+    for each in sockets.sockets:
+        each.close()
     assert before - ready > 20_000_000
 
 

@@ -15,7 +15,8 @@ def test_port_zero_is_any_free_port():
     sockets = open_sockets(Listener("127.0.0.1", 0))
     port = sockets.sockets[0].getsockname()[1]
     assert sockets.url == f"http://127.0.0.1:{port}"
-    sockets.close()
+    for each in sockets.sockets:
+        each.close()
 
 
 def test_a_used_address_is_reported():
@@ -38,7 +39,8 @@ def test_all_addresses_of_a_name_have_one_port(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: addresses)
     sockets = open_sockets(Listener("localhost", 0))
     assert len({sock.getsockname()[1] for sock in sockets.sockets}) == 1
-    sockets.close()
+    for each in sockets.sockets:
+        each.close()
 
 
 def test_sockets_do_not_block():
@@ -46,7 +48,8 @@ def test_sockets_do_not_block():
     sockets = open_sockets(Listener("127.0.0.1", 0))
     with pytest.raises(BlockingIOError):
         sockets.sockets[0].accept()
-    sockets.close()
+    for each in sockets.sockets:
+        each.close()
 
 
 def test_the_url_of_a_unix_socket_is_its_path(tmp_path):
@@ -64,7 +67,8 @@ def test_an_ipv6_address_has_brackets():
     except CannotListen:
         pytest.skip("loopback has no IPv6 here")
     assert sockets.url.startswith("http://[::1]:")
-    sockets.close()
+    for each in sockets.sockets:
+        each.close()
 
 
 def test_a_local_socket_is_for_its_user_only(tmp_path):

@@ -15,11 +15,8 @@ from typing import Any, ParamSpec, TypeVar
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-THAW_AFTER = 200
-"""Reloads after which the collector looks at every object once more."""
-
-CLIENT_WEIGHT = 20
-"""A boto3 client is megabytes of cycles: a new one counts as this many reloads."""
+THAW_AFTER = 200  # reloads after which the collector looks at every object once more
+CLIENT_WEIGHT = 20  # a boto3 client is megabytes of cycles: a new one counts as this many reloads
 
 _MIDDLE, _OLDEST = 1, 2  # generations of objects; a collection of the oldest looks at all
 _NEVER = 1 << 30  # collections of the others

@@ -25,10 +25,7 @@ from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, leaf_of, ma
 
 RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
-
-INVALID_DATES = "certificate-dates"
-"""The code of a certificate that has expired, or is not valid yet."""
-
+INVALID_DATES = "certificate-dates"  # the code of a certificate that has expired, or is not valid yet
 _SOON = 14 * 86400  # seconds; a certificate that is renewed by a program is younger
 
 Document = tuple[GuardedUrl, UrlConfig]
@@ -37,13 +34,10 @@ Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
 
 @dataclass(frozen=True, slots=True)
 class FetchedDocuments:
-    """Documents that were fetched, and when they are due to be fetched again (monotonic seconds).
-
-    `self_signed` are the certificates that were made, by their names: a client accepts one only once.
-    """
+    """Documents that were fetched, and certificates that were made, by their names: a client accepts one only once."""
 
     documents: Mapping[Document, Secret] = field(default_factory=dict, repr=False)
-    due: float = field(default=math.inf, compare=False)
+    due: float = field(default=math.inf, compare=False)  # monotonic seconds at which they are fetched again
     self_signed: Mapping[tuple[str, ...], Certificate] = field(default_factory=dict, repr=False)
 
 
@@ -202,10 +196,7 @@ def certificate_views(settings: Settings, now: float) -> list[dict[str, object]]
 
 
 def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic]:
-    """Yields an error for each certificate that clients do not accept now, and warnings.
-
-    These are for each certificate that ends soon, and for each host without one.
-    """
+    """Yields errors for certificates that clients refuse now, warnings for ones that end soon and for hosts without."""
     known = [*validities(settings)]
     for each in known:
         if objection := each.objection(now):
@@ -216,17 +207,14 @@ def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic
             yield Diagnostic(INVALID_DATES, message, each.span, advice, severity=Severity.WARNING)
     named = {name for each in known if each.listener == "server" for name in each.names}
     # Without a certificate that can be read there is nothing to compare.
-    for target in settings.targets if named else ():
+    has_self_signed = settings.server.ssl is not None and settings.server.ssl.self_signed_hostnames
+    for target in settings.targets if named and not has_self_signed else ():
         host = target.mount.host
         is_pattern = not host or "*" in host
-        if not is_pattern and not {host, f"*.{host.partition('.')[2]}"} & named and not _has_self_signed(settings):
+        if not is_pattern and not {host, f"*.{host.partition('.')[2]}"} & named:
             message = f"no certificate is for `{host}`, where target `{target.name}` is mounted"
             advice = "add one, unless a proxy in front has it"
             yield Diagnostic("other-host", message, target.mount.host_span, advice, severity=Severity.WARNING)
-
-
-def _has_self_signed(settings: Settings) -> bool:
-    return settings.server.ssl is not None and bool(settings.server.ssl.self_signed_hostnames)
 
 
 def self_signed(names: tuple[str, ...]) -> Certificate:

@@ -103,4 +103,5 @@ def fixed_at_start(configuration: Configuration, at_start: Settings) -> Configur
     )
     names = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log", "tracing": "tracing"}
     kept_back = tuple(shown for shown, name in names.items() if getattr(settings, name) != getattr(restored, name))
-    return replace(configuration, snapshot=configuration.snapshot.with_settings(restored), kept_back=kept_back)
+    snapshot = replace(configuration.snapshot, settings=restored)
+    return replace(configuration, snapshot=snapshot, kept_back=kept_back)

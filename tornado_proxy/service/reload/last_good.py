@@ -11,11 +11,11 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from errno import EPERM
 from pathlib import Path
-from typing import Any
 
-from msgspec.structs import asdict, replace
+import msgspec
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
@@ -26,7 +26,6 @@ _LOG = logging.getLogger("tornado_proxy")
 
 COPY = "snapshot.json"
 _OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_UNREADABLE = (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError)  # it may have been edited
 RETRY = 60.0  # seconds after which a failed copy is tried again
 
 
@@ -56,6 +55,19 @@ async def keep_each(
             continue
 
 
+_Files = tuple[tuple[str, str], ...]
+"""The name and the content of each file, where surrogates stand for bytes that are no text."""
+
+
+class _Copy(msgspec.Struct, frozen=True):
+    configuration: str  # its path
+    text: str
+    rules: _Files
+    templates: _Files
+    releases: tuple[tuple[str, str], ...] = ()
+    staged: StageMark | None = None
+
+
 class LastGood:
     """A directory that keeps the last good snapshot, of one configuration."""
 
@@ -68,26 +80,16 @@ class LastGood:
         """Replaces the copy by a snapshot with the mark of what is staged; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"
         config = _name_of(Path(snapshot.text.name))
-        copy = json.dumps(
-            {
-                "configuration": config,
-                "text": snapshot.text.text,
-                "rules": [_packed(each) for each in snapshot.rules.files],
-                "templates": [_packed(each) for each in snapshot.templates.files],
-                "releases": snapshot.rules.releases,
-                "staged": asdict(mark) if mark else None,
-            }
-        ).encode()
+        text, rules, templates = snapshot.text.text, snapshot.rules, snapshot.templates
+        kept = _Copy(config, text, _packed(rules), _packed(templates), rules.releases, mark)
+        copy = json.dumps(msgspec.to_builtins(kept)).encode()
         if copy == self._kept:
             return
-        try:
-            owner = self._read()[0]
-        except NoLastGood:
-            owner = config
-        if owner != config:
-            advice = "each configuration needs a directory of its own"
-            self.trouble = f"`{self.directory}` has the copy of `{owner}`; {advice}"
-            return
+        with suppress(NoLastGood):
+            if (owner := self._read()[0].configuration) != config:
+                advice = "each configuration needs a directory of its own"
+                self.trouble = f"`{self.directory}` has the copy of `{owner}`; {advice}"
+                return
         try:
             self._write(copy)
         except OSError as error:
@@ -97,44 +99,36 @@ class LastGood:
 
     def read_mark(self, config: Path) -> StageMark | None:
         """Returns the mark of what was staged; None if nothing was, or if the copy cannot be used."""
-        try:
-            if self._read()[0] != _name_of(config):
-                return None
-            staged = self._copy().get("staged")
-            return StageMark(str(staged["digest"]), float(staged["since"]), tuple(map(str, staged["reasons"])))
-        except (NoLastGood, *_UNREADABLE):
-            return None
+        with suppress(NoLastGood):
+            return self._read_for(config)[0].staged
+        return None
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
         """Reads the copy for a configuration file, and its secrets anew; raises `NoLastGood`."""
-        owner, text, kept = self._read()
-        if owner != _name_of(config):
-            raise NoLastGood(f"`{self.directory}` has the copy of `{owner}`")
-        return compile_text(SourceFile(str(config), text), environment, read_files=lambda _: kept)
+        copy, kept = self._read_for(config)
+        return compile_text(SourceFile(str(config), copy.text), environment, read_files=lambda _: kept)
 
     def read_rules(self, config: Path) -> Read:
         """Reads the rule files of the copy for a configuration file; none if it cannot be used."""
-        try:
-            owner, _, (rules, _) = self._read()
-        except NoLastGood:
-            return Read(())
-        return rules if owner == _name_of(config) else Read(())
+        with suppress(NoLastGood):
+            return self._read_for(config)[1][0]
+        return Read(())
 
-    def _read(self) -> tuple[str, str, tuple[Read, Read]]:
-        """Reads the name of the configuration, its text, and its rule files and templates; raises `NoLastGood`."""
+    def _read_for(self, config: Path) -> tuple[_Copy, tuple[Read, Read]]:
+        copy, kept = self._read()
+        if copy.configuration != _name_of(config):
+            raise NoLastGood(f"`{self.directory}` has the copy of `{copy.configuration}`")
+        return copy, kept
+
+    def _read(self) -> tuple[_Copy, tuple[Read, Read]]:
+        """Reads the copy, and its rule files and templates; raises `NoLastGood`."""
         try:
-            copy = self._copy()
-            files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
-            releases = tuple((str(place), str(digest)) for place, digest in copy.get("releases", ()))
-            rules = replace(files[0], releases=releases)
-            return str(copy["configuration"]), str(copy["text"]), (rules, files[1])
-        except _UNREADABLE as error:
+            self._check()
+            with open(self.directory / COPY, "rb", opener=_own) as file:
+                copy = msgspec.convert(json.loads(file.read()), _Copy)
+            return copy, (Read(_unpacked(copy.rules), releases=copy.releases), Read(_unpacked(copy.templates)))
+        except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:  # it may have been edited
             raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
-
-    def _copy(self) -> Any:
-        self._check()
-        with open(self.directory / COPY, "rb", opener=_own) as file:
-            return json.loads(file.read())
 
     def _write(self, copy: bytes) -> None:
         """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""
@@ -167,9 +161,9 @@ def _name_of(config: Path) -> str:
     return str(config.absolute())
 
 
-def _packed(file: RuleFile) -> tuple[str, str]:
-    return file.name, file.data.decode(errors="surrogateescape")
+def _packed(read: Read) -> _Files:
+    return tuple((each.name, each.data.decode(errors="surrogateescape")) for each in read.files)
 
 
-def _unpacked(name: str, text: str) -> RuleFile:
-    return RuleFile(name, text.encode(errors="surrogateescape"))
+def _unpacked(files: _Files) -> tuple[RuleFile, ...]:
+    return tuple(RuleFile(name, text.encode(errors="surrogateescape")) for name, text in files)

@@ -17,9 +17,7 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult, find_object, probe_all
 
-BUCKET_DOWN = "bucket-down"
-"""The code of a bucket that cannot be used."""
-
+BUCKET_DOWN = "bucket-down"  # the code of a bucket that cannot be used
 _WITHIN = 5.0  # seconds that a reload waits for a bucket
 _POOL = S3Pool(threads=2, queue=10, connections=4)
 _OF_ONE_KEY = ("access-denied", "busy", "failed")  # the codes of problems that another key may not have

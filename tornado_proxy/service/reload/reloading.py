@@ -45,13 +45,10 @@ _HANGS = Diagnostic(
 
 
 class Serving(Protocol):
-    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force.
-
-    `worker_ends` counts workers that ended by themselves.
-    """
+    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force."""
 
     configuration: Configuration
-    worker_ends: int
+    worker_ends: int  # of workers that ended by themselves
 
     @property
     def generation(self) -> Generation:
@@ -64,10 +61,7 @@ class Serving(Protocol):
         """
 
     async def activate(self, number: int, configuration: Configuration) -> None:
-        """Puts a configuration in force as a generation, and returns when every new request gets it.
-
-        Raises `Unbuildable`; what was in force then stays.
-        """
+        """Puts a configuration in force, and returns when all new requests get it; raises `Unbuildable` before."""
 
     @property
     def staged(self) -> Configuration | None:
@@ -98,10 +92,7 @@ class Serving(Protocol):
         """Returns the last requests that are kept in memory, over all processes, the oldest first."""
 
     async def purge(self, target: str | None, prefix: str) -> int:
-        """Purges the objects of a target, or of all, whose keys begin with a prefix from all caches.
-
-        Returns the number of objects, each counted in each process.
-        """
+        """Purges keys with a prefix from the caches of a target, or all; returns their number over all processes."""
 
     def set_log_level(self, level: str) -> None:
         """Sets the log level of all processes."""
@@ -111,13 +102,7 @@ class Serving(Protocol):
 
 
 class Reloader:
-    """Makes new generations, one attempt at a time.
-
-    `read` is called on a thread, and so are the polls of `sources`. `failure` is the report of the last attempt while
-    the files on disk are not in force, and None otherwise: status page, status line, metrics and log all follow it.
-    `from_last_good` is true while the copy from which the service started is in force. `stage` is the last edit that
-    was staged; `left` is the mark that an earlier process left.
-    """
+    """Makes new generations, one attempt at a time; `read` is called on a thread, and so are the polls of `sources`."""
 
     def __init__(
         self,
@@ -128,9 +113,9 @@ class Reloader:
         from_last_good: bool = False,
         read_within: float = READ_WITHIN,
     ) -> None:
-        self.stage: Stage | None = None
-        self.left: StageMark | None = None
-        self.from_last_good = from_last_good
+        self.stage: Stage | None = None  # of the last edit that was staged
+        self.left: StageMark | None = None  # by an earlier process
+        self.from_last_good = from_last_good  # while the copy from which the service started is in force
         self.sources = RuleSources()
         self._serving = serving
         self._at_start = serving.configuration.settings
@@ -143,6 +128,7 @@ class Reloader:
         self._watched = serving.configuration.snapshot.watched
         self._refused: Snapshot | None = None
         self.last: ReloadReport | None = None
+        # While the files on disk are not in force; status page, status line, metrics and log follow it.
         self.failure: ReloadReport | None = None
         self._waiting: ReloadReport | None = None  # of the edit that is staged
 

@@ -23,9 +23,7 @@ from tornado_proxy.s3.releases import ReleaseBucket
 from tornado_proxy.storage.errors import NotModified, StorageError
 from tornado_proxy.telemetry.events import RulesPolled
 
-UNREACHABLE = "unreachable-rules"
-"""The code of a bucket whose rules cannot be fetched."""
-
+UNREACHABLE = "unreachable-rules"  # the code of a bucket whose rules cannot be fetched
 _JITTER = 0.1  # of the interval, so that many instances do not poll at once
 _TIMEOUT = 4.0  # seconds of silence
 _ATTEMPTS = 2  # S3 may have closed the connection of the last poll
@@ -33,28 +31,22 @@ _CONNECT = partial(ReleaseBucket, timeout=_TIMEOUT, attempts=_ATTEMPTS)
 
 
 class FetchedRules(msgspec.Struct, frozen=True):
-    """What is known of a bucket: its last release, the ETag of the pointer to it, and why the last poll failed.
-
-    `cause` is the kind of that failure, which stays the same from poll to poll.
-    """
+    """What is known of a bucket."""
 
     place: RulesBucket
-    release: Release | None = None
-    etag: str = ""
-    problem: str = ""
-    cause: str = ""
+    release: Release | None = None  # the last one
+    etag: str = ""  # of the pointer to it
+    problem: str = ""  # why the last poll failed
+    cause: str = ""  # the kind of that failure, which stays the same from poll to poll
     at: float = 0.0  # Unix time, seconds, of the last poll that succeeded
 
 
 class RuleSources:
-    """Reads the rules of a configuration: `read` and `poll` block.
-
-    `kept` are rules that stand in while a bucket was never read.
-    """
+    """Reads the rules of a configuration: `read` and `poll` block."""
 
     def __init__(self, kept: Read | None = None, connect: Callable[[RulesBucket], ReleaseBucket] = _CONNECT) -> None:
         self._connect = connect
-        self._kept = kept or Read(())
+        self._kept = kept or Read(())  # stands in while a bucket was never read
         self._places: tuple[RulesBucket, ...] = ()
         self._interval = math.inf
         self._due = math.inf  # monotonic seconds

@@ -47,34 +47,29 @@ _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "miss
 ReadFiles = Callable[[Settings | None], tuple[Read, Read]]
 """Reads the rule files and the templates that settings name; none without settings."""
 
-Answers = Mapping[Reference, Secret | None]
-"""The secret of each reference; None if it was not found."""
+Answers = Mapping[Reference, Secret | None]  # the secret of each reference; None if it was not found
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """All files that were read: the settings, the bytes of rule files and templates, and a digest of all.
 
-    The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
-    the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
-    text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
-    reading. `remarks` are about secrets, so that the digest leaves them out. `settings_read` are the settings as they
-    were read; some of them only a restart may put in force. `options` is their canonical form.
+    The digest may be shown: it covers no secret, so nobody can test guesses on it.
     """
 
     settings: Settings | None  # None after a mistake in them
     diagnostics: tuple[Diagnostic, ...]  # of the configuration file
     rules: Read
     digest: str
-    watched: tuple[Path, ...] = field(repr=False)
-    text: SourceFile | None = field(default=None, repr=False)
+    watched: tuple[Path, ...] = field(repr=False)  # of the configuration, the rules, the templates, the secrets
+    text: SourceFile | None = field(default=None, repr=False)  # of the configuration; None if it cannot be read
     secrets: Answers = field(default_factory=dict, repr=False)
     fetched: FetchedDocuments = field(default_factory=FetchedDocuments, repr=False)
-    settled: bool = True
+    settled: bool = True  # false if the files changed from reading to reading
     templates: Read = field(default_factory=lambda: Read(()))
-    remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
-    settings_read: Settings | None = field(default=None, repr=False)
-    options: str = field(default="", repr=False)
+    remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)  # about secrets, so not in the digest
+    settings_read: Settings | None = field(default=None, repr=False)  # some only a restart may put in force
+    options: str = field(default="", repr=False)  # the canonical form of these
 
     def is_as(self, other: Snapshot | None) -> bool:
         """Whether another snapshot has the same files and secrets."""
@@ -87,10 +82,6 @@ class Snapshot:
     def files(self) -> tuple[RuleFile, ...]:
         """All files except the configuration."""
         return (*self.rules.files, *self.templates.files)
-
-    def with_settings(self, settings: Settings) -> Snapshot:
-        """Returns the snapshot with other settings."""
-        return replace(self, settings=settings)
 
 
 def read_named(settings: Settings | None, sources: RuleSources | None = None) -> tuple[Read, Read]:
@@ -302,23 +293,19 @@ def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
     return replace(snapshot, digest=digest.hexdigest())
 
 
-FAILING_TEST = "failing-test"
-"""The code of a failing rule test, as in the linter."""
+FAILING_TEST = "failing-test"  # the code of a failing rule test, as in the linter
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`.
-
-    `kept_back` names the settings that wait for a restart.
-    """
+    """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`."""
 
     snapshot: Snapshot = field(repr=False)
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     rules: LoadedRules | None = field(default=None, repr=False, compare=False)
     pages: LoadedPages | None = field(default=None, repr=False, compare=False)
-    kept_back: tuple[str, ...] = ()
+    kept_back: tuple[str, ...] = ()  # names of settings that wait for a restart
 
     @property
     def settings(self) -> Settings:

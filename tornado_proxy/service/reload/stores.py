@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
@@ -16,8 +15,7 @@ from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.outlook import Outlook, look
-from tornado_proxy.storage.probe import ProbeResult, probe_all
+from tornado_proxy.storage.probe import Outlook, ProbeResult, look, probe_all
 from tornado_proxy.storage.store import ForwardingStore, Store
 from tornado_proxy.telemetry.events import Event, ObjectWritten, ReadResumed
 from tornado_proxy.telemetry.measured_store import MeasuredStore
@@ -61,15 +59,14 @@ class StoreMaker:
         return stores
 
     def _store(self, target: Target, counts: CacheCounts | None, pool: S3Pool) -> Shared:
-        resumed = partial(self._resumed, target.name)
+        def resumed(read: ResumedRead) -> None:
+            self._emit(ReadResumed(target.name, *read))
+
         s3 = S3Store(target.bucket, pool, self._upload_memory, self._bodies, resumed)
         store: Store = MeasuredStore(s3, target.name, self._emit)
         if target.cache is not None:
             store = CachingStore(store, target.cache, counts or CacheCounts())
         return Shared(store)
-
-    def _resumed(self, target: str, read: ResumedRead) -> None:
-        self._emit(ReadResumed(target, *read))
 
 
 def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:

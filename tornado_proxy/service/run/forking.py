@@ -33,8 +33,7 @@ _MOST_SOCKETS = 250  # what one message can carry (SCM_MAX_FD is 253)
 # Variables of systemd that are for the supervisor only.
 _MANAGER_ONLY = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
 
-Work = Callable[[Sequence[socket.socket]], None]
-"""What a worker does with its sockets, from its start to its end."""
+Work = Callable[[Sequence[socket.socket]], None]  # what a worker does with its sockets, from its start to its end
 
 
 class ForkedProcess:

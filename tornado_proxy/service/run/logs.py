@@ -134,12 +134,10 @@ def access_listener(log: Log) -> Callable[[Served | ErrorServed], None] | None:
 
 
 def line_writer() -> Callable[[str], None] | None:
-    """Returns a function that writes a line of the access log, or None if it is switched off.
-
-    A record of `logging` for each request would cost it more than making the line.
-    """
+    """Returns a function that writes a line of the access log, or None if it is switched off."""
     if not logging.getLogger(ACCESS).isEnabledFor(logging.INFO):
         return None
+    # A record of `logging` for each request would cost it more than making the line.
     outlets = [each for each in logging.getLogger().handlers if isinstance(each, Outlet)]
     return outlets[0].writer.put if outlets else logging.getLogger(ACCESS).info
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import random
 import signal
-from collections.abc import Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 import msgspec
@@ -19,11 +20,11 @@ from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import probe_stores
-from tornado_proxy.service.run.prober import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor, trim_heap
 from tornado_proxy.service.run.sockets import Sockets
 from tornado_proxy.service.run.systemd import Notifier, watchdog_period
-from tornado_proxy.telemetry.events import Bus, ReloadReport
+from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -31,23 +32,20 @@ _LOG = logging.getLogger("tornado_proxy")
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
+_JITTER = 0.1  # of the interval of probes, so that many instances do not probe at once
+
 
 class Launch(msgspec.Struct, frozen=True):
-    """The arguments of a process.
-
-    `read` reads the snapshot again, with rules from `sources`. `administer` answers operators from the start of the
-    process to its end. `announce` is called when requests are answered. `last_good` keeps each snapshot that is put in
-    force; `from_last_good` is true if the first came from it. `mark` is a stage that an earlier process left.
-    """
+    """The arguments of a process."""
 
     sockets: Sockets
-    read: Callable[[], Snapshot]
-    administer: Callable[[Process], AbstractAsyncContextManager[None]]
-    announce: Callable[[], None]
+    read: Callable[[], Snapshot]  # reads the snapshot again, with rules from `sources`
+    administer: Callable[[Process], AbstractAsyncContextManager[None]]  # answers operators from its start to its end
+    announce: Callable[[], None]  # called when requests are answered
     notifier: Notifier = msgspec.field(default_factory=Notifier)
-    last_good: LastGood | None = None
-    from_last_good: bool = False
-    mark: StageMark | None = None
+    last_good: LastGood | None = None  # keeps each snapshot that is put in force
+    from_last_good: bool = False  # whether the first one came from there
+    mark: StageMark | None = None  # of a stage that an earlier process left
     sources: RuleSources = msgspec.field(default_factory=RuleSources)
 
 
@@ -78,10 +76,7 @@ class Process:
         return self._begun and any(self.serving.responsive()) and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
-        """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
-
-        Raises `CannotServe`.
-        """
+        """Serves until SIGTERM or SIGINT, then finishes requests within the grace period; raises `CannotServe`."""
         loop = asyncio.get_running_loop()
         loop.set_default_executor(DetachedExecutor(thread_name_prefix="service"))
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -164,3 +159,56 @@ def _import_follow() -> Callable[[Reloader], Coroutine[Any, Any, None]]:
     from tornado_proxy.service.reload.watching import follow  # noqa: PLC0415
 
     return follow
+
+
+class Prober:
+    """Calls `probe` every `interval` seconds; an interval of 0 turns it off."""
+
+    def __init__(
+        self, probe: Callable[[], Awaitable[Sequence[ProbeResult]]], interval: float, emit: Callable[[Event], None]
+    ) -> None:
+        self._probe = probe
+        self._interval = interval
+        self._emit = emit
+        self._poked = asyncio.Event()
+        self._settled = asyncio.Event()
+        self.results: dict[str, ProbeResult] = {}  # the last one of each target in force
+
+    @property
+    def finds_bucket(self) -> bool:
+        """Whether the last probe could use any bucket; true if probes are off."""
+        return not self._interval or any(result.is_up for result in self.results.values())
+
+    def poke(self) -> None:
+        """Probes again at once, because other buckets may be in force."""
+        self._poked.set()
+        self._settled.clear()
+
+    async def settled(self, within: float) -> None:
+        """Waits until the results are those of what is in force, for some seconds at most."""
+        if self._interval:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._settled.wait(), within)
+
+    async def run(self) -> None:
+        """Probes until cancelled; a defect only ends the current probe."""
+        while self._interval:
+            self._poked.clear()
+            try:
+                results = await self._probe()
+                if self._poked.is_set():
+                    continue  # what was probed is not in force any more
+                problems = {target: result.problem for target, result in self.results.items()}
+                # In place: the status page looks at the same dictionary.
+                self.results.clear()
+                self.results.update((result.target, result) for result in results)
+                self._settled.set()
+                for result in results:
+                    self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
+            except Exception:  # noqa: BLE001 - the next probe may go well
+                _LOG.exception("probing the buckets failed")
+            try:
+                async with asyncio.timeout(self._interval * random.uniform(1 - _JITTER, 1 + _JITTER)):  # noqa: S311 - no secret
+                    await self._poked.wait()
+            except TimeoutError:
+                continue

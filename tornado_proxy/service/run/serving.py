@@ -148,10 +148,7 @@ class SingleProcess:
         self._follow(prepared, in_force)
 
     async def stage(self, number: int, configuration: Configuration, *, share: float = 1.0) -> None:
-        """Builds the generation on a thread, and has it decide beside the one in force.
-
-        `share` is the part of its HEAD samples that this process makes.
-        """
+        """Has a generation decide beside the one in force; `share` is the part of its HEAD samples made here."""
         self._staged = prepared = await self._prepared(configuration)
         staged, in_force = self._generations.stage(prepared.parts, number), self.generation
         self._staging.begin(number, in_force.number)

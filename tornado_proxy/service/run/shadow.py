@@ -19,8 +19,7 @@ from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
 
-MOST_SAMPLED = 10_000
-"""Keys that are remembered, so that none is asked for twice."""
+MOST_SAMPLED = 10_000  # keys that are remembered, so that none is asked for twice
 
 MOST_TIME = 0.05
 """The part of the event loop's processor time that deciding beside takes at most: not all requests are compared."""

@@ -20,20 +20,11 @@ class CannotListen(Exception):
 
 
 class Sockets(msgspec.Struct, frozen=True):
-    """Listening sockets, and the URL that people can use.
-
-    `inherited` ones belong to the service manager: they stay open when this process ends, and the next process accepts
-    what waits in their queue.
-    """
+    """Listening sockets, and the URL that people can use."""
 
     sockets: tuple[socket.socket, ...]
     url: str
-    inherited: bool = False
-
-    def close(self) -> None:
-        """Closes this process's copies."""
-        for each in self.sockets:
-            each.close()
+    inherited: bool = False  # from the service manager: the next process accepts what waits in their queue
 
 
 def open_sockets(listener: Listener) -> Sockets:
@@ -48,10 +39,7 @@ def open_sockets(listener: Listener) -> Sockets:
 
 
 def local_socket(path: Path) -> socket.socket:
-    """Listens on a Unix socket that only the same user may use; raises `CannotListen`.
-
-    One that an earlier process left is replaced.
-    """
+    """Listens on a Unix socket for the same user, in place of one that was left; raises `CannotListen`."""
     listening = socket.socket(socket.AF_UNIX)
     try:
         os.fchmod(listening.fileno(), 0o600)  # before it has a name, so that nobody else can ever connect

@@ -73,10 +73,7 @@ def watchdog_period(environment: Mapping[str, str], pid: int) -> float | None:
 
 
 def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
-    """Returns the sockets that systemd opened for this process, by name (`FileDescriptorName=`).
-
-    They are taken over: not blocking, and not inherited by children.
-    """
+    """Takes over the sockets that systemd opened for this process; returns them by name (`FileDescriptorName=`)."""
     count = environment.get("LISTEN_FDS", "")
     if environment.get("LISTEN_PID") != str(pid) or not count.isdecimal():
         return {}

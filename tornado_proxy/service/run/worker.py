@@ -42,29 +42,22 @@ Method = Literal[
 
 
 class StageCall(NamedTuple):
-    """The arguments of the method `stage`: the number, the snapshot, and the worker's share of the HEAD samples.
-
-    `canary` is the share of clients that the generation answers.
-    """
+    """The arguments of the method `stage`."""
 
     number: int
     snapshot: Snapshot
-    share: float
-    canary: float = 0.0
+    share: float  # of the HEAD samples, which this worker makes
+    canary: float = 0.0  # the share of clients that the generation answers
 
 
 class Start(msgspec.Struct, frozen=True):
-    """The argument of a worker's first call: the snapshot to serve, and its place among the workers, from 1.
-
-    `inherited` is true if the service manager holds the sockets too. `log_level` is the one that an operator has set
-    since the start of the service.
-    """
+    """The argument of a worker's first call: the snapshot to serve, and its place among the workers, from 1."""
 
     number: int
     snapshot: Snapshot
     place: int = 1
-    inherited: bool = False
-    log_level: str | None = None
+    inherited: bool = False  # whether the service manager holds the sockets too
+    log_level: str | None = None  # the one that an operator has set since the start of the service
     staged: StageCall | None = None
 
 
