@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import threading
+import weakref
 
 import pytest
 from endless_s3 import endless_s3
@@ -14,6 +16,7 @@ from stores import async_chunks, store_at
 
 from tornado_proxy.routing.upload_steps import MOST_PARTS
 from tornado_proxy.s3 import upload
+from tornado_proxy.s3.executor import PIECE
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, part_size
 from tornado_proxy.storage.errors import Busy, TooLarge, UpstreamError
 from tornado_proxy.storage.shares import CLIENT
@@ -260,6 +263,63 @@ async def test_a_part_can_be_read_repeatedly():
     await body.append(memoryview(b"0123456789"), 100)
     assert (body.read(4), body.tell(), body.read(100), body.read(1)) == (b"0123", 4, b"456789", b"")
     assert (body.seek(2), body.read(2), body.seek(-1, 2), body.read(), body.seek(0, 1)) == (2, b"23", 9, b"9", 10)
+
+
+def block_of(body: PartBody):
+    """The first shared block of a part, behind the one that is its own."""
+    body.seek(PIECE)
+    return body.read(1).obj
+
+
+async def test_a_part_has_any_number_of_blocks():
+    """Bytes that begin and end anywhere in the blocks of a part are read in their order."""
+    body, data = PartBody(UploadMemory(8 * MIB)), random.Random(1).randbytes(3 * PIECE + 7)
+    for start in range(0, len(data), 100_003):
+        await body.append(memoryview(data)[start : start + 100_003], len(data))
+    assert b"".join(iter(body.read, b"")) == data
+    assert (body.seek(PIECE - 1), bytes(body.read(5)), body.read(2)) == (
+        PIECE - 1,
+        data[PIECE - 1 : PIECE],
+        data[PIECE : PIECE + 2],
+    )
+
+
+async def test_the_blocks_of_a_part_that_was_sent_are_used_again():
+    """The next part of an upload is written to memory that exists, and has none of the bytes that were there."""
+    memory = UploadMemory(8 * MIB)
+    sent, other, following = PartBody(memory), PartBody(memory), PartBody(memory)
+    for body in (sent, other):
+        await fill(body, 2 * PIECE)
+    block = block_of(sent)
+    sent.close(is_unread=True)
+    await following.append(memoryview(b"n" * (PIECE + 5)), 2 * PIECE)
+    assert block_of(following) is block
+    assert content(Part(1, following, is_last=True)) == b"n" * (PIECE + 5)
+
+
+async def test_the_blocks_of_a_part_that_may_be_read_are_not_used_again():
+    """A thread that still sends an aborted part never reads the bytes of another upload."""
+    memory = UploadMemory(8 * MIB)
+    aborted, other = PartBody(memory), PartBody(memory)
+    await fill(aborted, 2 * PIECE)
+    block = block_of(aborted)
+    aborted.close()
+    await fill(other, 2 * PIECE)
+    assert block_of(other) is not block
+    with pytest.raises(ValueError, match="closed"):
+        aborted.read()
+
+
+async def test_closing_the_last_part_returns_all_memory_to_the_system():
+    """Blocks are kept only while some part has memory; a body that is referred to keeps none."""
+    memory = UploadMemory(8 * MIB)
+    bodies = [PartBody(memory) for _ in range(2)]
+    for body in bodies:
+        await fill(body, 2 * PIECE)
+    blocks = [weakref.ref(block_of(body)) for body in bodies]
+    for body in bodies:
+        body.close(is_unread=True)
+    assert [block() for block in blocks] == [None, None]
 
 
 BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
