@@ -35,7 +35,7 @@ async def test_chunks_become_parts_of_one_size():
     """All parts but the last have the same size, for chunks of any sizes."""
     parts = [
         (part.number, content(part), part.is_last)
-        async for part in cut(async_chunks(b"abc", b"d", b"efghijk"), 4, None, UploadMemory(100))
+        async for part in cut(async_chunks(b"abc", b"d", b"efghijk"), 4, Write(), UploadMemory(100))
     ]
     assert parts == [(1, b"abcd", False), (2, b"efgh", False), (3, b"ijk", True)]
 
@@ -45,13 +45,15 @@ async def test_an_empty_stream_is_one_empty_part(chunks):
     """A stream without bytes becomes one empty part."""
     assert [
         (part.number, content(part), part.is_last)
-        async for part in cut(async_chunks(*chunks), 4, None, UploadMemory(100))
+        async for part in cut(async_chunks(*chunks), 4, Write(), UploadMemory(100))
     ] == [(1, b"", True)]
 
 
 async def test_a_stream_of_the_part_size_is_one_part():
     """A stream that fits into one part becomes one part, because a full part waits for more bytes."""
-    assert [part.is_last async for part in cut(async_chunks(b"ab", b"cd", b""), 4, None, UploadMemory(100))] == [True]
+    assert [part.is_last async for part in cut(async_chunks(b"ab", b"cd", b""), 4, Write(), UploadMemory(100))] == [
+        True
+    ]
 
 
 @given(st.lists(st.binary(max_size=20), max_size=10), st.integers(1, 9))
@@ -59,7 +61,7 @@ def test_parts_have_the_bytes_of_the_stream(chunks, size):
     """The parts of any chunks have the bytes of the stream, one size except the last, and consecutive numbers."""
 
     async def all_parts():
-        return [part async for part in cut(async_chunks(*chunks), size, None, UploadMemory(100))]
+        return [part async for part in cut(async_chunks(*chunks), size, Write(), UploadMemory(100))]
 
     parts = _run(all_parts())
     assert b"".join(content(part) for part in parts) == b"".join(chunks)
@@ -81,7 +83,7 @@ async def test_a_stream_above_the_maximum_size_raises(size, fits):
     """`cut` raises `TooLarge` before it yields a part with more bytes than the maximum."""
     total = 0
     try:
-        async for part in cut(async_chunks(*[b"x"] * size), 4, 10, UploadMemory(100)):
+        async for part in cut(async_chunks(*[b"x"] * size), 4, Write(max_size=10), UploadMemory(100)):
             total += len(part.body)
     except TooLarge:
         assert (total, fits) == (8, False)
@@ -92,22 +94,38 @@ async def test_a_stream_above_the_maximum_size_raises(size, fits):
 async def test_the_number_of_parts_is_limited(monkeypatch):
     """A stream that would need more parts than S3 accepts raises `TooLarge`."""
     monkeypatch.setattr(upload, "MOST_PARTS", 3)
-    assert len([part async for part in cut(async_chunks(b"x" * 12), 4, None, UploadMemory(100))]) == 3
+    assert len([part async for part in cut(async_chunks(b"x" * 12), 4, Write(), UploadMemory(100))]) == 3
     with pytest.raises(TooLarge, match="more than 3 parts"):
-        assert [part async for part in cut(async_chunks(b"x" * 13), 4, None, UploadMemory(100))]
+        assert [part async for part in cut(async_chunks(b"x" * 13), 4, Write(), UploadMemory(100))]
 
 
-def test_the_first_thousand_parts_have_one_size():
-    """The first thousand parts have one size, because some S3s demand that."""
-    assert {part_size(number, 8 * MIB) for number in range(1, 1001)} == {8 * MIB}
-
-
-@pytest.mark.parametrize("smallest", [8 * MIB, 16 * MIB, 5 * 1024 * MIB])
-def test_parts_can_hold_the_largest_object(smallest):
+@pytest.mark.parametrize("smallest", [5 * MIB, 8 * MIB, 16 * MIB, 5 * 1024 * MIB])
+@pytest.mark.parametrize("total", [None, 200 * 10**9, 10**18])
+def test_parts_can_hold_the_largest_object(smallest, total):
     """Parts grow up to S3's maximum of 5 GiB, so that the maximum number of parts holds 5 TiB."""
-    sizes = [part_size(number, smallest) for number in range(1, MOST_PARTS + 1)]
+    sizes = [part_size(number, smallest, total) for number in range(1, MOST_PARTS + 1)]
     assert sum(sizes) >= 5 * TIB
     assert max(sizes) <= 5 * 1024 * MIB
+    assert set(sizes[:900]) == {smallest}
+
+
+@pytest.mark.parametrize(
+    ("total", "size"), [(0, 8), (8 * MIB, 8), (8 * MIB + 1, 5), (50 * 10**9, 5), (160 * 10**9, 16)]
+)
+def test_all_parts_of_a_known_size_have_one_size(total, size):
+    """Some S3s demand that. A file that is a little larger than it seemed, as a form without a last line end, fits."""
+    sizes = {part_size(number, 5 * MIB, total) for number in range(1, MOST_PARTS + 1)}
+    assert {-(-each // MIB) for each in sizes} == {size}
+    assert max(sizes) * MOST_PARTS > total + 2
+
+
+async def test_a_file_of_eight_mebibytes_is_sent_at_once_if_its_size_is_known():
+    """One call suffices for it; in parts, there would be four."""
+    for announced, calls in ((8 * MIB, 1), (None, 4)):
+        with scripted_s3(BEGUN if calls > 1 else STORED, STORED, STORED, COMPLETED) as s3:
+            async with store_at(s3.url, part_size=5 * MIB) as store:
+                await store.put("a", async_chunks(bytes(8 * MIB)), Write(announced=announced))
+        assert len(s3.requests) == calls
 
 
 def part_of(client: str, memory: UploadMemory) -> PartBody:
@@ -229,14 +247,14 @@ async def test_a_small_file_takes_no_shared_memory():
     """A file of 60 kB does not wait for shared memory."""
     memory = UploadMemory(MIB)
     await fill(PartBody(memory), MIB, MIB)
-    contents = [content(part) async for part in cut(async_chunks(bytes(60_000)), MIB, None, memory)]
+    contents = [content(part) async for part in cut(async_chunks(bytes(60_000)), MIB, Write(), memory)]
     assert (contents, memory.free) == ([bytes(60_000)], 0)
 
 
 async def test_a_large_part_takes_shared_memory_until_it_is_closed():
     """A large part takes shared memory, and gives it back once when it is closed."""
     memory = UploadMemory(4 * MIB)
-    parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, None, memory)]
+    parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, Write(), memory)]
     assert (len(parts), memory.free) == (3, 2 * MIB - 100_000)
     assert sum(len(content(part)) for part in parts) == 100_000 + 2 * MIB
     for part in [*parts, *parts]:
@@ -253,7 +271,7 @@ async def test_an_interrupted_upload_gives_its_memory_back():
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        assert [part async for part in cut(broken(), MIB, None, memory)] == []
+        assert [part async for part in cut(broken(), MIB, Write(), memory)] == []
     assert memory.free == 4 * MIB
 
 

@@ -24,13 +24,20 @@ from tornado_proxy.s3.executor import PIECE, BlockingCall, Executor, Parameters,
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
 from tornado_proxy.storage.shares import CLIENT
+from tornado_proxy.storage.store import Write
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CompleteMultipartUploadOutputTypeDef
 
 _LARGEST_PART = 5 * 1024**3
-_PARTS_OF_ONE_SIZE = 1_000
+_PARTS_OF_ONE_SIZE = 900
+
+# A file of as many bytes is sent at once, if its size is known: in parts, it would need three more calls.
+_WHOLE = 8 * 1024 * 1024
+
+# A client that announces much, and sends little of it, gets no larger parts than this.
+_LARGEST_EVEN_PART = 16 * 1024 * 1024
 
 # The first bytes of an upload need no shared memory, so that a small file never waits for large ones.
 _FREE = 64 * 1024
@@ -240,16 +247,21 @@ class Part:
     is_last: bool
 
 
-def part_size(number: int, smallest: int) -> int:
-    """Returns the size of a part, which doubles every 1,000 parts, so that an object may grow to 5 TiB.
+def part_size(number: int, smallest: int, total: int | None) -> int:
+    """Returns the size of a part of a file of about `total` bytes, if that is known.
 
-    With 8 MiB as the smallest size, parts of the first 8 GB have the same size, which some S3s require of all.
+    A file of at most 8 MiB is one part, and one of at most 160 GB has parts of one size, which some S3s require.
+    Otherwise the size doubles every 900 parts, so that an object may grow to 5 TiB.
     """
+    if total is not None:
+        even = max(smallest, _WHOLE if total <= _WHOLE else total // (MOST_PARTS - 1))
+        if even <= max(smallest, _LARGEST_EVEN_PART):
+            return even
     return min(smallest << (number - 1) // _PARTS_OF_ONE_SIZE, _LARGEST_PART)
 
 
 async def cut(
-    chunks: AsyncIterator[bytes], smallest: int, max_size: int | None, memory: UploadMemory
+    chunks: AsyncIterator[bytes], smallest: int, write: Write, memory: UploadMemory
 ) -> AsyncGenerator[Part, None]:
     """Yields the parts of a stream; all but the last are full. An empty stream has one part.
 
@@ -259,10 +271,10 @@ async def cut(
     try:
         async for chunk in chunks:
             total += len(chunk)
-            if max_size is not None and total > max_size:
-                raise TooLarge(f"the upload has more than {max_size} bytes")
+            if write.max_size is not None and total > write.max_size:
+                raise TooLarge(f"the upload has more than {write.max_size} bytes")
             rest = memoryview(chunk)
-            while len(body) + len(rest) > (size := part_size(number, smallest)):
+            while len(body) + len(rest) > (size := part_size(number, smallest, write.announced)):
                 if number == MOST_PARTS:
                     raise TooLarge(f"the upload has more than {MOST_PARTS} parts")
                 taken = size - len(body)

@@ -108,6 +108,7 @@ class Write:
     replace: bool = True
     conditions: Conditions = field(default_factory=Conditions)
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
+    announced: int | None = None  # bytes that the file seems to have, if that is known before they arrive
     properties: Properties = field(default_factory=Properties)
 
 
