@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from httptools import HttpParserError, HttpResponseParser
 
 _BLOCK = bytes(256 * 1024)
+_BOUNDARY = "------------------------d74496d66958873e"  # as long as curl's: a short one is slow to search for
+_PART = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'.encode()
+_END = f"\r\n--{_BOUNDARY}--\r\n".encode()
 _SILENCE = 30  # seconds after which a request counts as failed
 
 
@@ -46,8 +49,7 @@ class Client(asyncio.Protocol):
             return 0
 
     async def _send(self, upload: int) -> None:
-        part = b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
-        for piece in (part, *(_BLOCK for _ in range(upload // len(_BLOCK))), b"\r\n--x--\r\n"):
+        for piece in (_PART, *(_BLOCK for _ in range(upload // len(_BLOCK))), _END):
             self._transport.write(piece)
             await self._sent.wait()
 
@@ -95,8 +97,8 @@ async def run(port: int, load: dict) -> dict:
     headers = {"Host": f"127.0.0.1:{port}", **load.get("headers", {})}
     if upload:
         upload = upload // len(_BLOCK) * len(_BLOCK)
-        framing = len(b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n\r\n--x--\r\n')
-        headers |= {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(upload + framing)}
+        length = len(_PART) + upload + len(_END)
+        headers |= {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}", "Content-Length": str(length)}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     head = f"{load['method']} {load['path']} HTTP/1.1\r\n{lines}\r\n".encode()
     turns = iter(range(load["requests"]))

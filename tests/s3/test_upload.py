@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import threading
+import weakref
 
 import pytest
 from endless_s3 import endless_s3
@@ -14,6 +16,7 @@ from stores import async_chunks, store_at
 
 from tornado_proxy.routing.upload_steps import MOST_PARTS
 from tornado_proxy.s3 import upload
+from tornado_proxy.s3.executor import PIECE
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, part_size
 from tornado_proxy.storage.errors import Busy, TooLarge, UpstreamError
 from tornado_proxy.storage.shares import CLIENT
@@ -32,7 +35,7 @@ async def test_chunks_become_parts_of_one_size():
     """All parts but the last have the same size, for chunks of any sizes."""
     parts = [
         (part.number, content(part), part.is_last)
-        async for part in cut(async_chunks(b"abc", b"d", b"efghijk"), 4, None, UploadMemory(100))
+        async for part in cut(async_chunks(b"abc", b"d", b"efghijk"), 4, Write(), UploadMemory(100))
     ]
     assert parts == [(1, b"abcd", False), (2, b"efgh", False), (3, b"ijk", True)]
 
@@ -42,13 +45,15 @@ async def test_an_empty_stream_is_one_empty_part(chunks):
     """A stream without bytes becomes one empty part."""
     assert [
         (part.number, content(part), part.is_last)
-        async for part in cut(async_chunks(*chunks), 4, None, UploadMemory(100))
+        async for part in cut(async_chunks(*chunks), 4, Write(), UploadMemory(100))
     ] == [(1, b"", True)]
 
 
 async def test_a_stream_of_the_part_size_is_one_part():
     """A stream that fits into one part becomes one part, because a full part waits for more bytes."""
-    assert [part.is_last async for part in cut(async_chunks(b"ab", b"cd", b""), 4, None, UploadMemory(100))] == [True]
+    assert [part.is_last async for part in cut(async_chunks(b"ab", b"cd", b""), 4, Write(), UploadMemory(100))] == [
+        True
+    ]
 
 
 @given(st.lists(st.binary(max_size=20), max_size=10), st.integers(1, 9))
@@ -56,7 +61,7 @@ def test_parts_have_the_bytes_of_the_stream(chunks, size):
     """The parts of any chunks have the bytes of the stream, one size except the last, and consecutive numbers."""
 
     async def all_parts():
-        return [part async for part in cut(async_chunks(*chunks), size, None, UploadMemory(100))]
+        return [part async for part in cut(async_chunks(*chunks), size, Write(), UploadMemory(100))]
 
     parts = _run(all_parts())
     assert b"".join(content(part) for part in parts) == b"".join(chunks)
@@ -78,7 +83,7 @@ async def test_a_stream_above_the_maximum_size_raises(size, fits):
     """`cut` raises `TooLarge` before it yields a part with more bytes than the maximum."""
     total = 0
     try:
-        async for part in cut(async_chunks(*[b"x"] * size), 4, 10, UploadMemory(100)):
+        async for part in cut(async_chunks(*[b"x"] * size), 4, Write(max_size=10), UploadMemory(100)):
             total += len(part.body)
     except TooLarge:
         assert (total, fits) == (8, False)
@@ -89,22 +94,38 @@ async def test_a_stream_above_the_maximum_size_raises(size, fits):
 async def test_the_number_of_parts_is_limited(monkeypatch):
     """A stream that would need more parts than S3 accepts raises `TooLarge`."""
     monkeypatch.setattr(upload, "MOST_PARTS", 3)
-    assert len([part async for part in cut(async_chunks(b"x" * 12), 4, None, UploadMemory(100))]) == 3
+    assert len([part async for part in cut(async_chunks(b"x" * 12), 4, Write(), UploadMemory(100))]) == 3
     with pytest.raises(TooLarge, match="more than 3 parts"):
-        assert [part async for part in cut(async_chunks(b"x" * 13), 4, None, UploadMemory(100))]
+        assert [part async for part in cut(async_chunks(b"x" * 13), 4, Write(), UploadMemory(100))]
 
 
-def test_the_first_thousand_parts_have_one_size():
-    """The first thousand parts have one size, because some S3s demand that."""
-    assert {part_size(number, 8 * MIB) for number in range(1, 1001)} == {8 * MIB}
-
-
-@pytest.mark.parametrize("smallest", [8 * MIB, 16 * MIB, 5 * 1024 * MIB])
-def test_parts_can_hold_the_largest_object(smallest):
+@pytest.mark.parametrize("smallest", [5 * MIB, 8 * MIB, 16 * MIB, 5 * 1024 * MIB])
+@pytest.mark.parametrize("total", [None, 200 * 10**9, 10**18])
+def test_parts_can_hold_the_largest_object(smallest, total):
     """Parts grow up to S3's maximum of 5 GiB, so that the maximum number of parts holds 5 TiB."""
-    sizes = [part_size(number, smallest) for number in range(1, MOST_PARTS + 1)]
+    sizes = [part_size(number, smallest, total) for number in range(1, MOST_PARTS + 1)]
     assert sum(sizes) >= 5 * TIB
     assert max(sizes) <= 5 * 1024 * MIB
+    assert set(sizes[:900]) == {smallest}
+
+
+@pytest.mark.parametrize(
+    ("total", "size"), [(0, 8), (8 * MIB, 8), (8 * MIB + 1, 5), (50 * 10**9, 5), (160 * 10**9, 16)]
+)
+def test_all_parts_of_a_known_size_have_one_size(total, size):
+    """Some S3s demand that. A file that is a little larger than it seemed, as a form without a last line end, fits."""
+    sizes = {part_size(number, 5 * MIB, total) for number in range(1, MOST_PARTS + 1)}
+    assert {-(-each // MIB) for each in sizes} == {size}
+    assert max(sizes) * MOST_PARTS > total + 2
+
+
+async def test_a_file_of_eight_mebibytes_is_sent_at_once_if_its_size_is_known():
+    """One call suffices for it; in parts, there would be four."""
+    for announced, calls in ((8 * MIB, 1), (None, 4)):
+        with scripted_s3(BEGUN if calls > 1 else STORED, STORED, STORED, COMPLETED) as s3:
+            async with store_at(s3.url, part_size=5 * MIB) as store:
+                await store.put("a", async_chunks(bytes(8 * MIB)), Write(announced=announced))
+        assert len(s3.requests) == calls
 
 
 def part_of(client: str, memory: UploadMemory) -> PartBody:
@@ -226,14 +247,14 @@ async def test_a_small_file_takes_no_shared_memory():
     """A file of 60 kB does not wait for shared memory."""
     memory = UploadMemory(MIB)
     await fill(PartBody(memory), MIB, MIB)
-    contents = [content(part) async for part in cut(async_chunks(bytes(60_000)), MIB, None, memory)]
+    contents = [content(part) async for part in cut(async_chunks(bytes(60_000)), MIB, Write(), memory)]
     assert (contents, memory.free) == ([bytes(60_000)], 0)
 
 
 async def test_a_large_part_takes_shared_memory_until_it_is_closed():
     """A large part takes shared memory, and gives it back once when it is closed."""
     memory = UploadMemory(4 * MIB)
-    parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, None, memory)]
+    parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, Write(), memory)]
     assert (len(parts), memory.free) == (3, 2 * MIB - 100_000)
     assert sum(len(content(part)) for part in parts) == 100_000 + 2 * MIB
     for part in [*parts, *parts]:
@@ -250,7 +271,7 @@ async def test_an_interrupted_upload_gives_its_memory_back():
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        assert [part async for part in cut(broken(), MIB, None, memory)] == []
+        assert [part async for part in cut(broken(), MIB, Write(), memory)] == []
     assert memory.free == 4 * MIB
 
 
@@ -260,6 +281,63 @@ async def test_a_part_can_be_read_repeatedly():
     await body.append(memoryview(b"0123456789"), 100)
     assert (body.read(4), body.tell(), body.read(100), body.read(1)) == (b"0123", 4, b"456789", b"")
     assert (body.seek(2), body.read(2), body.seek(-1, 2), body.read(), body.seek(0, 1)) == (2, b"23", 9, b"9", 10)
+
+
+def block_of(body: PartBody):
+    """The first shared block of a part, behind the one that is its own."""
+    body.seek(PIECE)
+    return body.read(1).obj
+
+
+async def test_a_part_has_any_number_of_blocks():
+    """Bytes that begin and end anywhere in the blocks of a part are read in their order."""
+    body, data = PartBody(UploadMemory(8 * MIB)), random.Random(1).randbytes(3 * PIECE + 7)
+    for start in range(0, len(data), 100_003):
+        await body.append(memoryview(data)[start : start + 100_003], len(data))
+    assert b"".join(iter(body.read, b"")) == data
+    assert (body.seek(PIECE - 1), bytes(body.read(5)), body.read(2)) == (
+        PIECE - 1,
+        data[PIECE - 1 : PIECE],
+        data[PIECE : PIECE + 2],
+    )
+
+
+async def test_the_blocks_of_a_part_that_was_sent_are_used_again():
+    """The next part of an upload is written to memory that exists, and has none of the bytes that were there."""
+    memory = UploadMemory(8 * MIB)
+    sent, other, following = PartBody(memory), PartBody(memory), PartBody(memory)
+    for body in (sent, other):
+        await fill(body, 2 * PIECE)
+    block = block_of(sent)
+    sent.close(is_unread=True)
+    await following.append(memoryview(b"n" * (PIECE + 5)), 2 * PIECE)
+    assert block_of(following) is block
+    assert content(Part(1, following, is_last=True)) == b"n" * (PIECE + 5)
+
+
+async def test_the_blocks_of_a_part_that_may_be_read_are_not_used_again():
+    """A thread that still sends an aborted part never reads the bytes of another upload."""
+    memory = UploadMemory(8 * MIB)
+    aborted, other = PartBody(memory), PartBody(memory)
+    await fill(aborted, 2 * PIECE)
+    block = block_of(aborted)
+    aborted.close()
+    await fill(other, 2 * PIECE)
+    assert block_of(other) is not block
+    with pytest.raises(ValueError, match="closed"):
+        aborted.read()
+
+
+async def test_closing_the_last_part_returns_all_memory_to_the_system():
+    """Blocks are kept only while some part has memory; a body that is referred to keeps none."""
+    memory = UploadMemory(8 * MIB)
+    bodies = [PartBody(memory) for _ in range(2)]
+    for body in bodies:
+        await fill(body, 2 * PIECE)
+    blocks = [weakref.ref(block_of(body)) for body in bodies]
+    for body in bodies:
+        body.close(is_unread=True)
+    assert [block() for block in blocks] == [None, None]
 
 
 BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")

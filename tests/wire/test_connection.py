@@ -450,6 +450,22 @@ async def test_a_client_that_ends_its_side_within_a_body_is_let_go(method, caplo
     assert caplog.records == []
 
 
+async def test_much_is_read_at_once_while_a_body_arrives():
+    """A body is read in pieces of up to 256 KiB; what waits for a request, or for its end, takes less."""
+    silent = _Silent()
+    connection = Connection(silent, Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection.connection_made(_Closing())
+    sizes = [len(connection.get_buffer(-1))]
+    _receive(connection, f"PUT /a HTTP/1.1\r\n{HOST}Content-Length: 9\r\n\r\nhalf".encode())
+    sizes.append(len(connection.get_buffer(-1)))
+    _receive(connection, b" and ")
+    (stream,) = silent.streams
+    stream.write_headers(ResponseStartLine("", 204, "No Content"), Fields())
+    stream.finish()
+    assert [*sizes, len(connection.get_buffer(-1))] == [64 * 1024, 256 * 1024, 64 * 1024]
+    connection.connection_lost(None)
+
+
 class _Closing(asyncio.Transport):
     """A transport that takes what is written until it is closed; or one whose client has left."""
 

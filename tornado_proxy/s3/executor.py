@@ -27,8 +27,13 @@ T = TypeVar("T")
 Parameters = Mapping[str, Any]
 """Parameters of an operation by their names in the S3 API."""
 
-PIECE = 64 * 1024
-"""Bytes that are sent at once; each piece has the whole time-out for silence."""
+PIECE = 256 * 1024
+"""Bytes of a body that are read and sent at once; each piece has the whole time-out for silence."""
+
+# To a slow S3, smaller pieces are sent, so that a slow connection is not taken for a silent one.
+_SMALL_PIECE = 64 * 1024
+_QUICK_FOR = 1024 * 1024  # bytes; the first ones only fill the buffers of the kernel
+_SLOW = 0.1  # seconds for a piece
 
 # Bytes that the kernel buffers before it sends them (tcp(7)). Its default is megabytes, so that a slow connection looks
 # silent long after the last byte was handed over.
@@ -161,6 +166,7 @@ class InterruptibleConnection:
     close: Callable[[], None]
     # An answer that ends with its connection takes over `sock`, and closes it.
     _socket: socket.socket | None = None
+    _quick = 0  # bytes that were sent since a piece was slow
     _response: Callable[[], Any] = staticmethod(lambda: None)
     sock: socket.socket | None
 
@@ -194,10 +200,15 @@ class InterruptibleConnection:
             return
         call = self._begin()
         with memoryview(data) as view:
-            for start in range(0, len(view), PIECE):
-                super().send(view[start : start + PIECE])  # type: ignore[misc]
+            sent, now = 0, time.monotonic()
+            while sent < len(view):
+                size = min(PIECE if self._quick >= _QUICK_FOR else _SMALL_PIECE, len(view) - sent)
+                super().send(view[sent : sent + size])  # type: ignore[misc]
+                began, now = now, time.monotonic()
+                sent += size
+                self._quick = self._quick + size if now - began < _SLOW else 0
                 if call is not None and call.is_upload:
-                    call.progress = time.monotonic()
+                    call.progress = now
 
     def getresponse(self) -> Any:
         """Returns the answer; the connection keeps only a weak reference to it, to avoid a cycle."""

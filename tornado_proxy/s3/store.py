@@ -173,7 +173,7 @@ class S3Store(Reader):
         """
         precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
         described = parameters_of(write)
-        async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
+        async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory)) as parts:
             first = await anext(parts)
             with closing(first.body):
                 client = await self._boto3()

@@ -21,23 +21,31 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tornado_proxy.routing.upload_steps import MOST_PARTS
-from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
+from tornado_proxy.s3.executor import PIECE, BlockingCall, Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
 from tornado_proxy.storage.shares import CLIENT
+from tornado_proxy.storage.store import Write
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CompleteMultipartUploadOutputTypeDef
 
 _LARGEST_PART = 5 * 1024**3
-_PARTS_OF_ONE_SIZE = 1_000
+_PARTS_OF_ONE_SIZE = 900
+
+# A file of as many bytes is sent at once, if its size is known: in parts, it would need three more calls.
+_WHOLE = 8 * 1024 * 1024
+
+# A client that announces much, and sends little of it, gets no larger parts than this.
+_LARGEST_EVEN_PART = 16 * 1024 * 1024
 
 # The first bytes of an upload need no shared memory, so that a small file never waits for large ones.
 _FREE = 64 * 1024
 
-# The most bytes that are copied out of a part at once; the allocator reuses blocks of this size.
-_READ = 64 * 1024
+# Bytes of blocks that are kept for the next part while there are others: to write to new memory costs five times as
+# much as to write to memory that was used before.
+_KEPT = 16 * 1024 * 1024
 
 # Of the memory, what the parts of one client may have, and what of it is left to older ones. The oldest may exceed it.
 _SHARE = 1 / 2
@@ -51,6 +59,11 @@ _TRUST = 16
 
 PATIENCE = 300.0
 """Seconds that an upload waits for memory."""
+
+
+def _new_block() -> mmap:
+    """Returns a block whose pages exist once they were written; private ones cost less than shared ones."""
+    return mmap(-1, PIECE, MAP_PRIVATE | MAP_ANONYMOUS)
 
 
 class _Share:
@@ -87,6 +100,7 @@ class UploadMemory:
         self._size = size
         self._shares: dict[str, _Share] = {}  # by client, whose turn comes first
         self._waiting: dict[PartBody, tuple[int, asyncio.Future[None]]] = {}  # with the bytes that each needs
+        self._blocks: list[mmap] = []  # kept for the next part
 
     async def take(self, part: PartBody, count: int) -> None:
         """Takes a number of bytes for a part, which gives them back; raises `Busy` if none become free in time."""
@@ -116,10 +130,20 @@ class UploadMemory:
             del self._shares[part.client]
             if share.parts:
                 self._shares[part.client] = share  # the turn of the next client
+        if not self._shares:
+            self._blocks.clear()
         for waiting, (count, turn) in tuple(self._waiting.items()):
             if not turn.done() and self._has_room(waiting, count):
                 self._give(waiting, count)
                 turn.set_result(None)
+
+    def block(self) -> mmap:
+        """Returns a block for bytes that were taken."""
+        return self._blocks.pop() if self._blocks else _new_block()
+
+    def keep(self, blocks: Sequence[mmap]) -> None:
+        """Keeps some blocks that nothing uses any more, until no part has memory."""
+        self._blocks += blocks[: max(0, _KEPT // PIECE - len(self._blocks))]
 
     def _share(self, client: str) -> _Share:
         # What no client asked for has no share.
@@ -142,9 +166,9 @@ class UploadMemory:
 class PartBody:
     """The bytes of a part as a file for boto3, which reads it once for the signature and once for each attempt.
 
-    They are in a memory mapping of their own, whose pages exist once they were written. Closing it returns the memory
-    to the system at once, even if something still refers to the body, as the tracebacks of boto3's exceptions do.
-    `capacity` is the most bytes that it may have, and `taken` what it has of the shared memory.
+    They are in blocks, each a memory mapping of its own, so that a body returns its memory to the system when it is
+    closed, even if something still refers to it, as the tracebacks of boto3's exceptions do. `capacity` is the most
+    bytes that it may have, and `taken` what it has of the shared memory.
     """
 
     def __init__(self, memory: UploadMemory) -> None:
@@ -152,7 +176,7 @@ class PartBody:
         self.capacity = 0
         self.taken = 0
         self._memory = memory
-        self._bytes: bytearray | mmap = bytearray()
+        self._blocks: list[mmap] | None = []
         self._length = 0
         self._position = 0
 
@@ -167,29 +191,32 @@ class PartBody:
     async def append(self, data: memoryview, capacity: int) -> None:
         """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
         end = self._length + len(data)
-        if isinstance(self._bytes, bytearray):
-            if end <= min(_FREE, capacity):
-                self._bytes += data
-                self._length = end
-                return
+        if end > _FREE:
             self.capacity = capacity
-            await self._memory.take(self, end)
-            # Pages of private memory cost less than those of shared memory, which is the default.
-            mapped = mmap(-1, capacity, MAP_PRIVATE | MAP_ANONYMOUS)
-            mapped[: self._length] = bytes(self._bytes)
-            self._bytes = mapped
-        else:
-            await self._memory.take(self, len(data))
-        self._bytes[self._length : end] = data
-        self._length = end
+            await self._memory.take(self, end - self.taken)
+        assert self._blocks is not None
+        while data:
+            start = self._length % PIECE
+            if not start:
+                self._blocks.append(self._memory.block() if self._blocks else _new_block())
+            piece = data[: PIECE - start]
+            self._blocks[-1][start : start + len(piece)] = piece
+            self._length += len(piece)
+            data = data[len(piece) :]
 
-    def read(self, size: int = -1) -> bytes:
-        """Reads at most `size` bytes, and at most one block."""
-        most = self._length - self._position
-        count = min(most, _READ) if size < 0 else min(size, most, _READ)
-        data = self._bytes[self._position : self._position + count]
+    def read(self, size: int = -1) -> memoryview:
+        """Reads at most `size` bytes, and at most one block, without a copy; raises `ValueError` if it is closed."""
+        blocks = self._blocks
+        if blocks is None:
+            raise ValueError("the part is closed")
+        start = self._position % PIECE
+        count = min(self._length - self._position, PIECE - start)
+        count = min(count, size) if size >= 0 else count
+        if count <= 0:
+            return memoryview(b"")
+        block = blocks[self._position // PIECE]
         self._position += count
-        return bytes(data)
+        return memoryview(block)[start : start + count]
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Sets the position."""
@@ -201,12 +228,14 @@ class PartBody:
         """Returns the position."""
         return self._position
 
-    def close(self) -> None:
-        """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
-        if isinstance(self._bytes, mmap):
-            self._bytes.close()
-        else:
-            self._bytes = bytearray()
+    def close(self, *, is_unread: bool = False) -> None:
+        """Releases the memory; a thread that still reads gets an error. Closing again has no effect.
+
+        If nothing reads it any more, other parts use its blocks again.
+        """
+        blocks, self._blocks = self._blocks, None
+        if blocks and is_unread:
+            self._memory.keep(blocks[1:])
         self._memory.give_back(self)
 
 
@@ -218,16 +247,21 @@ class Part(msgspec.Struct, frozen=True):
     is_last: bool
 
 
-def part_size(number: int, smallest: int) -> int:
-    """Returns the size of a part, which doubles every 1,000 parts, so that an object may grow to 5 TiB.
+def part_size(number: int, smallest: int, total: int | None) -> int:
+    """Returns the size of a part of a file of about `total` bytes, if that is known.
 
-    With 8 MiB as the smallest size, parts of the first 8 GB have the same size, which some S3s require of all.
+    A file of at most 8 MiB is one part, and one of at most 160 GB has parts of one size, which some S3s require.
+    Otherwise the size doubles every 900 parts, so that an object may grow to 5 TiB.
     """
+    if total is not None:
+        even = max(smallest, _WHOLE if total <= _WHOLE else total // (MOST_PARTS - 1))
+        if even <= max(smallest, _LARGEST_EVEN_PART):
+            return even
     return min(smallest << (number - 1) // _PARTS_OF_ONE_SIZE, _LARGEST_PART)
 
 
 async def cut(
-    chunks: AsyncIterator[bytes], smallest: int, max_size: int | None, memory: UploadMemory
+    chunks: AsyncIterator[bytes], smallest: int, write: Write, memory: UploadMemory
 ) -> AsyncGenerator[Part, None]:
     """Yields the parts of a stream; all but the last are full. An empty stream has one part.
 
@@ -237,10 +271,10 @@ async def cut(
     try:
         async for chunk in chunks:
             total += len(chunk)
-            if max_size is not None and total > max_size:
-                raise TooLarge(f"the upload has more than {max_size} bytes")
+            if write.max_size is not None and total > write.max_size:
+                raise TooLarge(f"the upload has more than {write.max_size} bytes")
             rest = memoryview(chunk)
-            while len(body) + len(rest) > (size := part_size(number, smallest)):
+            while len(body) + len(rest) > (size := part_size(number, smallest, write.announced)):
                 if number == MOST_PARTS:
                     raise TooLarge(f"the upload has more than {MOST_PARTS} parts")
                 taken = size - len(body)
@@ -353,7 +387,7 @@ class Upload:
 def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:
     """Closes the body of a part on its loop; may be called from any thread."""
     with suppress(RuntimeError):  # the loop has ended, so nobody waits for memory
-        loop.call_soon_threadsafe(part.body.close)
+        loop.call_soon_threadsafe(partial(part.body.close, is_unread=True))
 
 
 def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any]], timeout: float) -> None:

@@ -96,6 +96,7 @@ class Write(msgspec.Struct, frozen=True):
     replace: bool = True  # if false, and there is an object, the write raises `ObjectExists`
     conditions: Conditions = msgspec.field(default_factory=Conditions)  # a false one raises `PreconditionFailed`
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
+    announced: int | None = None  # bytes that the file seems to have, if that is known before they arrive
     properties: Properties = msgspec.field(default_factory=Properties)
 
 

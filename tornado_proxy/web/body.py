@@ -25,6 +25,8 @@ class Body(BodyBuffer):
     Within each `timeout` seconds of waiting for the client, as many bytes must arrive as the least rate demands.
     """
 
+    kept = -1  # a reader that waits for memory has one large chunk in its hands, and not a second one here
+
     def __init__(self, timeout: float) -> None:
         super().__init__(_ROOM)
         self.received = 0  # bytes

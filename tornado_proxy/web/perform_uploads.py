@@ -41,7 +41,14 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
     assert templates is not None, "PUT is enabled"
     _check_type(upload.head, context)
     properties = _properties(attempt.key, upload.head, context)
-    write = Write(upload.head.content_type, attempt.replace, context.conditions, attempt.max_size, properties)
+    write = Write(
+        upload.head.content_type,
+        attempt.replace,
+        context.conditions,
+        attempt.max_size,
+        upload.head.announced,
+        properties,
+    )
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
     return await _stored(attempt, _stored_data(attempt.key, upload.head, upload.size, properties), stored.etag, context)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from asyncio import Future
 from collections import deque
+from typing import ClassVar
 
 
 class BodyBuffer:
     """The chunks of a body that have arrived and were not read; the slower side sets the pace.
 
-    With more than `limit` bytes it is full, and has room again when the last chunk is next.
+    With more than `limit` bytes it is full. It has room again when only `kept` chunks are left, or its reader waits.
     """
+
+    kept: ClassVar[int] = 1
 
     __slots__ = ("_chunks", "_error", "_filled", "_room", "_wanted", "ended", "limit", "size")
 
@@ -59,7 +62,7 @@ class BodyBuffer:
         if self._chunks:
             chunk = self._chunks.popleft()
             self.size -= len(chunk)
-            if len(self._chunks) <= 1:
+            if len(self._chunks) <= self.kept:
                 self._make_room()
             return chunk
         if self._error is not None:

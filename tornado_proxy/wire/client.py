@@ -15,7 +15,8 @@ from tornado_proxy.wire.reading import ReadingProtocol
 from tornado_proxy.wire.stream import Context
 from tornado_proxy.wire.tls import shown_certificate
 
-_LARGEST_READ = 64 * 1024  # bytes
+LARGEST_READ = 64 * 1024
+"""Bytes that one read of a client's socket can return, unless a body is arriving."""
 
 Notify = Callable[[Any], None]
 
@@ -37,7 +38,7 @@ class ClientConnection(ReadingProtocol):
         on_close: Notify,
         on_idle: Notify,
     ) -> None:
-        super().__init__(_LARGEST_READ)
+        super().__init__(LARGEST_READ)
         self.peer = peer
         self._application = application
         self._limits = limits

@@ -19,7 +19,7 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
-from tornado_proxy.wire.client import ClientConnection, Notify
+from tornado_proxy.wire.client import LARGEST_READ, ClientConnection, Notify
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, RequestParser
 from tornado_proxy.wire.reading import NEVER
@@ -29,6 +29,9 @@ _LOG = logging.getLogger("tornado_proxy")
 
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
+
+# A read of a large body costs little more than a small one, and its bytes wait nowhere else for their reader.
+_LARGEST_READ_OF_BODY = 256 * 1024  # bytes
 
 # Over this much, writers wait. asyncio's own limit is 64 KiB, and 512 KiB with TLS, for each client that is slow.
 _MOST_UNSENT = 32 * 1024  # bytes
@@ -122,7 +125,13 @@ class Connection(ClientConnection):
         if self._state is State.LINGERING:
             self._deadline = min(self._loop.time() + _LINGER_IDLE, self._linger_until)
             return
-        self._received += self._buffer[:nbytes]
+        data, stream = self._buffer[:nbytes], self._stream
+        delegate = None if stream is None or self._received or self._taking is not None else stream.delegate
+        if stream is not None and delegate is not None and stream.parser.is_plain:
+            piece = stream.parser.cut_body(data)  # not by way of what was received: a copy less
+            self._await(delegate.data_received(piece))
+            data = data[len(piece) :]
+        self._received += data
         self._advance()
 
     def eof_received(self) -> bool:
@@ -217,6 +226,7 @@ class Connection(ClientConnection):
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading is RequestState.BODY:
+            self._limit_reads(_LARGEST_READ_OF_BODY)
             self._await(until_taken)
         elif stream.reading is RequestState.DONE:
             stream.end_body()
@@ -288,6 +298,7 @@ class Connection(ClientConnection):
         if stream is not self._stream:
             return
         self._stream = None
+        self._limit_reads(LARGEST_READ)
         if stream.reading is not RequestState.DONE:
             # In the next turn: the application is in the middle of finishing.
             self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))

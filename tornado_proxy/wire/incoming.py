@@ -89,6 +89,11 @@ class MessageParser:
         self._chunk: tuple[re.Pattern[bytes], re.Pattern[bytes]] | None = None  # the next line of a body in chunks
         self._in_trailers = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rest of the body is the next bytes, as many as are missing."""
+        return not self.complete and self._chunk is None
+
     def read_body(self, received: bytearray) -> bytes:
         """Takes what belongs to the body from the front of what was received; raises `MalformedMessage`.
 
@@ -232,11 +237,6 @@ class ResponseParser(MessageParser):
         self.headers: dict[bytes, bytes] = {}
         self.ends_with_connection = False
         self._is_head_only = is_head_only
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the rest of the body is the next bytes, as many as are missing."""
-        return not self.complete and self._chunk is None
 
     def read_head(self, head: bytes) -> None:
         """Reads a status line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`.
