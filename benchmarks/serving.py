@@ -124,6 +124,7 @@ LOADS = (
     Load("GET from the cache", "/hot/file.txt", 4000),
     Load("GET through 1,000 rewrites", "/rw/moved/999/file.txt", 4000),
     Load("100 MiB, one client", "/big", 8, clients=1, unit="s/GB"),
+    Load("100 MiB, four clients", "/big", 16, clients=4, unit="s/GB"),
     Load("1,000 clients, S3 answers after 100 ms", "/slow/file.txt", 8000, clients=1000, unit="requests/s, p99"),
     Load("listing of 1,000 entries", "/list/", 60, clients=2, unit="ms"),
     Load("form upload of 256 MiB", "/slow/up/", 1, "PUT", 1, (200, 201, 204), upload=256 * _MIB, unit="s/GB"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 from hostile_s3 import hostile_s3, wait_until
@@ -13,9 +15,11 @@ from scripted_s3 import Then
 from stores import store_at
 
 from tornado_proxy.config.model import CallHeaders
-from tornado_proxy.semantics.conditions import ByteRange, Conditions
+from tornado_proxy.s3.resumable import ReadLimits, ResumableObject, read_memory
+from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
 from tornado_proxy.storage import shares
-from tornado_proxy.storage.errors import Busy, StorageError
+from tornado_proxy.storage.errors import Busy, StorageError, TimedOut
+from tornado_proxy.storage.store import ObjectInfo
 
 ANY = Conditions()
 KIB, MIB = 1024, 1024**2
@@ -66,6 +70,52 @@ async def test_a_body_that_stalls_is_continued(reads):
     async with store_of(ranged, reads, read_timeout=0.3, timeout=20) as (store, noticed):
         assert await read(store) == BODY
     assert [each[:2] for each in noticed] == [("stalled", "ok")]
+
+
+class _Part:
+    """The answer to a GetObject of two bytes, which sends one of them."""
+
+    info = ObjectInfo(2, '"e"')
+    version = None
+    is_complete = False
+
+    def __init__(self, outcome, content_range=None):
+        self.content_range = content_range
+        self._outcomes = [outcome, TimedOut("S3 sent nothing")]
+
+    async def read(self):
+        outcome = self._outcomes.pop(0)
+        if isinstance(outcome, bytes):
+            return outcome
+        raise outcome
+
+    def relay_to(self, client):
+        """Sends nothing past `read`."""
+
+    def let_go(self, seconds):
+        """Ignores how long its reader may pause."""
+
+    async def close(self):
+        """Does nothing."""
+
+
+@pytest.mark.parametrize("relayed_at", [0.0, math.inf])
+async def test_bytes_that_went_past_the_chunks_count_as_progress(relayed_at):
+    """A read is resumed for some time after the last byte, wherever that went."""
+
+    async def reopen(_key, rest):
+        return _Part(b"b", ContentRange(rest.part.first, rest.part.last, 2))
+
+    limits = ReadLimits(read_memory(MIB), tries=1, seconds=0, pause=1)
+    opened = ResumableObject("a", _Part(b"a"), reopen, limits, lambda _: None)
+    opened.relay_to(SimpleNamespace(relayed=0, relayed_at=relayed_at))
+    chunks = opened.chunks()
+    assert await anext(chunks) == b"a"
+    if relayed_at:
+        assert await anext(chunks) == b"b"
+    else:
+        with pytest.raises(TimedOut):
+            await anext(chunks)
 
 
 @both_ways

@@ -33,6 +33,7 @@ from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_d
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_request_id
+from tornado_proxy.wire.stream import Http1Stream
 
 # 1,000 percent-encoded keys of 1,024 bytes, with their attributes.
 _LARGEST_LISTING = 8 * 1024**2
@@ -90,6 +91,10 @@ class LoopObject:
     def is_complete(self) -> bool:
         """Whether the whole body is in memory."""
         return self._answer.ended
+
+    def relay_to(self, client: Http1Stream) -> None:
+        """Lets bytes go past `read`, straight to the client, while it waits."""
+        self._answer.client = client
 
     async def close(self) -> None:
         """Drops the connection if the body is incomplete; otherwise it is back in the pool already."""

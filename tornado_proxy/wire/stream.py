@@ -23,7 +23,8 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import ClientCertificate, Origin
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import ClientDisconnected, RequestParser
-from tornado_proxy.wire.reading import NEVER
+from tornado_proxy.wire.reading import LARGEST_READ, NEVER
+from tornado_proxy.wire.splicing import CAN_SPLICE, splice
 
 if TYPE_CHECKING:
     from tornado_proxy.wire.client import ClientConnection
@@ -145,9 +146,14 @@ class Stream(HTTPConnection):
 
 
 class Http1Stream(Stream):
-    """A request of HTTP/1 and its answer; what comes late cannot reach the next request."""
+    """A request of HTTP/1 and its answer; what comes late cannot reach the next request.
+
+    `relayed` are the bytes of the answer's body that `relay` wrote, the last ones at `relayed_at` in the loop's time.
+    """
 
     _connection: Connection
+    relayed = 0
+    relayed_at = -NEVER
 
     def __init__(self, connection: Connection, parser: RequestParser, mistake: RequestError | None) -> None:
         super().__init__(connection, mistake, has_body=not parser.complete)
@@ -199,6 +205,23 @@ class Http1Stream(Stream):
     def write(self, chunk: bytes) -> Future[None]:
         """Writes a piece of an answer's body; its future is like the one of `write_headers`."""
         return self._write(chunk, b"")
+
+    def relay(self, received: memoryview, source: int, most: float) -> tuple[int, bytes] | None:
+        """Writes bytes of an answer's body, then at most `most` bytes of it that have arrived at another socket.
+
+        Returns how many bytes it took from the socket, and those that the client did not take. None if it did nothing:
+        only `write` puts a body in chunks, encrypts it, or lets it wait for earlier bytes.
+        """
+        is_plain = self.writing is AnswerState.BODY and not self._is_chunked and len(received) + most <= self._remaining
+        target = self._connection.open_socket() if CAN_SPLICE and is_plain else None
+        if target is None:
+            return None
+        taken, rest = splice(received, source, int(min(most, LARGEST_READ)), target)
+        written = len(received) + taken - len(rest)
+        self._remaining -= written
+        self.relayed += written
+        self.relayed_at = asyncio.get_running_loop().time()
+        return taken, rest
 
     def finish(self) -> None:
         """Ends an answer; raises `HTTPOutputError` if its body is shorter than announced, and closes the connection."""
