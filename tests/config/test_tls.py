@@ -132,3 +132,9 @@ def test_an_invalid_location_is_reported():
     """An invalid location is reported with the name of its option."""
     text = f"server: {{ssl: {{certificates: [{{certificateUrl: 'ftp://a', privateKeyUrl: b}}]}}}}\n{MINIMAL}"
     assert codes_and_messages(text) == [("bad-value", "`certificateUrl` cannot be `ftp://a`")]
+
+
+def test_a_self_signed_certificate_has_no_empty_name():
+    """No certificate can be for an empty name."""
+    text = f"server: {{ssl: {{selfSignedHostnames: [a.test, '']}}}}\n{MINIMAL}"
+    assert codes_and_messages(text) == [("bad-value", "an item of `selfSignedHostnames` is empty")]

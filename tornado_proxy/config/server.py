@@ -110,7 +110,7 @@ class Ssl:
     certificates: tuple[Certificate, ...] = several(
         "The certificates. A client gets the first one for the host that it requests, or else the first of all."
     )
-    self_signed_hostnames: tuple[Annotated[str, values.host], ...] = several(
+    self_signed_hostnames: tuple[Annotated[str, values.host, values.line], ...] = several(
         "Host names of a self-signed certificate for tests, which is made at start and comes first."
     )
     min_version: TlsVersion = option(

@@ -90,7 +90,8 @@ def test_the_focus_stays_after_a_stop(open_home, tmp_path):
     (tmp_path / "large.bin").write_bytes(bytes(4 << 20))
     with slow(browser, 100_000):
         choose(browser, tmp_path / "large.bin")
-        find(browser, "button[aria-label='Stop large.bin']").send_keys(ENTER)
+        stops = eventually(lambda: browser.find_elements("css selector", "button[aria-label='Stop large.bin']"))
+        stops[0].send_keys(ENTER)
         eventually(lambda: texts(browser, "#announcement") == ["1 stopped"])
         assert browser.execute_script("return document.activeElement.closest('.transfers') !== null")
 
