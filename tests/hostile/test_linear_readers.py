@@ -212,6 +212,7 @@ HEADER_READERS = {
     "tornado_proxy.web.answer.unchanged_headers": (),
     "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # from the configuration
     "tornado_proxy.s3.signature.sign": (),  # headers of a request to S3
+    "tornado_proxy.s3.signature.header_lines": (),  # the same
     "tornado_proxy.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
 }
 
