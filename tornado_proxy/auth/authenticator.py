@@ -58,7 +58,6 @@ class Authenticator(Protocol):
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:
         """Returns the user or `Refuse`; raises `AuthBusy`."""
-        ...
 
 
 class HeaderAuthenticator(Authenticator):

@@ -103,19 +103,15 @@ class ReadCalls(Protocol):
         An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A call that continues a
         read may ask for a version, and comes after those of which nobody has a byte yet.
         """
-        ...
 
     async def head(self, key: str) -> ObjectInfo:
         """Sends a HeadObject."""
-        ...
 
     async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
         """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
-        ...
 
     async def close(self) -> None:
         """Closes the calls; open objects can be read to their end."""
-        ...
 
 
 class Reader:

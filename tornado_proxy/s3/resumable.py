@@ -38,38 +38,30 @@ class OpenedPart(Protocol):
     @property
     def info(self) -> ObjectInfo:
         """The headers of the object."""
-        ...
 
     @property
     def content_range(self) -> ContentRange | None:
         """The part of the object in the body, for a 206; otherwise None."""
-        ...
 
     @property
     def version(self) -> str | None:
         """The ID of the object's version; None without one."""
-        ...
 
     @property
     def is_complete(self) -> bool:
         """Whether the whole body is in memory, so that it holds no connection."""
-        ...
 
     async def read(self) -> bytes:
         """Returns the next chunk, empty at the end; raises `StorageError` if the body is truncated, and `Released`."""
-        ...
 
     def let_go(self, seconds: float) -> None:
         """Allows that the connection is let go once its reader has paused for some seconds."""
-        ...
 
     def relay_to(self, client: Http1Stream) -> None:
         """Lets bytes go past `read`, straight to the client, while it waits; the stream counts them (`relayed`)."""
-        ...
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
-        ...
 
 
 class Continuation(NamedTuple):

@@ -26,21 +26,17 @@ class Template(Protocol):
     @property
     def text(self) -> str:
         """The template as written."""
-        ...
 
     @property
     def group_references(self) -> tuple[Reference, ...]:
         """The groups that the text names."""
-        ...
 
     @property
     def reads_user(self) -> bool:
         """Whether rendering may fail because nobody is signed in."""
-        ...
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """Returns the text for a match; raises `RenderError`."""
-        ...
 
 
 class PlainTemplate(Expansion):
