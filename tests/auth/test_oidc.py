@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tornado_proxy.auth import oidc_provider
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.fetching import Fetched
-from tornado_proxy.auth.oidc import OidcAuthenticator
+from tornado_proxy.auth.oidc import OidcAuthenticator, _Session
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
@@ -680,3 +680,8 @@ def test_no_address_leads_to_another_host(address):
     resolved = re.sub(r"[\t\n\r]", "", address).replace("\\", "/")
     if _accepts(address) and address:
         assert re.match(r"/(?!/)", resolved) or re.match(r"https://files\.example(?:[/?#]|$)", resolved, re.IGNORECASE)
+
+
+def test_a_session_shows_no_token():
+    """The `repr` of a session, which a traceback can contain, names its user and no token."""
+    assert repr(_Session(User("ann"), 0.0, "a.example", "r3fresh", "t0ken")) == "<session of ann>"

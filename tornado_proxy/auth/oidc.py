@@ -46,6 +46,9 @@ class _Session(msgspec.Struct, frozen=True):
     refresh_token: str = ""
     id_token: str = ""
 
+    def __repr__(self) -> str:
+        return f"<session of {self.user.username}>"
+
 
 class NotVerified(TokenError):
     """A user with an unverified email address, where the configuration requires a verified one."""
