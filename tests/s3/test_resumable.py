@@ -15,7 +15,7 @@ from scripted_s3 import Then
 from stores import store_at
 
 from tornado_proxy.config.model import CallHeaders
-from tornado_proxy.s3.resumable import ReadLimits, ResumableObject, read_memory
+from tornado_proxy.s3.resumable import ReadLimits, Released, ResumableObject, read_memory
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
 from tornado_proxy.storage import shares
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut
@@ -82,6 +82,7 @@ class _Part:
     def __init__(self, outcome, content_range=None):
         self.content_range = content_range
         self._outcomes = [outcome, TimedOut("S3 sent nothing")]
+        self.client = None
 
     async def read(self):
         outcome = self._outcomes.pop(0)
@@ -90,7 +91,8 @@ class _Part:
         raise outcome
 
     def relay_to(self, client):
-        """Sends nothing past `read`."""
+        """Keeps the client, and sends nothing past `read`."""
+        self.client = client
 
     def let_go(self, seconds):
         """Ignores how long its reader may pause."""
@@ -116,6 +118,21 @@ async def test_bytes_that_went_past_the_chunks_count_as_progress(relayed_at):
     else:
         with pytest.raises(TimedOut):
             await anext(chunks)
+
+
+@pytest.mark.parametrize(("error", "is_relayed"), [(TimedOut("S3 sent nothing"), True), (Released("slow"), False)])
+async def test_a_piece_for_a_slow_client_does_not_go_past_the_chunks(error, is_relayed):
+    """A slow client takes little at once, so that most of a piece would be copied after all."""
+    piece = _Part(b"a", ContentRange(0, 1, 2))
+
+    async def reopen(_key, _rest):
+        return piece
+
+    limits = ReadLimits(read_memory(MIB), tries=1, seconds=10, pause=1)
+    opened = ResumableObject("a", _Part(error), reopen, limits, lambda _: None)
+    opened.relay_to(SimpleNamespace(relayed=0, relayed_at=0.0))
+    assert await anext(opened.chunks()) == b"a"
+    assert (piece.client is not None) == is_relayed
 
 
 @both_ways

@@ -235,7 +235,7 @@ class ResumableObject:
             await part.close()
             raise UpstreamError("S3 continues a body with another one")
         self._part = part
-        if self._stream is not None:
+        if self._stream is not None and self._quick is None:  # a slow client takes little at once
             part.relay_to(self._stream)
         if not part.is_complete:
             part.let_go(self._limits.pause)
