@@ -219,6 +219,16 @@ def test_the_directory_may_be_a_link(files, snapshot, tmp_path):
     assert last_good.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
 
 
+def test_a_damaged_mark_leaves_the_copy_usable(files, snapshot, tmp_path):
+    """A mark that cannot be read counts as none; the service still starts from the copy."""
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot, StageMark("abc", 17.5, ()))
+    copy = tmp_path / "kept" / COPY
+    copy.write_text(copy.read_text().replace("17.5", '"yesterday"'))
+    assert last_good.read_mark(files.configuration) is None
+    assert last_good.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
+
+
 def test_the_mark_of_a_stage_is_kept(files, snapshot, tmp_path):
     """It is part of the copy, so that both change at once; without a copy, or without a stage, there is none."""
     last_good, mark = LastGood(tmp_path / "kept"), StageMark("abc", 17.5, ("9 new keys do not exist",))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from errno import EPERM
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -65,7 +66,7 @@ class _Copy(msgspec.Struct, frozen=True):
     rules: _Files
     templates: _Files
     releases: tuple[tuple[str, str], ...] = ()
-    staged: StageMark | None = None
+    staged: Any = None  # a mark, which the rest does not depend on
 
 
 class LastGood:
@@ -99,8 +100,8 @@ class LastGood:
 
     def read_mark(self, config: Path) -> StageMark | None:
         """Returns the mark of what was staged; None if nothing was, or if the copy cannot be used."""
-        with suppress(NoLastGood):
-            return self._read_for(config)[0].staged
+        with suppress(NoLastGood, msgspec.ValidationError):
+            return msgspec.convert(self._read_for(config)[0].staged, StageMark | None)
         return None
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
