@@ -34,7 +34,7 @@ async def test_a_button_ends_the_stage(end):
     ("end", "words"), [("promote", "was promoted."), ("discard", "was discarded: generation 3 is in force.")]
 )
 async def test_the_page_says_what_happened(end, words):
-    """It says only what is true: another number says nothing."""
+    """It shows the end of the edit whose number is in its address, and nothing for an edit that did not end."""
     administration = FakeAdministration(ended=[(end, "77ab")])
     async with listener(administration) as ask:
         assert words in (await ask("GET", "/-/?ended=4")).body.decode()

@@ -83,7 +83,7 @@ class DraftResult(msgspec.Struct, frozen=True):
     all_tests: int = 0
     failures: tuple[str, ...] = ()
     failed: int = 0
-    kept: int = 0  # requests, of which the last may not have been reached in time
+    kept: int = 0  # requests; the time may have ended before the last ones
     kinds: Mapping[str, int] = {}  # requests by `Kind`
     groups: tuple[DraftGroup, ...] = ()
 

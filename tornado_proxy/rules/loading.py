@@ -1,8 +1,8 @@
 """Reads rule files, and compiles them together to rule sets.
 
-A root is a file, a directory, or a place in a bucket; whoever can fetch that place gives a function which does. A
-directory is read recursively: files named `*.rules`, sorted by the bytes of their relative paths. Names that begin with
-`.` are skipped, because the `..data` of a ConfigMap has the same files again.
+A root is a file, a directory, or a place in a bucket, which a function of the caller fetches. A directory is read
+recursively: files named `*.rules`, sorted by the bytes of their relative paths. Names that begin with `.` are skipped,
+because the `..data` of a ConfigMap has the same files again.
 """
 
 from __future__ import annotations
