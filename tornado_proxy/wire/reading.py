@@ -37,6 +37,9 @@ class ReadingProtocol(asyncio.BufferedProtocol):
 
     def __init__(self, largest_read: int) -> None:
         self._loop = asyncio.get_running_loop()
+        if self._loop not in _BUFFERS:
+            _BUFFERS[self._loop] = memoryview(bytearray(LARGEST_READ))
+        self._buffer = self._shared = _BUFFERS[self._loop]
         self._limit_reads(largest_read)
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
@@ -71,9 +74,8 @@ class ReadingProtocol(asyncio.BufferedProtocol):
 
     def _limit_reads(self, size: int) -> None:
         """Sets how many bytes each of the next reads can return."""
-        if self._loop not in _BUFFERS:
-            _BUFFERS[self._loop] = memoryview(bytearray(LARGEST_READ))
-        self._buffer = _BUFFERS[self._loop][:size]
+        if len(self._buffer) != size:
+            self._buffer = self._shared[:size]
 
     def _find_head(self) -> int:
         """Returns the length of the head at the front of what was received, its empty line included; 0 without one."""
