@@ -225,6 +225,8 @@ class Overview(msgspec.Struct, frozen=True):
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only after the service is ready
 
+    from tornado_proxy.pages.byte_code import KeptByteCode  # noqa: PLC0415 - the same
+
     environment = Environment(
         loader=PackageLoader("tornado_proxy.pages"),
         autoescape=True,
@@ -232,6 +234,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=KeptByteCode(),
     )
     environment.filters |= {
         "age": _age,
@@ -251,7 +254,8 @@ class StatusPages:
     """The status page and the page of drafts, compiled once: later there may be no descriptor to read their files."""
 
     def __init__(self) -> None:
-        self._template, self._draft = map(_environment().get_template, ("status.jinja", "draft.jinja"))
+        names = ("status.jinja", "draft.jinja", "steps.jinja")  # the last one is a part of both
+        self._template, self._draft, _ = map(_environment().get_template, names)
         self._style, self._script = asset("tokens.css", "status.css"), asset("status.js")
         self._draft_script = asset("draft.js")
         self.assets: Mapping[str, Asset] = {each.name: each for each in (self._style, self._script, self._draft_script)}

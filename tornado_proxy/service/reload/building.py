@@ -43,6 +43,8 @@ class GenerationBuilder:
     def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         settings = configuration.settings
+        if any(target.listing.archive.enabled for target in settings.targets):
+            import tornado_proxy.web.archive  # noqa: F401, PLC0415 - few configurations need it, and 0.4 MiB of libraries
         stores = self._stores.make(settings, in_force)
         kept = in_force.mounts.sites if in_force else ()
         mounts = Mounts(
