@@ -1,14 +1,18 @@
+from itertools import pairwise
+
 import pytest
 
 from tornado_proxy.golang.regexp.alphabet import (
     ASSERTION_BITS,
+    EDGE,
+    GAP_ASSERTIONS,
     Budget,
     Exhausted,
     allowed_cases,
     allowed_characters,
-    gaps,
     is_valid_key,
     most_readable,
+    side,
     symbols,
 )
 from tornado_proxy.golang.regexp.classes import WORD, complement, difference, listed, union
@@ -88,7 +92,10 @@ def test_a_valid_key_is_one_that_rules_accept(text, valid):
 )
 def test_a_gap_has_the_assertions_of_its_sides(text, assertions):
     """A gap may begin or end the text, and is or is not the boundary of a word of ASCII characters."""
-    assert [mask for mask, _ in gaps(text)] == [sum(ASSERTION_BITS[kind] for kind in kinds) for kinds in assertions]
+    sides = pairwise([EDGE, *map(side, text), EDGE])
+    assert [GAP_ASSERTIONS[before][after] for before, after in sides] == [
+        sum(ASSERTION_BITS[kind] for kind in kinds) for kinds in assertions
+    ]
 
 
 def test_a_key_is_one_line():
@@ -97,11 +104,6 @@ def test_a_key_is_one_line():
         ASSERTION_BITS[Kind.TEXT_START],
         ASSERTION_BITS[Kind.TEXT_END],
     )
-
-
-def test_a_gap_has_the_character_after_it():
-    """The last gap has an empty text instead of a character."""
-    assert [character for _, character in gaps("/ab")] == ["/", "a", "b", ""]
 
 
 def test_symbols_are_the_combinations_of_sets():

@@ -8,7 +8,7 @@ are plain integers, because they are parts of search states, and members of an `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
@@ -149,16 +149,6 @@ GAP_ASSERTIONS = tuple(tuple(_assertions_between(before, after) for after in ran
 def side(character: str) -> int:
     """Returns the side of a gap that a character forms."""
     return WORD_CHARACTER if contains(WORD, ord(character)) else OTHER_CHARACTER
-
-
-def gaps(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """Yields the gaps of a text from an offset on: the assertions that hold there, and the next character or `""`."""
-    before = side(text[start - 1]) if start else EDGE
-    for character in text[start:]:
-        after = side(character)
-        yield GAP_ASSERTIONS[before][after], character
-        before = after
-    yield GAP_ASSERTIONS[before][EDGE], ""
 
 
 # The characters that read best in examples, best first; the others follow by code point.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -218,6 +218,58 @@ def walk(node: Node) -> Iterator[Node | Member]:
         current = waiting.pop()
         yield current
         waiting.extend(reversed(children(current)))
+
+
+class Atom(NamedTuple):
+    """A part of the outermost sequence, with groups opened; `end` is the offset after it and its closing `)`."""
+
+    node: Node
+    end: int
+
+    def split(self) -> Iterator[Atom]:
+        """Yields its characters as atoms of their own if it is a text, and itself otherwise."""
+        if not isinstance(self.node, Text):
+            yield self
+            return
+        *before, last = self.node.split()
+        yield from (Atom(each, each.extent.end) for each in before)
+        yield Atom(last, self.end)
+
+
+def atoms(tree: Node) -> Iterator[Atom]:
+    """Yields the pieces of an expression's outermost sequence, with nested sequences and groups opened."""
+    waiting = [Atom(tree, tree.extent.end)]
+    while waiting:
+        node, end = waiting.pop()
+        if isinstance(node, Group):
+            waiting.append(Atom(node.body, end))
+        elif isinstance(node, Sequence) and node.pieces:
+            *before, last = node.pieces
+            waiting += [Atom(last, end), *(Atom(each, each.extent.end) for each in reversed(before))]
+        else:
+            yield Atom(node, end)
+
+
+STARTS = frozenset({AssertionKind.TEXT_START, AssertionKind.LINE_START})
+ENDS = frozenset({AssertionKind.TEXT_END, AssertionKind.LINE_END})
+
+
+def literal_edge(tree: Node, anchors: frozenset[AssertionKind], *, folds: bool) -> str:
+    """Returns the literal text beside an anchor at the edge of an expression; with `folds`, also ASCII of any case."""
+    step = 1 if anchors is STARTS else -1
+    nodes: list[Node] = [node for node, _ in atoms(tree) if not isinstance(node, FlagChange)]
+    first, *rest = nodes[::step] or [tree]
+    edge = ""
+    if isinstance(first, Assertion) and first.kind in anchors:
+        for node in rest:
+            if not isinstance(node, Text):
+                break
+            text = node.characters[::step]
+            certain = "".join(takewhile(str.isascii, text)) * folds if node.folded else text
+            edge += certain
+            if len(certain) < len(text):
+                break
+    return edge[::step]
 
 
 _Result = TypeVar("_Result")
