@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.syntax import Character, Extent, Measure, PatternError, Text, fold, measure, walk
+from tornado_proxy.golang.regexp.syntax import CharacterRange, Extent, Measure, PatternError, Text, fold, measure, walk
 
 
 def _tree(text):
@@ -13,7 +13,7 @@ def test_walking_visits_every_node_in_the_order_of_the_text():
     visited = [type(node).__name__ for node in walk(_tree(r"(a|[b\d])+$"))]
     assert visited == [
         "Sequence",
-        *("Repeat", "Group", "Alternation", "Text", "BracketClass", "Character", "PerlClass"),
+        *("Repeat", "Group", "Alternation", "Text", "BracketClass", "CharacterRange", "NamedClass"),
         "Assertion",
     ]
 
@@ -21,7 +21,7 @@ def test_walking_visits_every_node_in_the_order_of_the_text():
 def test_trees_are_compared_without_places():
     """The extents of nodes take no part in a comparison."""
     assert _tree("a") == _tree(r"\x61")
-    assert Character("a", False, Extent(0, 1)) == Character("a", False, Extent(5, 6))
+    assert CharacterRange("a", "a", False, Extent(0, 1)) == CharacterRange("a", "a", False, Extent(5, 6))
 
 
 def test_the_representation_of_a_node_has_no_place():

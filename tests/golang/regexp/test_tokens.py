@@ -164,12 +164,12 @@ def test_a_refused_group_has_a_message_and_a_place(text, start, end, message):
 @pytest.mark.parametrize(
     ("text", "class_name", "end"),
     [
-        (r"\pLx", CharacterClassName("L", negated=False), 3),
-        (r"\PLx", CharacterClassName("L", negated=True), 3),
-        (r"\pl", CharacterClassName("L", negated=False), 3),
-        (r"\p{Old Italic}", CharacterClassName("Old_Italic", negated=False), 14),
-        (r"\P{^Lu}", CharacterClassName("Lu", negated=False), 7),
-        (r"\p{^Lu}", CharacterClassName("Lu", negated=True), 7),
+        (r"\pLx", CharacterClassName(r"\p{L}", negated=False), 3),
+        (r"\PLx", CharacterClassName(r"\p{L}", negated=True), 3),
+        (r"\pl", CharacterClassName(r"\p{L}", negated=False), 3),
+        (r"\p{Old Italic}", CharacterClassName(r"\p{Old_Italic}", negated=False), 14),
+        (r"\P{^Lu}", CharacterClassName(r"\p{Lu}", negated=False), 7),
+        (r"\p{^Lu}", CharacterClassName(r"\p{Lu}", negated=True), 7),
     ],
 )
 def test_a_property_is_one_letter_or_a_name_in_braces(text, class_name, end):
@@ -198,8 +198,8 @@ def test_a_refused_property_is_named(text, end, message):
 @pytest.mark.parametrize(
     ("text", "result"),
     [
-        ("[:alpha:]", (CharacterClassName("alpha", negated=False), 9)),
-        ("[:^word:]", (CharacterClassName("word", negated=True), 9)),
+        ("[:alpha:]", (CharacterClassName("[:alpha:]", negated=False), 9)),
+        ("[:^word:]", (CharacterClassName("[:word:]", negated=True), 9)),
         ("[:a]", None),
         ("[a", None),
     ],

@@ -137,7 +137,7 @@ class _TableBuilder:
         match node:
             case syntax.Text():
                 return self.positions([alphabet.allowed_cases(each, folded=node.folded) for each in node.characters])
-            case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
+            case syntax.BracketClass() | syntax.AnyCharacter() | syntax.NamedClass():
                 return self.positions([alphabet.allowed_characters(node)])
             case syntax.Sequence():
                 return self.concatenation([self.fragment(part) for part in node.pieces])

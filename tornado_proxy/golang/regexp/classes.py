@@ -76,7 +76,6 @@ ALNUM = DIGIT + ALPHA
 GRAPH: Ranges = ((0x21, 0x7E),)
 ASCII: Ranges = ((0, 0x7F),)
 WORD = union((*ALNUM, *listed("_")))  # the characters that `\w` matches, next to which `\b` finds a boundary
-PERL = {"d": DIGIT, "s": listed("\t\n\f\r "), "w": WORD}  # the classes `\d`, `\s` and `\w` by letter
 POSIX = {
     "alnum": ALNUM,
     "alpha": ALPHA,
@@ -94,6 +93,10 @@ POSIX = {
     "xdigit": listed("0123456789ABCDEFabcdef"),
 }
 """The classes between `[:` and `:]` by name."""
+
+_ASCII_CLASSES = {r"\d": DIGIT, r"\s": listed("\t\n\f\r "), r"\w": WORD} | {
+    f"[:{name}:]": POSIX[name] for name in POSIX
+}
 
 
 _CATEGORIES = """
@@ -321,18 +324,16 @@ def characters(node: syntax.AnyOf | syntax.Member) -> Ranges:
     match node:
         case syntax.AnyCharacter():
             return EVERYTHING if node.newline else complement(listed("\n"))
-        case syntax.Character():
-            return cases(node.character, folded=node.folded)
         case syntax.CharacterRange():
             ranges: Ranges = ((ord(node.first), ord(node.last)),)
             return _every_case(ranges) if node.folded else ranges
         case syntax.BracketClass():
             ranges = union(each for member in node.members for each in characters(member))
-        case syntax.UnicodeClass():
-            ranges = members(node.name, fold=node.folded)
-        case syntax.PerlClass() | syntax.PosixClass():
-            ranges = PERL[node.letter] if isinstance(node, syntax.PerlClass) else POSIX[node.name]
+        case syntax.NamedClass() if node.name in _ASCII_CLASSES:
+            ranges = _ASCII_CLASSES[node.name]
             ranges = _every_case(ranges) if node.folded else ranges
+        case syntax.NamedClass():
+            ranges = members(node.name[3:-1], fold=node.folded)
         case _:
             assert_never(node)
     return complement(ranges) if node.negated else ranges

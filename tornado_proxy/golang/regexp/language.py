@@ -75,7 +75,7 @@ def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each
         case syntax.Text():
             characters = [alphabet.allowed_cases(each, folded=node.folded) for each in node.characters]
             return _joined([most_readable(each) for each in characters])
-        case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
+        case syntax.BracketClass() | syntax.AnyCharacter() | syntax.NamedClass():
             return most_readable(alphabet.allowed_characters(node))
         case syntax.Sequence():
             return _joined([_text(part) for part in node.pieces])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.golang.regexp import syntax, tokens
-from tornado_proxy.golang.regexp.tokens import Count, GroupOpening, read_escape
+from tornado_proxy.golang.regexp.tokens import CharacterClassName, Count, GroupOpening, read_escape
 
 # A shorter text cannot be too deep nor, without counts, too large.
 _SHORT = 1000
@@ -213,15 +213,16 @@ class _Parser:
             self._literal(self.text[start:end], end)
         self.at = end if closing < 0 else end + 2
 
-    def _named_class(self, letter: str) -> syntax.PerlClass | syntax.UnicodeClass | None:
+    def _named_class(self, letter: str) -> syntax.NamedClass | None:
         r"""Reads a class such as `\d` or `\p{Greek}`; returns None, and reads nothing, for another escape."""
-        folded = "i" in self._flags
         if letter and letter in "pP":
-            named, end = tokens.read_unicode_class(self.text, self.at)
-            return syntax.UnicodeClass(named.name, named.negated, folded, self._advance(end))
+            return self._named(*tokens.read_unicode_class(self.text, self.at))
         if letter and letter in "dDsSwW":
-            return syntax.PerlClass(letter.lower(), letter.isupper(), folded, self._advance(self.at + 2))
+            return self._named(CharacterClassName(f"\\{letter.lower()}", letter.isupper()), self.at + 2)
         return None
+
+    def _named(self, named: CharacterClassName, end: int) -> syntax.NamedClass:
+        return syntax.NamedClass(*named, "i" in self._flags, self._advance(end))
 
     def bracket(self) -> None:
         start = self.at
@@ -237,8 +238,7 @@ class _Parser:
     def _member(self, opening: int) -> syntax.Member:
         posix = tokens.read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
         if posix is not None:
-            (name, negated), end = posix
-            return syntax.PosixClass(name, negated, "i" in self._flags, self._advance(end))
+            return self._named(*posix)
         if self.text.startswith("\\", self.at):
             named = self._named_class(self.text[self.at + 1 : self.at + 2])
             if named is not None:
@@ -246,7 +246,7 @@ class _Parser:
         start = self.at
         first = self._bound(opening)
         if not self.text.startswith("-", self.at) or self.text[self.at + 1 : self.at + 2] in ("]", ""):
-            return syntax.Character(first, self._folds(first), syntax.Extent(start, self.at))
+            return syntax.CharacterRange(first, first, self._folds(first), syntax.Extent(start, self.at))
         self.at += 1
         last = self._bound(opening)
         if last < first:

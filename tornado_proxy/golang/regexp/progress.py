@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp import program as programs
 from tornado_proxy.golang.regexp import syntax
@@ -54,9 +53,7 @@ def _ends(atoms: Sequence[Atom], key: bytes) -> Iterator[int]:
     """Yields the ends in a key of the matches of atoms in a row: of the longest one from each place on."""
     nodes = tuple(atom.node for atom in atoms)
     program = programs.print_program(syntax.Sequence(nodes, Extent(0, 0))).encode()
-    options = programs.options(programs.MEMORY[-1])
-    options.longest_match = True
-    compiled = re2.compile(program, options)
+    compiled = programs.compile_program(program, longest=True)
     start = 0
     while start <= len(key):
         match = programs.leftmost(compiled, key, start, sees_within=rb"\B" in program)

@@ -8,6 +8,8 @@ from itertools import groupby, pairwise, takewhile
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import msgspec
+
 
 class PatternError(Exception):
     """An expression that Go or RE2 refuses, or that would be slow; `offset` and `end` are code points in it."""
@@ -26,24 +28,20 @@ class Extent(NamedTuple):
     end: int
 
 
-_Kind = TypeVar("_Kind")
+class _SyntaxNode(msgspec.Struct, frozen=True, eq=False):
+    """A node, compared and printed without its extent."""
 
+    def _content(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "extent"}
 
-def _node(kind: type[_Kind]) -> type[_Kind]:
-    """Makes a class a kind of node: compared and printed without its extent, and never equal to another kind."""
-    made: Any = kind
-    made.__eq__ = lambda node, other: type(node) is type(other) and _content(node) == _content(other)
-    made.__ne__ = object.__ne__
-    made.__hash__ = lambda node: hash((kind, *_content(node).values()))
-    made.__repr__ = lambda node: (
-        f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in _content(node).items())})"
-    )
-    return kind
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SyntaxNode) and type(self) is type(other) and self._content() == other._content()
 
+    def __hash__(self) -> int:
+        return hash((type(self), *self._content().values()))
 
-def _content(node: Any) -> dict[str, Any]:
-    """Returns the fields of a node except its extent."""
-    return {name: part for name, part in zip(node._fields, node, strict=True) if name != "extent"}
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={each!r}' for name, each in self._content().items())})"
 
 
 class AssertionKind(Enum):
@@ -57,8 +55,7 @@ class AssertionKind(Enum):
     NO_WORD_BOUNDARY = "no word boundary"  # `\B`
 
 
-@_node
-class Text(NamedTuple):
+class Text(_SyntaxNode, frozen=True):
     """Consecutive literal characters; `folded` if their other cases match too.
 
     An escaped character is a text of its own, so that a character's offset follows from its index.
@@ -76,18 +73,8 @@ class Text(NamedTuple):
         return tuple(Text(each, self.folded, Extent(start, start + 1)) for start, each in places)
 
 
-@_node
-class Character(NamedTuple):
-    """One character within brackets; `folded` if its other cases match too."""
-
-    character: str
-    folded: bool
-    extent: Extent
-
-
-@_node
-class CharacterRange(NamedTuple):
-    """`a-z` within brackets, both ends included."""
+class CharacterRange(_SyntaxNode, frozen=True):
+    """`a-z` within brackets, both ends included, or one character; `folded` if their other cases match too."""
 
     first: str
     last: str
@@ -95,19 +82,8 @@ class CharacterRange(NamedTuple):
     extent: Extent
 
 
-@_node
-class PerlClass(NamedTuple):
-    r"""`\d`, `\s` or `\w`; `\D`, `\S` and `\W` if negated."""
-
-    letter: str
-    negated: bool
-    folded: bool
-    extent: Extent
-
-
-@_node
-class PosixClass(NamedTuple):
-    """`[:alpha:]` within brackets; `[:^alpha:]` if negated."""
+class NamedClass(_SyntaxNode, frozen=True):
+    r"""A class by its official name: `\d`, `[:alpha:]`, `\p{Greek}`; if negated, `\D`, `[:^alpha:]`, `\P{Greek}`."""
 
     name: str
     negated: bool
@@ -115,21 +91,10 @@ class PosixClass(NamedTuple):
     extent: Extent
 
 
-@_node
-class UnicodeClass(NamedTuple):
-    r"""`\pL` or `\p{Greek}` by its official name; `\PL`, `\P{Greek}` or `\p{^Greek}` if negated."""
-
-    name: str
-    negated: bool
-    folded: bool
-    extent: Extent
+Member = CharacterRange | NamedClass  # the nodes within brackets
 
 
-Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass  # the nodes within brackets
-
-
-@_node
-class BracketClass(NamedTuple):
+class BracketClass(_SyntaxNode, frozen=True):
     """`[…]`: one character of its members; `[^…]` if negated: one of no member."""
 
     members: tuple[Member, ...]
@@ -137,24 +102,21 @@ class BracketClass(NamedTuple):
     extent: Extent
 
 
-@_node
-class AnyCharacter(NamedTuple):
+class AnyCharacter(_SyntaxNode, frozen=True):
     """`.`: any character; under `(?s)` also a line end."""
 
     newline: bool
     extent: Extent
 
 
-@_node
-class Assertion(NamedTuple):
+class Assertion(_SyntaxNode, frozen=True):
     r"""`^`, `$`, `\A`, `\z`, `\b` or `\B`."""
 
     kind: AssertionKind
     extent: Extent
 
 
-@_node
-class FlagChange(NamedTuple):
+class FlagChange(_SyntaxNode, frozen=True):
     """`(?i)`: flags for the rest of the group that contains it."""
 
     on: frozenset[str]
@@ -162,8 +124,7 @@ class FlagChange(NamedTuple):
     extent: Extent
 
 
-@_node
-class Group(NamedTuple):
+class Group(_SyntaxNode, frozen=True):
     """`(…)`, `(?P<name>…)` or, without a number, `(?:…)`; it may set flags for its body."""
 
     body: Node
@@ -174,8 +135,7 @@ class Group(NamedTuple):
     off: frozenset[str] = frozenset()
 
 
-@_node
-class Repeat(NamedTuple):
+class Repeat(_SyntaxNode, frozen=True):
     """`*`, `+`, `?` or `{n,m}`: `least` to `most` times; `most` is None without a bound; `lazy` prefers fewer."""
 
     body: Node
@@ -185,23 +145,21 @@ class Repeat(NamedTuple):
     extent: Extent
 
 
-@_node
-class Sequence(NamedTuple):
+class Sequence(_SyntaxNode, frozen=True):
     """Consecutive pieces; without pieces, the empty expression."""
 
     pieces: tuple[Node, ...]
     extent: Extent
 
 
-@_node
-class Alternation(NamedTuple):
+class Alternation(_SyntaxNode, frozen=True):
     """`a|b`: one of its branches."""
 
     branches: tuple[Node, ...]
     extent: Extent
 
 
-AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter  # the nodes that match one character of a set
+AnyOf = NamedClass | BracketClass | AnyCharacter  # the nodes that match one character of a set
 
 Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
 

@@ -130,7 +130,7 @@ def read_unicode_class(text: str, at: int) -> tuple[CharacterClassName, int]:
     official = resolve(name)
     if official is None:
         raise _unknown_class(name, at, match.end(), NAMES)
-    return CharacterClassName(official, (sign == "P") != bool(caret)), match.end()
+    return CharacterClassName(f"\\p{{{official}}}", (sign == "P") != bool(caret)), match.end()
 
 
 def read_posix_class(text: str, at: int) -> tuple[CharacterClassName, int] | None:
@@ -140,7 +140,7 @@ def read_posix_class(text: str, at: int) -> tuple[CharacterClassName, int] | Non
         return None
     if match[2] not in POSIX:
         raise _unknown_class(match[2], at, match.end(), POSIX)
-    return CharacterClassName(match[2], bool(match[1])), match.end()
+    return CharacterClassName(f"[:{match[2]}:]", bool(match[1])), match.end()
 
 
 def _unknown_class(name: str, at: int, end: int, names: Iterable[str]) -> PatternError:
