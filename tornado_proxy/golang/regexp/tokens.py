@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tornado_proxy.golang.regexp.classes import LAST, NAMES, POSIX, resolve
+from tornado_proxy.golang.regexp.classes import LAST, POSIX, resolve, unicode_tables
 from tornado_proxy.golang.regexp.syntax import GREATEST_REPEAT, PatternError
 
 # What to write instead of the constructs of other dialects. RE2 matches in linear time, so it has nothing that needs
@@ -129,7 +129,7 @@ def read_unicode_class(text: str, at: int) -> tuple[CharacterClassName, int]:
         raise PatternError(f"unclosed `\\{sign}{{`", at, at + 3, "write `}` after the name of the class")
     official = resolve(name)
     if official is None:
-        raise _unknown_class(name, at, match.end(), NAMES)
+        raise _unknown_class(name, at, match.end(), unicode_tables().names)
     return CharacterClassName(f"\\p{{{official}}}", (sign == "P") != bool(caret)), match.end()
 
 
