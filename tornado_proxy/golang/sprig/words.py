@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from unicodedata import category
 
 from tornado_proxy.golang.template import text as go_text
@@ -39,32 +40,23 @@ def _nospace(text: bytes) -> bytes:
     return text if kept == decoded else kept.encode()
 
 
-def _is_connector(rune: str) -> bool:
-    return rune in "-_" or is_space(rune)
+_CONNECTORS = f"-_{GO_SPACES}"
+_CONNECTED = re.compile(f"[{_CONNECTORS}]?([^{_CONNECTORS}]+)")
 
 
 def _camelcase(text: bytes) -> bytes:
     """xstrings.ToPascalCase: joins words that connectors separate; each begins with a capital."""
     letters = runes(text)
-    start = next((index for index, rune in enumerate(letters) if not _is_connector(rune)), len(letters))
-    if start == len(letters):
-        # xstrings writes the last connector of a string without words twice.
-        return (letters + letters[-1:]).encode()
-    out = [letters[:start]]
-    shouting, before = is_upper(letters[start]), upper(letters[start])
-    for rune in letters[start + 1 :]:
-        now = rune
-        if not _is_connector(before):
-            # Capitals after a capital become lower case, up to the first lower-case letter.
-            shouting = shouting and is_upper(rune)
-            now = lower(rune) if shouting else rune
-            out.append(before)
-        elif _is_connector(rune):
-            out.append(before)
-        else:
-            shouting, now = is_upper(rune), upper(rune)
-        before = now
-    return "".join([*out, before]).encode()
+    words = letters.lstrip(_CONNECTORS)
+    # xstrings writes the last connector of a string without words twice.
+    start = letters.removesuffix(words) if words else letters + letters[-1:]
+    return (start + _CONNECTED.sub(lambda match: _capitalized(match[1]), words)).encode()
+
+
+def _capitalized(word: str) -> str:
+    """Returns a word with a capital; after a capital, more capitals become lower case up to another letter."""
+    capitals = "".join(takewhile(is_upper, word))
+    return upper(word[0]) + "".join(map(lower, capitals[1:])) + word[max(len(capitals), 1) :]
 
 
 # Words are found in a text that has a letter for the kind of each rune. The last of several capitals belongs to the
@@ -76,7 +68,7 @@ _IDEOGRAPH = re.compile("[\u4e00-\u9fcc\u3400-\u4d85\U00020000-\U0002b81d]")
 
 
 def _kind(rune: str) -> str:
-    if _is_connector(rune):
+    if rune in _CONNECTORS:
         return "s" if is_space(rune) else "c"
     if is_upper(rune):
         return "U"
