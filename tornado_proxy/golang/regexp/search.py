@@ -115,9 +115,10 @@ class Product:
 
     def initial_states(self) -> list[State]:
         """Returns the states after the literal prefix."""
-        text, sets = self._literal_prefix, self._readers(0)
+        text = self._literal_prefix
         common = min(len(text), *(len(each.literal_prefix) for each in self._automata))
         states = [self._state_after(text[:common])]
+        sets = self._readers(common) if common < len(text) else {}
         for character in text[common:]:
             readers = sum(positions for each, positions in sets.items() if contains(each, ord(character)))
             move = Move(alphabet.path_role(character), character, 0, self._every | readers)
