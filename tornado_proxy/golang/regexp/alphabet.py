@@ -159,10 +159,10 @@ _BASE = (KEY_CHARACTERS, listed("/"), listed("."))
 
 
 class KeySymbol(NamedTuple):
-    """All characters with the same `sets`, a bit for each; `character` reads best, `size` is in bytes of UTF-8."""
+    """All characters in the same sets, a bit of `readers` for each; `character` reads best, `size` is in bytes."""
 
     character: str
-    sets: int
+    readers: int
     size: int
     path_role: int
     side: int
@@ -188,8 +188,8 @@ def symbols(sets: tuple[Ranges, ...], *, words: bool) -> tuple[KeySymbol, ...]:
     for signature, rank in sorted(best.items(), key=itemgetter(1)):
         character = _character_at(rank)
         beside = side(character) if words else OTHER_CHARACTER
-        sets_with_it, size = signature & (real - 1), len(character.encode())
-        readable.append(KeySymbol(character, sets_with_it, size, path_role(character), beside))
+        readers, size = signature & (real - 1), len(character.encode())
+        readable.append(KeySymbol(character, readers, size, path_role(character), beside))
     return tuple(readable)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.golang.regexp import syntax, tokens
-from tornado_proxy.golang.regexp.tokens import CharacterClassName, Count, GroupOpening, read_escape
+from tornado_proxy.golang.regexp.tokens import Count, GroupOpening, read_escape
 
 # A shorter text cannot be too deep nor, without counts, too large.
 _SHORT = 1000
@@ -215,14 +215,14 @@ class _Parser:
 
     def _named_class(self, letter: str) -> syntax.NamedClass | None:
         r"""Reads a class such as `\d` or `\p{Greek}`; returns None, and reads nothing, for another escape."""
+        folded = "i" in self._flags
         if letter and letter in "pP":
-            return self._named(*tokens.read_unicode_class(self.text, self.at))
+            named = tokens.read_unicode_class(self.text, self.at, folded=folded)
+            self.at = named.extent.end
+            return named
         if letter and letter in "dDsSwW":
-            return self._named(CharacterClassName(f"\\{letter.lower()}", letter.isupper()), self.at + 2)
+            return syntax.NamedClass(f"\\{letter.lower()}", letter.isupper(), folded, self._advance(self.at + 2))
         return None
-
-    def _named(self, named: CharacterClassName, end: int) -> syntax.NamedClass:
-        return syntax.NamedClass(*named, "i" in self._flags, self._advance(end))
 
     def bracket(self) -> None:
         start = self.at
@@ -236,9 +236,12 @@ class _Parser:
         self._push(syntax.BracketClass(tuple(members), negated, syntax.Extent(start, self.at)))
 
     def _member(self, opening: int) -> syntax.Member:
-        posix = tokens.read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
-        if posix is not None:
-            return self._named(*posix)
+        folded = "i" in self._flags
+        if self.at < self._last_posix_end:
+            posix = tokens.read_posix_class(self.text, self.at, folded=folded)
+            if posix is not None:
+                self.at = posix.extent.end
+                return posix
         if self.text.startswith("\\", self.at):
             named = self._named_class(self.text[self.at + 1 : self.at + 2])
             if named is not None:
@@ -252,7 +255,7 @@ class _Parser:
         if last < first:
             advice = "write the lower character first, or `\\-` for a hyphen"
             raise syntax.PatternError(f"reversed range `{self.text[start : self.at]}`", start, self.at, advice)
-        return syntax.CharacterRange(first, last, "i" in self._flags, syntax.Extent(start, self.at))
+        return syntax.CharacterRange(first, last, folded, syntax.Extent(start, self.at))
 
     def _bound(self, opening: int) -> str:
         """Reads one end of a range: a character, perhaps escaped."""

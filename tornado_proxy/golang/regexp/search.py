@@ -17,7 +17,15 @@ from operator import or_
 from typing import NamedTuple
 
 from tornado_proxy.golang.regexp import alphabet
-from tornado_proxy.golang.regexp.alphabet import DEAD, EDGE, GAP_ASSERTIONS, OTHER_CHARACTER, PATH_TRANSITIONS, Budget
+from tornado_proxy.golang.regexp.alphabet import (
+    DEAD,
+    EDGE,
+    GAP_ASSERTIONS,
+    OTHER_CHARACTER,
+    PATH_TRANSITIONS,
+    Budget,
+    KeySymbol,
+)
 from tornado_proxy.golang.regexp.automaton import NEVER, Automaton, Fragment, bits, either
 from tornado_proxy.golang.regexp.classes import Ranges, contains
 
@@ -26,17 +34,7 @@ PartialState = tuple[int, int, int]
 
 State = tuple[PartialState, int]  # a state of the search, with the positions of all excluded automata
 
-
-class Move(NamedTuple):
-    """A symbol that may be read: its role in a path, its character and size, and the positions that read it."""
-
-    path_role: int
-    character: str
-    size: int
-    readers: int
-
-
-Moves = dict[int, list[Move]]  # by the side that the symbols form
+Moves = dict[int, list[KeySymbol]]  # the symbols by the side that they form; their `readers` are positions
 
 
 class Component(NamedTuple):
@@ -94,7 +92,7 @@ class Product:
 
     def successors(
         self, partial: PartialState, excluded: int, moves: Moves | None = None
-    ) -> Iterator[tuple[PartialState, int, Move]]:
+    ) -> Iterator[tuple[PartialState, int, KeySymbol]]:
         """Yields the states after one more symbol, of all or of some, while all required automata can still match."""
         place, before, positions = partial
         for after, symbols in (moves or self._moves).items():
@@ -121,8 +119,8 @@ class Product:
         sets = self._readers(common) if common < len(text) else {}
         for character in text[common:]:
             readers = sum(positions for each, positions in sets.items() if contains(each, ord(character)))
-            move = Move(alphabet.path_role(character), character, 0, self._every | readers)
-            moves = {self._side(character): [move]}
+            side = self._side(character)
+            moves = {side: [KeySymbol(character, self._every | readers, 0, alphabet.path_role(character), side)]}
             states = [(partial, held) for state in states for partial, held, _ in self.successors(*state, moves)]
         return states
 
@@ -202,9 +200,9 @@ class Product:
         moves: Moves = {side: [] for side in self._sides}
         for symbol in alphabet.symbols(sets, words=self._words):
             held = self._every
-            for index in bits(symbol.sets):
+            for index in bits(symbol.readers):
                 held |= masks[index]
-            moves[symbol.side].append(Move(symbol.path_role, symbol.character, symbol.size, held))
+            moves[symbol.side].append(symbol._replace(readers=held))
         return moves
 
 
