@@ -3,7 +3,7 @@ import pytest
 from tornado_proxy.golang.regexp.alphabet import ASSERTION_BITS, Unsupported
 from tornado_proxy.golang.regexp.automaton import MOST_POSITIONS, Automaton, Fragment, bits
 from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.syntax import AssertionKind, atoms
+from tornado_proxy.golang.regexp.syntax import AssertionKind
 
 
 def _tree(text):
@@ -18,38 +18,11 @@ def _automaton(text):
     return Automaton(_tree(text))
 
 
-def _leading_parts(text):
-    """Returns the parts of an expression from its start to the end of each atom."""
-    return [text[: atom.end] for atom in atoms(_tree(text))]
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("", [""]),
-        ("ab", ["ab"]),
-        (r"ab\.c", ["ab", r"ab\.", r"ab\.c"]),
-        ("^a(?P<n>b)$", ["^", "^a", "^a(?P<n>b)", "^a(?P<n>b)$"]),
-        ("((a)(b))c", ["((a)", "((a)(b))", "((a)(b))c"]),
-        ("a(b|c)d*", ["a", "a(b|c)", "a(b|c)d*"]),
-        ("a()", ["a", "a()"]),
-    ],
-)
-def test_atoms_are_the_parts_of_the_outermost_sequence(text, parts):
-    """Groups are split into atoms, but alternations and repetitions are not; the last atom of a group ends with it."""
-    assert _leading_parts(text) == parts
-
-
 def test_positions_follow_each_other_as_in_the_text():
     """In `a(b|c)*d`, each of the first three positions may be followed by b, c and d."""
     table = _automaton("a(?:b|c)*d").table(0)
     assert table.follow == [0b1110, 0b1110, 0b1110, 0]
     assert table.whole == Fragment(nullable=False, first=0b0001, last=0b1000)
-
-
-def test_atoms_are_split_into_characters():
-    """A text has an atom for each character, which ends where the character or its group ends."""
-    assert [character.end for atom in atoms(_tree("(ab)c*")) for character in atom.split()] == [2, 4, 6]
 
 
 @pytest.mark.parametrize(
