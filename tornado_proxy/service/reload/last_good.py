@@ -56,15 +56,11 @@ async def keep_each(
             continue
 
 
-_Files = tuple[tuple[str, str], ...]
-"""The name and the content of each file, where surrogates stand for bytes that are no text."""
-
-
 class _Copy(msgspec.Struct, frozen=True):
     configuration: str  # its path
     text: str
-    rules: _Files
-    templates: _Files
+    rules: tuple[RuleFile, ...]
+    templates: tuple[RuleFile, ...]
     releases: tuple[tuple[str, str], ...] = ()
     staged: Any = None  # a mark, which the rest does not depend on
 
@@ -81,8 +77,9 @@ class LastGood:
         """Replaces the copy by a snapshot with the mark of what is staged; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"
         config = _name_of(Path(snapshot.text.name))
-        text, rules, templates = snapshot.text.text, snapshot.rules, snapshot.templates
-        kept = _Copy(config, text, _packed(rules), _packed(templates), rules.releases, mark)
+        rules, templates = snapshot.rules, snapshot.templates
+        kept = _Copy(config, snapshot.text.text, rules.files, templates.files, rules.releases, mark)
+        # Not by `msgspec.json`: a name of a file may have bytes that are no text.
         copy = json.dumps(msgspec.to_builtins(kept)).encode()
         if copy == self._kept:
             return
@@ -127,7 +124,7 @@ class LastGood:
             self._check()
             with open(self.directory / COPY, "rb", opener=_own) as file:
                 copy = msgspec.convert(json.loads(file.read()), _Copy)
-            return copy, (Read(_unpacked(copy.rules), releases=copy.releases), Read(_unpacked(copy.templates)))
+            return copy, (Read(copy.rules, releases=copy.releases), Read(copy.templates))
         except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:  # it may have been edited
             raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
 
@@ -160,11 +157,3 @@ def _own(path: str, flags: int) -> int:
 
 def _name_of(config: Path) -> str:
     return str(config.absolute())
-
-
-def _packed(read: Read) -> _Files:
-    return tuple((each.name, each.data.decode(errors="surrogateescape")) for each in read.files)
-
-
-def _unpacked(files: _Files) -> tuple[RuleFile, ...]:
-    return tuple(RuleFile(name, text.encode(errors="surrogateescape")) for name, text in files)
