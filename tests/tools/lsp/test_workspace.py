@@ -90,8 +90,7 @@ def test_a_file_that_is_too_large_is_not_read(folder, is_open):
     """The size is limited on disk and in the editor."""
     _write_sparse(folder / "a.rules", LARGEST + 1)
     name = str(folder / "a.rules")
-    workspace = Workspace((folder,))
-    sources = (workspace.with_text(name, "#" * (LARGEST + 1)) if is_open else workspace).sources(name)
+    sources = Workspace((folder,), texts={name: "#" * (LARGEST + 1)} if is_open else {}).sources(name)
     assert sources.files == ()
     assert [mistake.message for mistake in sources.mistakes] == ["the file is larger than 4 MB and is not analysed"]
 
@@ -121,18 +120,17 @@ def test_given_places_are_read_together(folder):
 
 
 def test_the_text_of_an_editor_replaces_the_file_on_disk(folder):
-    """An open file has the text of the editor until it is closed."""
+    """An open file has the text of the editor."""
     _write(folder, "a.rules")
     name = str(folder / "a.rules")
-    workspace = Workspace((folder,)).with_text(name, "# new\n")
+    workspace = Workspace((folder,), texts={name: "# new\n"})
     assert [file.text for file in workspace.sources(name).files] == ["# new\n"]
-    assert [file.text for file in workspace.without(name).sources(name).files] == ["# a.rules\n"]
 
 
 def test_an_unsaved_file_is_sorted_by_its_name(folder):
     """An unsaved file has the same position among the files as a saved one."""
     _write(folder, "a.rules", "c.rules")
-    workspace = Workspace((folder,)).with_text(str(folder / "b.rules"), "")
+    workspace = Workspace((folder,), texts={str(folder / "b.rules"): ""})
     assert _names(workspace.sources(str(folder / "b.rules")), folder) == ["a.rules", "b.rules", "c.rules"]
 
 
@@ -141,14 +139,14 @@ def test_a_file_is_recognized_through_links(folder):
     _write(folder, "real/a.rules")
     (folder / "rules").symlink_to("real")
     name = os.path.realpath(folder / "rules/a.rules")
-    sources = Workspace(places=(folder / "rules",)).with_text(name, "# new\n").sources(name)
+    sources = Workspace(places=(folder / "rules",), texts={name: "# new\n"}).sources(name)
     assert [file.text for file in sources.files] == ["# new\n"]
 
 
 @pytest.mark.parametrize("name", ["untitled:Untitled-1", "/nowhere/rules.txt"])
 def test_a_file_with_another_extension_is_read_alone(name):
     """A text without a path, or with another extension, is read alone."""
-    assert [file.name for file in Workspace().with_text(name, "").sources(name).files] == [name]
+    assert [file.name for file in Workspace(texts={name: ""}).sources(name).files] == [name]
 
 
 def test_a_file_that_is_not_utf8_is_a_mistake(folder):

@@ -61,14 +61,6 @@ class Workspace(msgspec.Struct, frozen=True):
     places: tuple[Path, ...] = ()
     texts: Mapping[str, str] = {}
 
-    def with_text(self, name: str, text: str) -> Workspace:
-        """Opens a file with a text, in a copy."""
-        return replace(self, texts={**self.texts, name: text})
-
-    def without(self, name: str) -> Workspace:
-        """Closes a file, in a copy."""
-        return replace(self, texts={each: text for each, text in self.texts.items() if each != name})
-
     def together_with(self, name: str) -> tuple[Path, ...]:
         """Returns the places that a file belongs to; empty if it is read alone."""
         path = Path(name)
