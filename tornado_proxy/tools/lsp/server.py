@@ -147,8 +147,7 @@ class RulesServer(LanguageServer):
         """Analyses the workspace as it is now; runs in the analysis thread."""
         workspace = self._files()
         together = workspace.together_with(name) or name
-        sources = workspace.sources(name)
-        analysis = analyse(sources, _selection(name), self._settings, self._analyses.get(together))
+        analysis = analyse(workspace.sources(name), _selection(name), self._settings, self._analyses.get(together))
         self._analyses[together] = analysis
         return analysis
 
@@ -164,9 +163,9 @@ class RulesServer(LanguageServer):
             _log.error("the files could not be analysed", exc_info=error)
             return
         analysis = done.result()
-        files = {document.source.name: document.source for document in analysis.subject.documents}
         # A file that is not UTF-8 has no document.
-        files |= {each.span.source.name: each.span.source for each in analysis.sources.mistakes if each.span}
+        files = {each.span.source.name: each.span.source for each in analysis.diagnostics if each.span}
+        files |= {document.source.name: document.source for document in analysis.loaded.documents}
         for each in analysis.diagnostics:
             if each.span is None:
                 _log.warning("%s", each.message)
