@@ -99,7 +99,7 @@ def read_snapshot(
     text = configuration.read(config, again=True)
     fetched = last.fetched if last else FetchedDocuments()
     if isinstance(text, configuration.Loaded):
-        return replace(_assembled(text, config, Read(()), Read(())), fetched=fetched)
+        return _digested(Snapshot(None, text.diagnostics, Read(()), "", (config,), fetched=fetched), config.parent)
     is_same = last is not None and text == last.text and time.monotonic() < fetched.due
     if last is not None and is_same and _answers_are(last.secrets, resolver(environment, config.parent)):
         rules, templates = read_files(last.settings)
@@ -151,13 +151,29 @@ def compile_text(
         filled, problems, fetched = find_certificates(loaded.settings, asked, fetched)
         diagnostics = (*loaded.diagnostics, *problems)
         loaded = replace(loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics)
-    rules, templates = read_files(loaded.settings)
-    files = (file_of(reference, environment, config.parent) for reference in answers)
-    snapshot = _assembled(loaded, config, rules, templates, answers)
     settings = loaded.settings
-    remarks = tuple(_remarks(settings)) if settings else ()
-    watched = (*snapshot.watched, *filter(None, files))
-    return replace(snapshot, text=text, watched=watched, fetched=fetched, remarks=remarks)
+    rules, templates = read_files(settings)
+    files = filter(None, (file_of(reference, environment, config.parent) for reference in answers))
+    snapshot = Snapshot(
+        settings,
+        loaded.diagnostics,
+        rules,
+        "",
+        (config, *(_places(settings) if settings else ()), *files),
+        text,
+        answers,
+        fetched,
+        templates=templates,
+        remarks=tuple(_remarks(settings)) if settings else (),
+        settings_read=settings,
+        options=canonical(_anywhere(settings)) if settings else "",
+    )
+    return _digested(snapshot, config.parent)
+
+
+def _places(settings: Settings) -> Iterator[Path]:
+    yield from (each for each in settings.rules if isinstance(each, Path))
+    yield from template_places(settings)
 
 
 def _remarks(settings: Settings) -> Iterator[Diagnostic]:
@@ -236,27 +252,6 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
         return all(resolve(reference) == answer for reference, answer in answers.items())
     except SecretMissing:
         return False
-
-
-def _assembled(
-    loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
-) -> Snapshot:
-    settings = loaded.settings
-    places = (
-        (*(each for each in settings.rules if isinstance(each, Path)), *template_places(settings)) if settings else ()
-    )
-    snapshot = Snapshot(
-        settings,
-        loaded.diagnostics,
-        rules,
-        "",
-        (config, *places),
-        secrets=secrets or {},
-        templates=templates,
-        settings_read=settings,
-        options=canonical(_anywhere(settings)) if settings else "",
-    )
-    return _digested(snapshot, config.parent)
 
 
 def _anywhere(settings: Settings) -> Settings:
