@@ -146,34 +146,26 @@ def compile_text(
         return secret
 
     loaded = compile_configuration(text, config.parent, asked)
-    fetched = fetched or FetchedDocuments()
-    if loaded.settings is not None:
-        filled, problems, fetched = find_certificates(loaded.settings, asked, fetched)
-        diagnostics = (*loaded.diagnostics, *problems)
-        loaded = replace(loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics)
-    settings = loaded.settings
+    settings, diagnostics, fetched = loaded.settings, loaded.diagnostics, fetched or FetchedDocuments()
+    if settings is not None:
+        settings, problems, fetched = find_certificates(settings, asked, fetched)
+        diagnostics += problems
+        settings = None if errors(diagnostics) else settings
     rules, templates = read_files(settings)
     files = filter(None, (file_of(reference, environment, config.parent) for reference in answers))
-    snapshot = Snapshot(
-        settings,
-        loaded.diagnostics,
-        rules,
-        "",
-        (config, *(_places(settings) if settings else ()), *files),
-        text,
-        answers,
-        fetched,
-        templates=templates,
-        remarks=tuple(_remarks(settings)) if settings else (),
-        settings_read=settings,
-        options=canonical(_anywhere(settings)) if settings else "",
+    snapshot = Snapshot(None, diagnostics, rules, "", (config, *files), text, answers, fetched, templates=templates)
+    return _digested(_with_settings(snapshot, settings) if settings else snapshot, config.parent)
+
+
+def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
+    rules = (each for each in settings.rules if isinstance(each, Path))
+    config, *secrets = snapshot.watched
+    watched = (config, *rules, *template_places(settings), *secrets)
+    options = canonical(_anywhere(settings))
+    remarks = tuple(_remarks(settings))
+    return replace(
+        snapshot, settings=settings, settings_read=settings, options=options, watched=watched, remarks=remarks
     )
-    return _digested(snapshot, config.parent)
-
-
-def _places(settings: Settings) -> Iterator[Path]:
-    yield from (each for each in settings.rules if isinstance(each, Path))
-    yield from template_places(settings)
 
 
 def _remarks(settings: Settings) -> Iterator[Diagnostic]:
