@@ -20,6 +20,7 @@ import msgspec
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
 from tornado_proxy.service.reload.stage import StageMark
 
@@ -42,18 +43,13 @@ async def keep_each(
 ) -> None:
     """Keeps each snapshot that is put in force, and what is staged, until cancelled; a failure is tried again."""
     while True:
-        changed.clear()
         before = last_good.trouble
         await asyncio.to_thread(last_good.keep, *in_force())
         if last_good.trouble and last_good.trouble != before:
             _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
         elif before and not last_good.trouble:
             _LOG.info("the last good snapshot is kept again")
-        try:
-            async with asyncio.timeout(retry if last_good.trouble else None):
-                await changed.wait()
-        except TimeoutError:
-            continue
+        await comes_within(changed, retry if last_good.trouble else None)
 
 
 class _Copy(msgspec.Struct, frozen=True):
