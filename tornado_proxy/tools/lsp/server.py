@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,15 +83,16 @@ class RulesServer(LanguageServer):
         path = to_fs_path(uri) if uri.startswith("file:") else None
         return os.path.realpath(path) if path else uri
 
-    def look_at(self, document: types.TextDocumentItem | types.VersionedTextDocumentIdentifier) -> None:
+    def look_at(self, parameters: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
         """Handles a file that was opened or changed."""
+        document = parameters.text_document
         name = self.name_of(document.uri)
         self.translation.open[name] = (document.uri, document.version)
         self.look_soon(name)
 
-    def close(self, uri: str) -> None:
+    def close(self, parameters: types.DidCloseTextDocumentParams) -> None:
         """Handles a file that was closed: its content on disk counts again."""
-        name = self.name_of(uri)
+        name = self.name_of(parameters.text_document.uri)
         if Path(name).is_file():
             self.look_soon(name)
         else:
@@ -99,8 +101,8 @@ class RulesServer(LanguageServer):
             self._publish_for(name, [])
         self.translation.open.pop(name, None)
 
-    def look_at_all(self) -> None:
-        """Analyses all open files again after a change on disk."""
+    def look_at_all(self, _: object) -> None:
+        """Analyses all open files again after a change on disk, or of the folders of the client."""
         for name in self.translation.open:
             self.look_soon(name)
 
@@ -210,9 +212,16 @@ def rules_server(version: str, places: Sequence[Path] = (), settings: Settings |
 
 
 def _follow_files(server: RulesServer) -> None:
-    @server.feature(types.INITIALIZE)
-    def begin(parameters: types.InitializeParams) -> None:
-        server.begin(parameters)
+    handlers: dict[str, Callable[..., None]] = {
+        types.INITIALIZE: server.begin,
+        types.TEXT_DOCUMENT_DID_OPEN: server.look_at,
+        types.TEXT_DOCUMENT_DID_CHANGE: server.look_at,
+        types.TEXT_DOCUMENT_DID_CLOSE: server.close,
+        types.WORKSPACE_DID_CHANGE_WATCHED_FILES: server.look_at_all,
+        types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: server.look_at_all,
+    }
+    for event, handler in handlers.items():
+        server.feature(event)(partial(handler))  # pygls sets attributes of it, which a method has not
 
     @server.feature(types.INITIALIZED)
     def watch(_: types.InitializedParams) -> None:
@@ -221,26 +230,6 @@ def _follow_files(server: RulesServer) -> None:
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             server.client_register_capability(types.RegistrationParams([registration]))
-
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(parameters: types.DidOpenTextDocumentParams) -> None:
-        server.look_at(parameters.text_document)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(parameters: types.DidChangeTextDocumentParams) -> None:
-        server.look_at(parameters.text_document)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(parameters: types.DidCloseTextDocumentParams) -> None:
-        server.close(parameters.text_document.uri)
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def changed_on_disk(_: types.DidChangeWatchedFilesParams) -> None:
-        server.look_at_all()
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def changed_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
-        server.look_at_all()
 
 
 def _answer_at_places(server: RulesServer) -> None:
