@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.background import comes_within, in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.rule_sources import RuleSources
@@ -207,8 +207,4 @@ class Prober:
                     self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
             except Exception:  # noqa: BLE001 - the next probe may go well
                 _LOG.exception("probing the buckets failed")
-            try:
-                async with asyncio.timeout(self._interval * random.uniform(1 - _JITTER, 1 + _JITTER)):  # noqa: S311 - no secret
-                    await self._poked.wait()
-            except TimeoutError:
-                continue
+            await comes_within(self._poked, self._interval * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - no secret
