@@ -168,7 +168,7 @@ class S3Store(Reader):
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; if the iterator raises an exception, stores nothing and raises it again.
 
-        A body of at most one part is sent at once. A larger one becomes a multipart upload with at most three parts in
+        A body of at most one part is sent at once. A larger one becomes a multipart upload with at most two parts in
         memory.
         """
         precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
