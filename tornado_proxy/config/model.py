@@ -113,7 +113,7 @@ class Bucket:
     timeout: Timeout = option("How long S3 may take to answer, including retries.", default=60.0)
     max_attempts: Annotated[int, Bounds(1, 20)] = option("How often a call to S3 is attempted in all.", default=3)
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = option(
-        "The size of the parts of a large upload to S3. Three of them are held in memory.", default=5 * MIB
+        "The size of the parts of a large upload to S3. Two of them are held in memory.", default=5 * MIB
     )
     span: Span | None = place_of("name")
 

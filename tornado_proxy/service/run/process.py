@@ -20,12 +20,13 @@ from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import probe_stores
-from tornado_proxy.service.run.runtime import DetachedExecutor, trim_heap
+from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
 from tornado_proxy.service.run.systemd import Notifier, watchdog_period
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
+from tornado_proxy.wire.heap import trim_heap
 
 _LOG = logging.getLogger("tornado_proxy")
 
