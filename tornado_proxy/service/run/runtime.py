@@ -89,7 +89,7 @@ def share_heap() -> None:
 
 
 def trim_heap() -> None:
-    """Returns what a start has freed to the system, 3 MiB, which glibc would keep.
+    """Returns what a start has freed to the system, up to 4 MiB, which glibc would keep.
 
     With many clients it would take long, and stop all threads that ask for memory.
     """
