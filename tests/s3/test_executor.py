@@ -5,6 +5,7 @@ import gc
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -274,6 +275,22 @@ async def test_threads_of_a_released_executor_end():
     finally:
         gc.enable()
     assert not thread.is_alive()
+
+
+async def test_a_call_that_has_ended_frees_its_function(two_threads):
+    """The function of a call, and so all that a request has, needs no garbage collector."""
+
+    def ask() -> int:
+        return 1
+
+    freed = weakref.ref(ask)
+    gc.disable()
+    try:
+        assert await two_threads.run(ask) == 1
+        del ask
+        await wait_until(lambda: freed() is None)
+    finally:
+        gc.enable()
 
 
 ANY = Conditions()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable
+from copy import copy
 
 import msgspec
 
@@ -63,10 +64,7 @@ class S3Response(BodyBuffer):
             self.close()
             raise
         if self._error is not None:
-            try:
-                raise self._error
-            finally:
-                del self  # as in `read`
+            raise copy(self._error) from self._error  # as in `read`
 
     async def read_all(self, most: int) -> bytes:
         """Returns the whole body; raises `UpstreamError` if it is longer than `most` bytes."""

@@ -57,26 +57,23 @@ class BlockingCall(Generic[T]):
     forward.
     """
 
-    def __init__(self, function: Callable[[], T], undo: Callable[[T], object] | None, progress: float) -> None:
+    def __init__(self, progress: float) -> None:
         self.outcome: Future[T] = Future()
         self.ended: Future[None] = Future()
         self.progress = progress
         self.is_upload = False
         self.is_sent = False
         self.connection: InterruptibleConnection | None = None
-        context = copy_context()  # of who asks, so that the call is noted as a part of the request
-        self._function: Callable[[], T] = lambda: context.run(function)
-        self._undo = undo
         self.outcome.add_done_callback(self._settled)
 
-    def make(self) -> None:
+    def make(self, function: Callable[[], T], undo: Callable[[T], object] | None) -> None:
         """Makes the call in a thread; undoes its result if nobody waits for it any more."""
         if self.outcome.done():
             return
         _thread.call = self
         self.progress = min(self.progress, time.monotonic())
         try:
-            result = self._function()
+            result = function()
         except BaseException as error:  # noqa: BLE001 - raised where the call is awaited
             if self.outcome.done():
                 self.close_connection()
@@ -84,8 +81,8 @@ class BlockingCall(Generic[T]):
             self._finish(partial(self.outcome.set_exception, error))
         else:
             _thread.call = None
-            if not self._finish(partial(self.outcome.set_result, result)) and self._undo is not None:
-                self._undo(result)
+            if not self._finish(partial(self.outcome.set_result, result)) and undo is not None:
+                undo(result)
 
     def use(self, connection: InterruptibleConnection) -> None:
         """Records the connection that the call waits for; raises `CallAbandoned` if nobody waits for the call."""
@@ -255,18 +252,18 @@ class Executor:
         self, function: Callable[[], T], undo: Callable[[T], object] | None = None, *, is_upload: bool = False
     ) -> BlockingCall[T]:
         """Starts a call that continues something begun, such as a body or an upload, without waiting for it."""
-        call = BlockingCall(function, undo, math.inf)
+        call = BlockingCall[T](math.inf)
         call.is_upload = is_upload
         unfinished = self._unfinished
         unfinished.add(call)
 
         # A call is part of a circle of references. With the executor in it, the threads would live until the garbage
-        # collector runs.
+        # collector runs, and with the function or its context, which is the asker's, all that a request has.
         def end(_: object) -> None:
             unfinished.remove(call)
             call.ended.set_result(None)
 
-        made = self._pool.submit(call.make)
+        made = self._pool.submit(call.make, partial(copy_context().run, function), undo)
         made.add_done_callback(end)
         # A call that is abandoned before it begins leaves the queue.
         call.outcome.add_done_callback(lambda _: made.cancel())

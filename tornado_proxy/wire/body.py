@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import Future
 from collections import deque
+from copy import copy
 from typing import ClassVar
 
 
@@ -71,10 +72,9 @@ class BodyBuffer:
                 self._make_room()
             return chunk
         if self._error is not None:
-            try:
-                raise self._error
-            finally:
-                del self  # the error keeps this frame: with the body, only the garbage collector could free both
+            # The error that is raised keeps the frames that it passes, and the body with them: if the body kept that
+            # error too, only the garbage collector could free them.
+            raise copy(self._error) from self._error
         return b""
 
     def peek(self) -> bytes:
