@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, assert_never
+from typing import assert_never
+
+import msgspec
 
 from tornado_proxy.config import access_checks, checks, document
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import Mark, OptionType, options_of
+from tornado_proxy.config.options import Mark, OptionType, SettingsSection, options_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, did_you_mean, errors, read_file
@@ -37,8 +38,7 @@ _NAMES = {  # the forms of names; a secret that was put there by mistake rarely 
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """The settings of a configuration file, or the reasons why it cannot be used.
 
     `settings` is None if a diagnostic is an error. `source` is the file with its secrets redacted; None if the file
@@ -47,7 +47,7 @@ class Loaded:
 
     settings: Settings | None
     diagnostics: tuple[Diagnostic, ...] = ()
-    source: SourceFile | None = field(default=None, repr=False)
+    source: SourceFile | None = None
 
 
 def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = None) -> Loaded:
@@ -94,23 +94,13 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
         advice = "a configuration has at least `targets`"
         diagnostics.append(Diagnostic("empty-value", "the configuration is empty", Span(shown, 0, 0), advice))
     elif composed.whole and composed.root:
-        settings, more = _settings(composed.root, shown, directory, secrets)
-        diagnostics += more
+        context, mistakes = read_settings(composed.root, shown, directory, secrets)
+        diagnostics += mistakes
+        if context:
+            settings = context.settings
+            diagnostics += [each for check in (*checks.CHECKS, *access_checks.CHECKS) for each in check(context)]
     ordered = tuple(sorted(dict.fromkeys(diagnostics), key=lambda each: each.span.start if each.span else 0))
     return Loaded(None if errors(ordered) else settings, ordered, shown)
-
-
-def _settings(
-    root: document.Node, shown: SourceFile, directory: Path, secrets: Resolver
-) -> tuple[Settings | None, list[Diagnostic]]:
-    context, diagnostics = read_settings(root, shown, directory, secrets)
-    if context is None:
-        return None, diagnostics
-    settings = context.settings
-    diagnostics += [diagnostic for check in (*checks.CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
-    nodes = context.items(settings, "rules") if settings.rules else ()
-    rule_spans = {place: document.span_of(node, shown) for place, node in zip(settings.rules, nodes, strict=True)}
-    return replace(settings, directory=directory, rule_spans=rule_spans), diagnostics
 
 
 def _diagnostic(fault: document.Fault, shown: SourceFile) -> Diagnostic:
@@ -167,7 +157,7 @@ class _Redactor:
             case _:
                 assert_never(node)
 
-    def section(self, section: type[Any], node: document.Node, group: str | None = None) -> None:
+    def section(self, section: type[SettingsSection], node: document.Node, group: str | None = None) -> None:
         """Hides possible secrets in a section, or in a group of its options."""
         if not isinstance(node, document.MappingNode):
             self._value_of(node, may_hold_secrets=holds_secrets(section))
@@ -178,7 +168,7 @@ class _Redactor:
             if not document.merged(entry):
                 self._entry(section, entry, group)
 
-    def _entry(self, section: type[Any], entry: document.MappingEntry, group: str | None) -> None:
+    def _entry(self, section: type[SettingsSection], entry: document.MappingEntry, group: str | None) -> None:
         key, value = entry
         here = {each.name: each for each in options_of(section) if (each.group.name if each.group else None) == group}
         groups = {each.group.name for each in options_of(section) if each.group and not group}

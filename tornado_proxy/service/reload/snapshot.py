@@ -150,7 +150,9 @@ def compile_text(
     if loaded.settings is not None:
         filled, problems, fetched = find_certificates(loaded.settings, asked, fetched)
         diagnostics = (*loaded.diagnostics, *problems)
-        loaded = replace(loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics)
+        loaded = msgspec.structs.replace(
+            loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics
+        )
     rules, templates = read_files(loaded.settings)
     files = (file_of(reference, environment, config.parent) for reference in answers)
     snapshot = _assembled(loaded, config, rules, templates, answers)
@@ -261,10 +263,9 @@ def _assembled(
 
 def _anywhere(settings: Settings) -> Settings:
     """Returns the settings without what differs from machine to machine: paths, and where the listeners listen."""
-    server = replace(settings.server, address="", port=0)
-    return replace(
-        settings, rules=(), server=server, internal_server=replace(settings.internal_server, address="", port=0)
-    )
+    server = msgspec.structs.replace(settings.server, address="", port=0)
+    internal = msgspec.structs.replace(settings.internal_server, address="", port=0)
+    return msgspec.structs.replace(settings, rules=(), server=server, internal_server=internal)
 
 
 def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
@@ -369,10 +370,12 @@ def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
             odd = doubt(listed.password.reveal()) if listed.password.reveal() else None
         except UnreadableHash as error:
             advice = "give a bcrypt or argon2 hash, or the password itself"
-            yield Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, advice)
+            yield Diagnostic("unreadable-hash", f"{whose}: {error}", listed.place.key("password"), advice)
             continue
         if odd is not None:
             advice = (
                 "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
             )
-            yield Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, advice, (), Severity.WARNING)
+            yield Diagnostic(
+                "doubtful-password", f"{whose}: {odd}", listed.place.key("password"), advice, (), Severity.WARNING
+            )
