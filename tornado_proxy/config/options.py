@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
+from itertools import groupby
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
 
@@ -175,13 +176,12 @@ class Option(msgspec.Struct, frozen=True):
 @cache
 def options_of(section: type[SettingsSection]) -> tuple[Option, ...]:
     """The options of a section, in the order of its fields."""
-    options = []
+    options, groups = [], {each.name: each for each in section.groups}
     for each in fields(section):
         kind = option_type(each.type)
         if Mark.NO_OPTION not in kind.marks:
             group_name, _, name = each.encode_name.rpartition(".")
-            group = next((group for group in section.groups if group.name == group_name), None)
-            options.append(Option(each.name, name, kind, each.default, group))
+            options.append(Option(each.name, name, kind, each.default, groups[group_name] if group_name else None))
     return tuple(options)
 
 
@@ -199,16 +199,13 @@ class OptionPath(NamedTuple):
 
 def all_options(section: type[SettingsSection], path: tuple[str, ...] = ()) -> Iterator[OptionPath]:
     """Every option and group below a section, in the order of the file's documentation; `path` is the section's own."""
-    seen = set()
-    for each in options_of(section):
-        above = path
-        if each.group:
-            above = (*path, each.group.name)
-            if each.group not in seen:
-                yield OptionPath(above, each.group)
-            seen.add(each.group)
-        here = (*above, each.name)
-        yield OptionPath(here, each)
-        below, steps = each.type.nested
-        if below:
-            yield from all_options(below, (*here, *steps))
+    for group, options in groupby(options_of(section), key=lambda each: each.group):
+        above = (*path, group.name) if group else path
+        if group:
+            yield OptionPath(above, group)
+        for each in options:
+            here = (*above, each.name)
+            yield OptionPath(here, each)
+            below, steps = each.type.nested
+            if below:
+                yield from all_options(below, (*here, *steps))
