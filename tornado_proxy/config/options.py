@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
-from itertools import groupby
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
 
@@ -185,6 +184,17 @@ def options_of(section: type[SettingsSection]) -> tuple[Option, ...]:
     return tuple(options)
 
 
+@cache
+def members_of(section: type[SettingsSection], group: OptionGroup | None = None) -> dict[str, Option | OptionGroup]:
+    """The options and groups of a section, or the options of a group, by their names in the order of the fields."""
+    members: dict[str, Option | OptionGroup] = {}
+    for option in options_of(section):
+        if group in (None, option.group):
+            member = option.group if option.group and not group else option
+            members.setdefault(member.name, member)
+    return members
+
+
 class OptionPath(NamedTuple):
     """An option or a group with its path from the top of the file, `*` for names and items."""
 
@@ -197,15 +207,14 @@ class OptionPath(NamedTuple):
         return ".".join(self.path)
 
 
-def all_options(section: type[SettingsSection], path: tuple[str, ...] = ()) -> Iterator[OptionPath]:
+def all_options(
+    section: type[SettingsSection], path: tuple[str, ...] = (), group: OptionGroup | None = None
+) -> Iterator[OptionPath]:
     """Every option and group below a section, in the order of the file's documentation; `path` is the section's own."""
-    for group, options in groupby(options_of(section), key=lambda each: each.group):
-        above = (*path, group.name) if group else path
-        if group:
-            yield OptionPath(above, group)
-        for each in options:
-            here = (*above, each.name)
-            yield OptionPath(here, each)
-            below, steps = each.type.nested
-            if below:
-                yield from all_options(below, (*here, *steps))
+    for name, member in members_of(section, group).items():
+        here = (*path, name)
+        yield OptionPath(here, member)
+        if isinstance(member, OptionGroup):
+            yield from all_options(section, here, member)
+        elif (nested := member.type.nested)[0]:
+            yield from all_options(nested[0], (*here, *nested[1]))

@@ -7,7 +7,7 @@ places of their sections: checks compare options with one another, and point at 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
@@ -34,7 +34,7 @@ from tornado_proxy.config.options import (
     SectionPlace,
     SettingsSection,
     all_options,
-    options_of,
+    members_of,
 )
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
@@ -217,7 +217,7 @@ class _DocumentReader:
 
     def _section(self, section: type[SettingsSection], place: _NamedNode, preset: Mapping[str, Any]) -> Any:
         node, before = place.mapping(section), self._failures
-        attributes = {**preset, **self._options(options_of(section), section, place)}
+        attributes = {**preset, **self._options(section, None, place)}
         if self._failures > before:
             return None
         if section.placed:
@@ -227,26 +227,21 @@ class _DocumentReader:
         self.nodes[id(made)] = SectionNodes(made, place.key or node, node)
         return made
 
-    def _options(
-        self, options: Iterable[Option], owner: type[SettingsSection] | OptionGroup, place: _NamedNode
-    ) -> dict[str, Any]:
+    def _options(self, section: type[SettingsSection], group: OptionGroup | None, place: _NamedNode) -> dict[str, Any]:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
+        owner, members = group or section, members_of(section, group)
         node = place.mapping(owner)
-        named: dict[str, list[Option]] = {}
-        for each in options:
-            named.setdefault(each.group.name if each.group and each.group is not owner else each.name, []).append(each)
-        meant = self._unknown(node, tuple(named))
+        meant = self._unknown(node, tuple(members))
         attributes: dict[str, Any] = {}
-        for name, members in named.items():
-            group = members[0].group if members[0].group is not owner else None
+        for name, member in members.items():
             if name in node.fields:
                 key, value = node.fields[name]
                 inner = _NamedNode(value, key, self._shown)
-                if group:
-                    attributes |= self.attempt(inner, partial(self._options, members, group)) or {}
+                if isinstance(member, Option):
+                    attributes[member.attribute] = self.attempt(inner, partial(self.value, member.type))
                 else:
-                    attributes[members[0].attribute] = self.attempt(inner, partial(self.value, members[0].type))
-            elif members[0].is_required and name not in meant:
+                    attributes |= self.attempt(inner, partial(self._options, section, member)) or {}
+            elif isinstance(member, Option) and member.is_required and name not in meant:
                 self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, owner.shape)
         return attributes
 
