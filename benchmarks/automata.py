@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from tornado_proxy.golang.regexp.language import Language, language, longest_matching_part
+from tornado_proxy.golang.regexp.language import Language, language
 from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
+from tornado_proxy.golang.regexp.progress import longest_matching_part
 from tornado_proxy.golang.regexp.proofs import Covered, NoKey, Unknown, overlaps, reachability
 
 Sources = Iterator[tuple[str, bool]]
@@ -97,7 +98,7 @@ def measure_pairs(languages: list[Language], patterns: list[Pattern]) -> None:
     pairs = sum(1 for _ in overlaps(languages, lambda index, key: patterns[index].search(key) is not None))
     paired = time.process_time()
     for expression in languages:
-        longest_matching_part(expression, "/press-17/2024/a-page-of-some-length.html")
+        longest_matching_part(expression.text, "/press-17/2024/a-page-of-some-length.html")
     explained = time.process_time()
     print(f"{'':11} {pairs} pairs in {paired - started:.2f} s   explained in {explained - paired:.2f} s")
 

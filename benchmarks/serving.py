@@ -73,10 +73,11 @@ http {{
   access_log off; sendfile on; tcp_nodelay on; keepalive_requests 1000000000; default_type text/plain;
   client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  map $args $listing {{ default /listing.xml; "~(^|&)max-keys=2(&|$)" /probed.xml; }}
   server {{
     listen 127.0.0.1:{port} backlog=4096;
     root {folder};
-    location = /bucket {{ try_files /listing.xml =404; }}
+    location = /bucket {{ try_files $listing =404; }}
     location / {{ try_files $uri /small =404; }}
   }}
 }}
@@ -229,6 +230,7 @@ def fast_s3(folder: Path) -> Iterator[str]:
     (folder / "bucket").mkdir()
     (folder / "small").write_bytes(bytes(1024))
     (folder / "listing.xml").write_bytes(serving_s3.LISTING)
+    (folder / "probed.xml").write_bytes(serving_s3.PROBED)
     with (folder / "bucket" / "big").open("wb") as big:
         big.write(bytes(100 * _MIB))
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))

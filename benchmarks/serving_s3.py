@@ -1,6 +1,7 @@
 """An S3 for benchmarks: `python serving_s3.py PORT [DELAY]`; every object exists, and uploads are discarded.
 
-An object with `big` in its key has 100 MiB, others have 1 KiB. A listing has 1,000 entries.
+An object with `big` in its key has 100 MiB, others have 1 KiB. A listing has 1,000 entries, or the
+2 that a probe asks for.
 """
 
 from __future__ import annotations
@@ -11,25 +12,26 @@ import sys
 
 BLOCK = bytes(1024 * 1024)
 MODIFIED = "Fri, 01 May 2026 10:00:00 GMT"
+_PROBE = re.compile(rb"[?&]max-keys=2(?:&|$)")
 _LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
 
-def listing() -> bytes:
+def listing(count: int) -> bytes:
     """Returns a listing of `list/` in the form of Amazon's S3."""
     entries = "".join(
         f"<Contents><Key>list/a%20file%20with%20a%20name-{number:04}.txt</Key>"
         "<LastModified>2026-05-01T10:00:00.000Z</LastModified><ETag>&quot;781e5e245d69b566979b86e28d23f2c7&quot;</ETag>"
         f"<Size>{number * 1000}</Size><StorageClass>STANDARD</StorageClass></Contents>"
-        for number in range(1000)
+        for number in range(count)
     )
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-        "<Name>bucket</Name><Prefix>list/</Prefix><KeyCount>1000</KeyCount><MaxKeys>1000</MaxKeys><Delimiter>/</Delimiter>"
+        f"<Name>bucket</Name><Prefix>list/</Prefix><KeyCount>{count}</KeyCount><MaxKeys>{count}</MaxKeys><Delimiter>/</Delimiter>"
         f"<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>{entries}</ListBucketResult>"
     ).encode()
 
 
-LISTING = listing()
+LISTING, PROBED = listing(1000), listing(2)
 UPLOAD_STARTED = b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
 UPLOAD_COMPLETED = b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>'
 
@@ -92,7 +94,7 @@ class S3(asyncio.Protocol):
             return
         body = BLOCK[:1024]
         if b"list-type" in path:
-            body = LISTING
+            body = PROBED if _PROBE.search(path) else LISTING
         elif b"uploads" in path:
             body = UPLOAD_STARTED
         elif method == b"POST":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.tree import Document
 from tornado_proxy.lint.settings import Selection
-from tornado_proxy.tools.lsp.workspace import Analysis, RuleFileSet, analyse
+from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.tools.lsp.workspace import Analysis, analyse
 
 CURSOR = "‸"
 NAME = "site.rules"
@@ -19,8 +20,10 @@ def split_at_cursor(text: str) -> tuple[SourceFile, int]:
 
 def analysed(text: str, **other_files: str) -> Analysis:
     """The analysis of a file together with other files; `other="…"` is `other.rules`."""
-    others = (SourceFile(f"{name}.rules", content) for name, content in other_files.items())
-    return analyse(RuleFileSet((SourceFile(NAME, text.replace(CURSOR, "")), *others)), Selection())
+    others = (RuleFile(f"{name}.rules", content.encode()) for name, content in other_files.items())
+    return analyse(
+        Read((RuleFile(NAME, text.replace(CURSOR, "").encode(errors="surrogatepass")), *others)), Selection()
+    )
 
 
 def analysed_at_cursor(text: str, **other_files: str) -> tuple[Analysis, Document, int]:

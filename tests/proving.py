@@ -1,7 +1,16 @@
-"""Proofs about sources by their automata alone, without the shortcuts of the product."""
+"""Proofs about sources by their automata, without the shortcuts of the product."""
 
-from tornado_proxy.golang.regexp.alphabet import Budget, Unsupported
+from functools import cache, reduce
+from itertools import pairwise
+from operator import or_
+
+from tornado_proxy.golang.regexp.alphabet import EDGE, GAP_ASSERTIONS, Budget, Unsupported, side
+from tornado_proxy.golang.regexp.automaton import bits
+from tornado_proxy.golang.regexp.classes import contains
+from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.proofs import Unknown, Unproved, _reach
+
+pattern_of = cache(compile_pattern)
 
 
 def covered(earlier, later, budget=None):
@@ -10,13 +19,13 @@ def covered(earlier, later, budget=None):
     treatable = {index: language for index, language in enumerate(earlier) if is_treatable(language)}
 
     def first_match(key):
-        match = next((index for index, language in treatable.items() if language.finds(key, budget)), None)
+        match = next((index for index, language in treatable.items() if pattern_of(language.text).search(key)), None)
         if match is None and len(treatable) < len(earlier):
             raise Unsupported("an earlier expression cannot be treated exactly")
         return match
 
     try:
-        return _reach(earlier, later, first_match, (), budget)
+        return _reach(earlier, later, first_match, budget)
     except Unproved as error:
         return Unknown(str(error))
 
@@ -28,3 +37,17 @@ def is_treatable(language):
     except Unsupported:
         return False
     return True
+
+
+def finds(source, text):
+    """Whether the automaton of an expression finds it in a text that begins with `/`, even in an invalid key."""
+    automaton, held = source.automaton, 0
+    sides = [EDGE, *map(side, text), EDGE]
+    for (before, after), character in zip(pairwise(sides), (*text, ""), strict=True):
+        whole, follow = automaton.table(GAP_ASSERTIONS[before][after])
+        if whole.matches_after(held):
+            return True
+        ahead = reduce(or_, (follow[each] for each in bits(held)), whole.first)
+        reading = [ranges for ranges in automaton.positions_by_set if character and contains(ranges, ord(character))]
+        held = ahead & sum(automaton.positions_by_set[ranges] for ranges in reading)
+    return False

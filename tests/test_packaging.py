@@ -56,6 +56,7 @@ def _run(installed: Path, *arguments: str, folder: Path) -> subprocess.Completed
     [
         "tornado_proxy/py.typed",
         "tornado_proxy/grammar/rules.lark",
+        "tornado_proxy/golang/regexp/unicode.json",
         "tornado_proxy/golang/template/gotemplate.lark",
         "tornado_proxy/gallery/site.rules",
         "tornado_proxy/gallery/demo.yaml",

@@ -11,8 +11,6 @@ import pytest
 from overviews import FAILED, NOW, STATE, overview
 
 from tornado_proxy.admin.status import (
-    HEIGHT,
-    WIDTH,
     Chart,
     ChartLine,
     Explanation,
@@ -20,11 +18,16 @@ from tornado_proxy.admin.status import (
     RewriteRow,
     RewriteTable,
     StatusPages,
+    _environment,
 )
 
 
 def _chart(*points, style="area"):
     return Chart("Requests", (ChartLine("all", style, points),), 0.0, 100.0, lambda value: f"{value:g}/s")
+
+
+def _svg(name, *arguments):
+    return str(getattr(_environment().get_template("charts.jinja").module, name)(*arguments))
 
 
 def _coordinates(svg):
@@ -34,7 +37,7 @@ def _coordinates(svg):
 
 def test_values_have_coordinates():
     """The start is the left edge, zero the bottom, and the upper end of the axis just below the top."""
-    assert _coordinates(_chart((0, 0.0), (50, 2.5), (100, 5.0)).svg) == [(0, HEIGHT - 1), (WIDTH / 2, 36), (WIDTH, 1)]
+    assert _coordinates(_svg("lines", _chart((0, 0.0), (50, 2.5), (100, 5.0)))) == [(0, 71), (150, 36), (300, 1)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,7 @@ def test_an_axis_ends_at_a_round_value(top, axis):
 
 def test_hits_are_bars():
     """The hits of a rewrite in the last minutes are bars as high as the highest, and named for screen readers."""
-    svg = RewriteRow("site", 1, None, "a", "b", "p", 7, (0, 2, 4)).svg
+    svg = _svg("bars", (0, 2, 4))
     assert 'aria-label="hits a minute, the last 3: 0, 2, 4"' in svg
     assert 'd="M6 20v-10.0h5V20zM12 20v-20.0h5V20z"' in svg
 
@@ -77,30 +80,30 @@ def test_requests_link_to_their_explanation(pages):
 
 def test_a_missing_value_is_a_gap():
     """Two runs of values are two paths, each with its own area."""
-    svg = _chart((0, 1.0), (10, 2.0), (20, None), (30, 1.0), (40, 1.0)).svg
+    svg = _svg("lines", _chart((0, 1.0), (10, 2.0), (20, None), (30, 1.0), (40, 1.0)))
     assert (svg.count('class="line area"'), svg.count('class="fill area"')) == (2, 2)
 
 
 def test_a_single_value_is_a_dot():
     """A single value is a line of length zero, which has a visible round cap."""
-    assert 'h0"' in _chart((50, 1.0), style="bad").svg
+    assert 'h0"' in _svg("lines", _chart((50, 1.0), style="bad"))
 
 
 def test_only_an_area_is_filled():
     """Only the style `area` is filled, so that other lines do not hide it."""
-    assert "fill bad" not in _chart((0, 1.0), (10, 2.0), style="bad").svg
+    assert "fill bad" not in _svg("lines", _chart((0, 1.0), (10, 2.0), style="bad"))
 
 
 def test_zeros_are_a_line_at_the_bottom():
     """A chart without a positive value has a line and no peak."""
     chart = _chart((0, 0.0), (100, 0.0))
-    assert _coordinates(chart.svg) == [(0, HEIGHT - 1), (WIDTH, HEIGHT - 1)]
+    assert _coordinates(_svg("lines", chart)) == [(0, 71), (300, 71)]
     assert chart.peak == ""
 
 
 def test_the_label_has_the_values():
     """The label for screen readers has the newest values and the highest."""
-    assert 'aria-label="Requests: all 2/s; at most 8/s"' in _chart((0, 8.0), (10, 2.0)).svg
+    assert 'aria-label="Requests: all 2/s; at most 8/s"' in _svg("lines", _chart((0, 8.0), (10, 2.0)))
 
 
 def test_the_legend_has_the_newest_value_of_each_line():
@@ -113,7 +116,7 @@ def test_the_legend_has_the_newest_value_of_each_line():
 def test_a_title_is_escaped():
     """A title cannot end its attribute."""
     chart = Chart('"><x', (), 0.0, 1.0, str)
-    assert "><x" not in chart.svg.replace("/><", "")
+    assert "><x" not in _svg("lines", chart).replace("/><", "")
 
 
 GOLDEN = Path(__file__).parent / "golden" / "status.html"

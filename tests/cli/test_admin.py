@@ -553,7 +553,7 @@ def test_a_release_that_was_pushed_can_be_expected():
         Member("c", digest="2", releases=("22",), fetched=("33",)),
     )
     assert [each.problem for each in compared([has, has_staged, has_not], "3")] == [
-        "",
+        None,
         "has staged 3",
         "differs from 3",
     ]

@@ -295,6 +295,7 @@ def test_new_keys_are_asked_for(command, two_configurations, monkeypatch, bucket
     """Each once; a directory needs no object."""
     _probing(monkeypatch, bucket.url)
     result = command(*two_configurations, "--probe")
+    assert result.status == 1
     assert result.out.endswith("\nof 3 new keys 2 do not exist\n  site: v2/a (/a, 2 times)\n  site: v2/b (/b)\n")
     assert sorted(bucket.asked) == ["/files/v2/a", "/files/v2/b", "/files/v2/c"]
 
@@ -320,9 +321,10 @@ def test_a_refusal_of_s3_is_not_a_missing_object(command, two_configurations, mo
 
 
 def test_an_s3_that_cannot_be_reached_is_asked_once(command, two_configurations, monkeypatch, closed_port):
-    """All its keys are unknown for that reason."""
+    """All its keys are unknown for that reason, and the status tells that the command could not do its work."""
     _probing(monkeypatch, f"http://127.0.0.1:{closed_port}")
     result = command(*two_configurations, "--probe")
+    assert result.status == 2
     assert "of 3 new keys 0 do not exist, 3 are unknown\nsite: 3 unknown keys: " in result.out
 
 

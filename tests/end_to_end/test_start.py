@@ -53,6 +53,7 @@ HEAVY = {
     "tornado_proxy.golang.template.nodes",
     "tornado_proxy.templates.jinja",
     "tornado_proxy.tools",
+    "tornado_proxy.web.archive",
     "urllib3",
     "watchdog",
 }

@@ -12,7 +12,7 @@ from generated_expressions import Generator
 from real_go import build
 from recorded import vectors
 
-from tornado_proxy.golang.regexp.classes import NAMES
+from tornado_proxy.golang.regexp.classes import unicode_tables
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.parser import parse
 from tornado_proxy.golang.regexp.program import print_program
@@ -42,6 +42,7 @@ FOLDED = (
     "ASCII",
     "C",
 )
+NAMES = unicode_tables().names
 OLD_NAMES = ("L", "Lu", "Ll", "Nd", "P", "S", "Z", "Greek", "Latin", "Han", "Common")
 VECTORS = vectors("regexp")
 

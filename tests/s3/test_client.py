@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import socket
+import tracemalloc
 
 import boto3
 import pytest
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.s3.client import find_endpoint, make_client
+from tornado_proxy.s3.client import SmallLoader, find_endpoint, make_client
 from tornado_proxy.s3.endpoint import Endpoint
 from tornado_proxy.s3.executor import PIECE, InterruptibleConnection
 from tornado_proxy.s3.signature import Scope
@@ -129,6 +130,17 @@ def test_a_client_has_only_the_used_operations():
         for shape in (operation.input_shape, operation.output_shape):
             assert shape is None or all(member.type_name for member in shape.members.values())
     client.close()
+
+
+@pytest.mark.parametrize("name", ["endpoints", "s3/2006-03-01/service-2"])
+def test_data_of_aws_is_read_in_little_memory(name):
+    """Reading a file of botocore takes less than 4 MiB at any moment; all of its objects would take more than 6."""
+    tracemalloc.start()
+    try:
+        assert SmallLoader().load_data(name)
+        assert tracemalloc.get_traced_memory()[1] < 4 * 1024**2
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("region", ["eu-west-1", "cn-north-1", "us-gov-west-1"])

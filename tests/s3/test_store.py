@@ -480,23 +480,38 @@ async def test_a_large_upload_is_stored_in_parts(bucket):
 
 
 async def test_a_large_upload_has_limited_memory(live_bytes):
-    """An upload of 256 MiB takes less than 32 MiB of memory, for three parts of 8 MiB."""
+    """An upload of 256 MiB never has more than two parts of 8 MiB in memory, and no copy of one."""
 
     async def chunks():
         for _ in range(4096):
+            held.append(before - store._memory.free)
             yield block
 
-    block = bytes(64 * 1024)
+    block, held = bytes(64 * 1024), []
     with endless_s3() as (url, traffic):
         async with store_at(url, part_size=8 * MIB, read_timeout=20) as store:
+            before = store._memory.free
             with live_bytes() as peak:
                 await store.put("a", chunks(), Write())
     assert (traffic.parts, traffic.completed, traffic.received >= 256 * MIB) == (32, 1, True)
-    assert peak() < 32 * MIB
+    assert max(held) <= 16 * MIB
+    assert peak() < 8 * MIB
+
+
+async def test_the_first_write_gives_back_what_making_a_client_leaves(monkeypatch):
+    """The heap is trimmed once, when the client is made."""
+    calls = []
+    monkeypatch.setattr("tornado_proxy.s3.store.trim_heap", lambda: calls.append(1))
+    stored = reply(200, ETag='"e"')
+    with scripted_s3(stored, stored) as s3:
+        async with store_at(s3.url) as store:
+            for key in "ab":
+                await store.put(key, async_chunks(b"x"), Write())
+    assert calls == [1]
 
 
 async def test_a_slow_s3_slows_the_upload_down():
-    """An upload reads chunks only as fast as S3 accepts them: it waits while two parts are being sent."""
+    """An upload reads chunks only as fast as S3 accepts them: it waits while two parts are in memory."""
     gate = threading.Event()
     begun = reply(200, b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
     stored = replace(reply(200, ETag='"p"'), gate=gate)
@@ -517,7 +532,7 @@ async def test_a_slow_s3_slows_the_upload_down():
             read_before = len(read)
             gate.set()
             await write
-    assert (read_before, len(read)) == (16, 20)
+    assert (read_before, len(read)) == (11, 20)
 
 
 # Signed URLs

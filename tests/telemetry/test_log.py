@@ -59,7 +59,12 @@ def test_printable_characters_are_kept():
 def test_values_keep_their_types():
     """A line of JSON has strings, numbers, booleans and null."""
     line = {"a": "\n", "b": 1, "c": 1.5, "d": True, "e": None}
-    assert json_text(line) == '{"a": "\\n", "b": 1, "c": 1.5, "d": true, "e": null}'
+    assert json_text(line) == '{"a":"\\n","b":1,"c":1.5,"d":true,"e":null}'
+
+
+def test_an_object_with_a_lone_surrogate_is_json():
+    """A text that has no UTF-8 is escaped, in an object of the same form."""
+    assert json_text({"a": "/\ud800", "b": 1}) == '{"a":"/\\ud800","b":1}'
 
 
 SCRIPT = """

@@ -14,7 +14,7 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import Literal
 from tornado_proxy.templates.data import TargetData
-from tornado_proxy.tools.rule_tests import Coverage, TestRun, message, run_tests, to_json, to_junit, to_text
+from tornado_proxy.tools.rule_tests import TestRun, message, run_tests, to_json, to_junit, to_text
 
 RULES = r"""
 target site {
@@ -39,7 +39,7 @@ def test_every_test_of_every_target_is_run():
     """Tests run in their order, and without a configuration the bucket has no name."""
     run = _run()
     assert [[outcome.passed for outcome in target.outcomes] for target in run.targets] == [[True, True, False], [False]]
-    assert (run.total, run.failed) == (4, 2)
+    assert (len(run.outcomes), run.failed) == (4, 2)
 
 
 def test_templates_see_the_data_of_their_target():
@@ -59,19 +59,18 @@ def test_tests_are_selected_by_target_key_or_place(selected, keys):
 def test_coverage_names_the_rewrites_that_no_test_reaches():
     """A rewrite whose template fails is reached, too."""
     run = _run()
-    assert [rewrite.number for rewrite in run.targets[0].coverage.missed] == [3]
-    assert run.targets[0].coverage.percent == 75
+    assert [rewrite.number for rewrite in run.targets[0].missed] == [3]
+    assert run.targets[0].coverage == 75
 
 
 def test_coverage_counts_only_selected_tests():
     """The total still has all rewrites."""
-    assert _run(selected="^/a$").coverage.percent == 25
+    assert _run(selected="^/a$").coverage == 25
 
 
 def test_coverage_without_rewrites_is_complete():
     """Without rewrites the coverage is 100 %."""
-    assert Coverage(0).percent == 100
-    assert TestRun(()).coverage.percent == 100
+    assert TestRun("site", (), ()).coverage == 100
 
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "test.json"

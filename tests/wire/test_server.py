@@ -350,15 +350,15 @@ async def test_no_running_request_gives_way(few_descriptors):
 
 async def test_memory_is_given_back_after_connections_have_ended(monkeypatch):
     """Some time after connections have ended, the C library is asked once to return what they leave free."""
-    asked, amounts = threading.Event(), []
+    asked, calls = threading.Event(), []
     monkeypatch.setattr("tornado_proxy.wire.server._TRIM_AFTER", 0.05)
-    monkeypatch.setattr("tornado_proxy.wire.server._give_memory_back", lambda kept: amounts.append(kept) or asked.set())
+    monkeypatch.setattr("tornado_proxy.wire.server.trim_heap", lambda: calls.append(1) or asked.set())
     async with serve({"a": b"x"}) as site:
         async with site.connect() as client:
             await client.request("GET", "/a")
-            assert amounts == []
+            assert calls == []
         assert await asyncio.to_thread(asked.wait, 10)
-        assert amounts == [0]
+        assert calls == [1]
 
 
 async def test_every_answer_has_its_own_id():

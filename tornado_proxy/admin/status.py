@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     from tornado_proxy.admin.draft import DraftPage
 
-WIDTH, HEIGHT = 300, 72
-_TOP = 1  # pixels left free above the upper end of the axis
-
 Points = Sequence[tuple[float, float | None]]  # time and value, in order of time; None where there is no value
 
 
@@ -53,6 +50,8 @@ class Chart(msgspec.Struct, frozen=True):
     start: float
     end: float
     shown: Callable[[float], str]
+    width: int = 300
+    height: int = 72  # one pixel is free above the upper end of the axis, and one below
 
     @property
     def top(self) -> float:
@@ -91,34 +90,15 @@ class Chart(msgspec.Struct, frozen=True):
         """The highest value as text; empty where there is no value."""
         return self.shown(self.top) if self.top else ""
 
-    @property
-    def svg(self) -> Markup:
-        """The chart, which scales to its container, with a label for screen readers."""
-        now = ", ".join(f"{name} {value}" for name, _, value, _ in self.legend)
-        label = f"{self.title}: {now}" + (f"; at most {self.peak}" if self.peak else "")
-        paths = Markup("").join(path for line in self.lines for path in self._paths(line))
-        return Markup(
-            '<svg class="chart" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
-            '<path class="grid" d="M0 {}H{}M0 {}H{}M0 {}H{}"/>{}</svg>'
-        ).format(WIDTH, HEIGHT, label, _TOP, WIDTH, HEIGHT // 2, WIDTH, HEIGHT - 1, WIDTH, paths)
-
-    def _paths(self, line: ChartLine) -> Iterator[Markup]:
+    def runs(self, line: ChartLine) -> Iterator[list[str]]:
+        """Yields the places of the points of a line, without those that have no value, between which it is cut."""
         for has_value, run in groupby(line.points, key=lambda point: point[1] is not None):
-            places = [self._place(at, value) for at, value in run if value is not None] if has_value else []
-            if not places:
-                continue
-            steps = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-            style = escape(line.style)
-            if line.style == "area":
-                yield Markup('<path class="fill {}" d="M{:.1f} {}L{}L{:.1f} {}Z"/>').format(
-                    style, places[0][0], HEIGHT, steps, places[-1][0], HEIGHT
-                )
-            # A single point is a line of length zero; its round cap is visible.
-            yield Markup('<path class="line {}" d="M{}{}"/>').format(style, steps, "h0" if len(places) == 1 else "")
+            if has_value:
+                yield [self._place(at, value) for at, value in run if value is not None]
 
-    def _place(self, at: float, value: float) -> tuple[float, float]:
-        across = WIDTH * (at - self.start) / (self.end - self.start)
-        return across, HEIGHT - 1 - (HEIGHT - 1 - _TOP) * value / self.scale
+    def _place(self, at: float, value: float) -> str:
+        across = self.width * (at - self.start) / (self.end - self.start)
+        return f"{across:.1f} {self.height - 1 - (self.height - 2) * value / self.scale:.1f}"
 
 
 class ReloadRow(msgspec.Struct, frozen=True):
@@ -153,21 +133,6 @@ class RewriteRow(msgspec.Struct, frozen=True):
     place: str
     hits: int
     minutes: tuple[int, ...] = ()  # hits in each of the last minutes, the oldest first
-
-    @property
-    def svg(self) -> Markup:
-        """The hits as bars, one a minute, with a label for screen readers."""
-        top, width = max(self.minutes, default=0), 6
-        bars = "".join(
-            f"M{number * width} 20v{-20 * count / top:.1f}h{width - 1}V20z"
-            for number, count in enumerate(self.minutes)
-            if count
-        )
-        label = f"hits a minute, the last {len(self.minutes)}: {', '.join(map(str, self.minutes))}"
-        return Markup(
-            '<svg class="bars" viewBox="0 0 {} 20" preserveAspectRatio="none" role="img" aria-label="{}">'
-            '<path d="M0 20h{}"/><path class="bar" d="{}"/></svg>'
-        ).format(90, label, 90, bars)
 
 
 class RewriteTable(msgspec.Struct, frozen=True):
@@ -225,6 +190,8 @@ class Overview(msgspec.Struct, frozen=True):
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only after the service is ready
 
+    from tornado_proxy.pages.byte_code import KeptByteCode  # noqa: PLC0415 - the same
+
     environment = Environment(
         loader=PackageLoader("tornado_proxy.pages"),
         autoescape=True,
@@ -232,6 +199,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=KeptByteCode(),
     )
     environment.filters |= {
         "age": _age,
@@ -251,7 +219,8 @@ class StatusPages:
     """The status page and the page of drafts, compiled once: later there may be no descriptor to read their files."""
 
     def __init__(self) -> None:
-        self._template, self._draft = map(_environment().get_template, ("status.jinja", "draft.jinja"))
+        names = "status.jinja", "draft.jinja", "charts.jinja", "steps.jinja"  # the last ones are parts of the others
+        self._template, self._draft, *_ = map(_environment().get_template, names)
         self._style, self._script = asset("tokens.css", "status.css"), asset("status.js")
         self._draft_script = asset("draft.js")
         self.assets: Mapping[str, Asset] = {each.name: each for each in (self._style, self._script, self._draft_script)}

@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 
 import msgspec
@@ -188,24 +187,19 @@ class Claim(msgspec.Struct, frozen=True):
     address: str = ""
 
 
-@dataclass(slots=True)
-class _Check:
-    """A check that waits or runs, for as many requests as `waiting` says."""
+class _Check(msgspec.Struct):
+    """A check, and the requests with the same password that wait for its result."""
 
-    client: str
-    password: HashedPassword | None
-    decoys: tuple[HashedPassword, ...]
-    offered: str = field(repr=False)
-    result: asyncio.Future[bool]
+    turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    requests: int = 0
+    result: bool | None = None
+
+
+class _Queue(msgspec.Struct):
+    """The checks of a client that wait: the one with the turn is the next to get a thread."""
+
+    turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     waiting: int = 0
-
-    def compute(self) -> bool:
-        """Whether the password is right; a wrong one is compared with the other hashes too, to take their time."""
-        if self.password is not None and self.password.matches(self.offered):
-            return True
-        for other in self.decoys:
-            other.matches(self.offered)
-        return False
 
 
 class Verifier:
@@ -223,10 +217,11 @@ class Verifier:
         self._clock = clock
         self._key = secrets.token_bytes(32)
         self._executor = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="password")
+        self._free = asyncio.Semaphore(self._limits.threads)
         self._checks: dict[bytes, _Check] = {}  # waiting and running ones
-        self._running = 0
-        self._waiting: dict[str, dict[bytes, _Check]] = {}  # by client: first the one whose turn it is
+        self._queues: dict[str, _Queue] = {}  # by client
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
+        self._is_closed = False
 
     async def verify(
         self, claim: Claim, password: Password | None, offered: str, decoys: Iterable[HashedPassword] = ()
@@ -247,69 +242,52 @@ class Verifier:
         digest = self._digest(claim.provider, claim.name, password.text if password else "", offered)
         if self._is_remembered(digest):
             return True
-        check = self._checks.get(digest)
-        if check is None:
-            result = asyncio.get_running_loop().create_future()
-            check = _Check(client_at(claim.address), password, hashes, offered, result)
-            self._queue(digest, check)
-        check.waiting += 1
+        check = self._checks.setdefault(digest, _Check())
+        check.requests += 1
         try:
-            # Several requests may wait for one check: if one of them is cancelled, the others still need the result.
-            return await asyncio.shield(check.result)
+            async with check.turn:  # the next request takes over if this one is cancelled
+                if check.result is None:
+                    check.result = await self._compute(client_at(claim.address), password, hashes, offered)
+                    if check.result:
+                        self._remember(digest)
+                return check.result
         finally:
-            check.waiting -= 1
-            if not check.waiting:
-                self._unqueue(digest, check.client)
+            check.requests -= 1
+            if not check.requests:
+                del self._checks[digest]
 
     async def close(self) -> None:
-        """Waits for running checks and drops waiting ones."""
-        for checks in self._waiting.values():
-            for check in checks.values():
-                check.result.set_exception(AuthBusy("the service stops"))
-        self._waiting.clear()
+        """Waits for running checks and refuses waiting ones."""
+        self._is_closed = True
         await asyncio.to_thread(self._executor.shutdown)
 
-    def _queue(self, digest: bytes, check: _Check) -> None:
-        near = self._waiting.setdefault(check.client, {})
-        if len(near) >= self._limits.waiting_per_client:
+    async def _compute(
+        self, client: str, password: HashedPassword | None, decoys: Iterable[HashedPassword], offered: str
+    ) -> bool:
+        """Compares a password with hashes on a thread, when it is the client's turn; raises `AuthBusy`."""
+        queue = self._queues.setdefault(client, _Queue())
+        if queue.waiting >= self._limits.waiting_per_client:
             raise AuthBusy("too many passwords of this client wait to be checked")
-        near[digest] = self._checks[digest] = check
-        self._start()
+        queue.waiting += 1
+        try:
+            async with queue.turn:  # one of each client waits for a thread, and they get one in order
+                await self._free.acquire()
+        finally:
+            queue.waiting -= 1
+            if not queue.waiting:
+                del self._queues[client]
+        if self._is_closed:
+            self._free.release()
+            raise AuthBusy("the service stops")
+        computed = asyncio.get_running_loop().run_in_executor(self._executor, _is_right, password, decoys, offered)
+        computed.add_done_callback(lambda _: self._free.release())
+        # A request that is cancelled does not end the thread.
+        return await asyncio.shield(computed)
 
-    def _unqueue(self, digest: bytes, client: str) -> None:
-        """Drops a check that nobody waits for any more, unless it runs."""
-        near = self._waiting.get(client, {})
-        if near.pop(digest, None) is not None:
-            del self._checks[digest]
-            if not near:
-                del self._waiting[client]
-
-    def _start(self) -> None:
-        """Starts checks while there are threads: the first of the next client, who is the last of the round then."""
-        while self._waiting and self._running < self._limits.threads:
-            client = next(iter(self._waiting))
-            near = self._waiting.pop(client)
-            digest = next(iter(near))
-            check = near.pop(digest)
-            if near:
-                self._waiting[client] = near
-            self._running += 1
-            computed = asyncio.get_running_loop().run_in_executor(self._executor, check.compute)
-            computed.add_done_callback(partial(self._ended, digest))
-
-    def _ended(self, digest: bytes, computed: asyncio.Future[bool]) -> None:
-        self._running -= 1
-        check = self._checks.pop(digest)
-        error = computed.exception()
-        if error is not None:
-            check.result.set_exception(error)
-        else:
-            check.result.set_result(computed.result())
-            if computed.result():
-                self._right_until[digest] = self._clock() + self._limits.remembered_for
+    def _remember(self, digest: bytes) -> None:
+        self._right_until[digest] = self._clock() + self._limits.remembered_for
         if len(self._right_until) > self._limits.remembered:
             self._right_until.popitem(last=False)
-        self._start()
 
     def _is_remembered(self, digest: bytes) -> bool:
         until = self._right_until.get(digest)
@@ -325,3 +303,12 @@ class Verifier:
             # The length distinguishes `a`, `bc` from `ab`, `c`.
             keyed.update(len(encoded).to_bytes(8) + encoded)
         return keyed.digest()
+
+
+def _is_right(password: HashedPassword | None, decoys: Iterable[HashedPassword], offered: str) -> bool:
+    """Whether a password is right; a wrong one is compared with the other hashes too, to take their time."""
+    if password is not None and password.matches(offered):
+        return True
+    for other in decoys:
+        other.matches(offered)
+    return False

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_timeout, number
 from tornado_proxy.cli.inputs import load_settings, raise_errors
@@ -82,15 +82,18 @@ class AdminListener(msgspec.Struct, frozen=True):
             return cls(url)
         return cls(url, _context(url.hostname or "", tls), is_shown_certificate=tls.cert is not None)
 
-    def ask(self, method: str, path: str, within: float) -> tuple[int, Any]:
-        """Returns the status and the content of an answer, JSON or text; raises `CommandError`."""
+    def ask(self, method: str, path: str, within: float, *other_statuses: int) -> tuple[int, Any]:
+        """Returns the JSON of an answer with its status, 200 or one of the others; raises `CommandError`."""
         try:
             with closing(_ListenerConnection(self, within)) as connection:
                 connection.request(method, path)
                 answer = connection.getresponse()
                 content = answer.read(_LARGEST).decode()
                 is_json = answer.headers.get_content_type() == "application/json"
-                return answer.status, json.loads(content) if is_json else content.strip()[:_SHOWN]
+                if is_json and answer.status in (200, *other_statuses):
+                    return answer.status, json.loads(content)
+                reason = visible(content.strip()[:_SHOWN])
+                raise CommandError(f"{self.url.geturl()} answered {answer.status}: {reason}")
         except TimeoutError:
             reason = f"no answer within {within:g} s"
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -186,10 +189,7 @@ def reload_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_reload(arguments: argparse.Namespace) -> int:
     """Reloads; returns 1 if the service refuses the files."""
-    listener = listener_of(arguments)
-    status, report = listener.ask("POST", "/-/reload", arguments.timeout)
-    if status not in (200, 202, 422):
-        raise CommandError(f"{listener.url.geturl()} answered {status}: {visible(str(report))}")
+    status, report = listener_of(arguments).ask("POST", "/-/reload", arguments.timeout, 202, 422)
     if status == 422 or not arguments.quiet:
         print(*_diagnostics(report), sep="", end="", file=sys.stderr)
     if status == 422:
@@ -252,15 +252,15 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
     add_tls_arguments(parser)
 
 
-class Member(msgspec.Struct, frozen=True):
-    """The state of a service; `problem` is empty if all is as expected."""
+class Member(msgspec.Struct, frozen=True, rename={"loaded_at": "loadedAt"}):
+    """The state of a service; `problem` is None if all is as expected."""
 
     url: str
     version: str = ""
     digest: str = ""
     generation: int = 0
     loaded_at: str = ""
-    problem: str = ""
+    problem: str | None = None
     staged: str = ""  # the digest of a staged edit
     releases: tuple[str, ...] = ()  # the digests of rules from buckets, in force
     fetched: tuple[str, ...] = ()  # the digests of those that were fetched last
@@ -286,15 +286,12 @@ def run_fleet(arguments: argparse.Namespace) -> int:
             break
         time.sleep(min(_ASK_EVERY, max(0.0, end - time.monotonic())))
     if arguments.format == "json":
-        services = [{**asdict(each), "problem": each.problem or None} for each in members]
-        for each in services:
-            each["loadedAt"] = each.pop("loaded_at")
-        print(json.dumps({"version": 1, "services": services}, indent=2))
+        print(json.dumps({"version": 1, "services": msgspec.to_builtins(members)}, indent=2))
     else:
         width = max(len(each.url) for each in members)
         lines = [
             f"{each.url:<{width}}  {each.digest[:_SHORT] or '-':<{_SHORT}}  {each.loaded_at or '-':<24}  "
-            f"{visible(each.problem) or 'OK'}\n"
+            f"{visible(each.problem or 'OK')}\n"
             for each in members
         ]
         failing = sum(bool(each.problem) for each in members)
@@ -325,10 +322,8 @@ def _at_every_address(listener: AdminListener) -> list[AdminListener]:
 def _member(listener: AdminListener, within: float) -> Member:
     url = listener.url.geturl() + (f" at {listener.address}" if listener.address else "")
     try:
-        status, report = listener.ask("GET", "/-/status", within)
-        if status != 200:
-            return Member(url, problem=f"answered {status}: {report}")
-        loaded_at, problem = report["loadedAt"], _problem(report)
+        _, report = listener.ask("GET", "/-/status", within)
+        loaded_at, problem = report["loadedAt"], _problem(report) or None
         stage = report.get("staged", {})  # services before it was introduced have none
         staged = stage["digest"] if stage.get("state") == "staged" else ""
         rules = report.get("rules", {}).values()
@@ -336,7 +331,8 @@ def _member(listener: AdminListener, within: float) -> Member:
         stated = report["version"], report["digest"], report["generation"], loaded_at, problem
         return Member(url, *stated, staged, releases, fetched)
     except CommandError as error:
-        return Member(url, problem=str(error).partition(" cannot be reached: ")[2])
+        reason = str(error).removeprefix(f"{listener.url.geturl()} ")
+        return Member(url, problem=reason.removeprefix("cannot be reached: "))
     except (KeyError, TypeError):
         return Member(url, problem="not the admin listener of a tornado-proxy")
 

@@ -64,7 +64,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Compares; returns 1 if a request is decided otherwise."""
+    """Compares; returns 1 if a request is decided otherwise, and 2 if S3 was to be asked and does not tell."""
     old, new = _sides(arguments)
     report = _compared(old, new, arguments)
     if arguments.probe:
@@ -75,6 +75,8 @@ def run_diff(arguments: argparse.Namespace) -> int:
         print(json.dumps(to_json(report), indent=2))
     else:
         print(*to_markdown(report), sep="\n")
+    if report.answers is not None and report.answers.unknown:
+        return ExitStatus.FAILED
     return ExitStatus.FINDINGS if report.groups else ExitStatus.CLEAN
 
 

@@ -106,7 +106,7 @@ def run_test(arguments: argparse.Namespace) -> int:
         loaded = load_rules(arguments.paths or settings.rules, settings)
         data = {each.target.name: each.data for each in configured_sites(settings, loaded)}
     result = run_tests(loaded.rule_sets.values(), data, arguments.run)
-    if arguments.run is not None and not result.total:
+    if arguments.run is not None and not result.outcomes:
         raise CommandError(f"no test matches `{arguments.run.text}`")
     coverage = arguments.coverage or arguments.fail_under is not None
     if arguments.format == "text":
@@ -115,7 +115,7 @@ def run_test(arguments: argparse.Namespace) -> int:
         is_json = arguments.format == "json"
         print(json.dumps(to_json(result, coverage=coverage), indent=2) if is_json else to_junit(result))
         print(summary(result), file=sys.stderr)
-    percent, least = result.coverage.percent, arguments.fail_under or 0
+    percent, least = result.coverage, arguments.fail_under or 0
     if percent < least and not result.failed:
         print(f"tests reach {percent:.1f} % of the rewrites, but {least:g} % are required", file=sys.stderr)
     return ExitStatus.FINDINGS if result.failed or percent < least else ExitStatus.CLEAN

@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -326,31 +325,6 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
 def _welcome(url: str, admin: str, s3: str) -> None:
     # The program may not be on the PATH.
     command = "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
-    text = f"""\
-        The demo is ready. Open this in a browser:
-
-          {url}/
-          {url}/releases/      a listing, with previews and downloads of directories
-          {url}/team/home/     files to upload and delete, for ann, whose password is {demo.PASSWORD}
-
-        or try, in another terminal:
-
-          curl -s {url}/press/spring.html                # an old address: the rewrite `press` knows the new key
-          curl -sI {url}/releases/latest/tool.tar.gz     # `latest` is a link that one edit moves on
-          curl -s '{url}/releases/nightly/?format=text'  # a listing as text
-          curl -s -H 'Accept: application/json' {url}/releases/
-          curl -s -r 0-9 {url}/releases/2.1.0/notes.txt  # a range
-          curl -s -u ann:{demo.PASSWORD} {url}/team/home/plan.txt       # ben, with the same password, has another plan
-          curl -s -u ann:{demo.PASSWORD} -X PUT -F file=@README.md {url}/team/home/
-          curl -s -u ann:{demo.PASSWORD} -X DELETE {url}/team/home/README.md
-
-        Why a path leads where it does:
-
-          {command} explain /team/home/plan.txt --config {demo.gallery() / "demo.yaml"} --user ann
-
-        The rules are in {demo.gallery()}: edit one, save it, and ask again.
-        What is in force, and what it does: {admin}/-/
-        For a configuration of your own: the bucket {demo.BUCKET} at {s3}, both keys are {demo.S3_KEY}.
-        Stop with Ctrl-C.
-        """
-    print(textwrap.dedent(text), flush=True)
+    text = Path(__file__).with_name("welcome.txt").read_text(encoding="utf-8")
+    places = {"url": url, "admin": admin, "s3": s3, "gallery": demo.gallery(), "bucket": demo.BUCKET}
+    print(text.format(**places, command=command, password=demo.PASSWORD, key=demo.S3_KEY), flush=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tornado_proxy.cli.admin import AdminListener, add_listener_arguments, listener_of
 from tornado_proxy.cli.arguments import add_flag, add_format
-from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
 
@@ -68,20 +68,16 @@ def run_discard(arguments: argparse.Namespace) -> int:
 
 
 def _ended(arguments: argparse.Namespace, command: str, fate: str) -> int:
-    status, stage = listener_of(arguments).ask("POST", f"/-/{command}", arguments.timeout)
+    status, stage = listener_of(arguments).ask("POST", f"/-/{command}", arguments.timeout, 409)
     if status == 409:
         print("nothing is staged")
         return ExitStatus.FINDINGS
-    if status != 200:
-        raise CommandError(f"the service answered {status}: {visible(str(stage))}")
     print(f"generation {stage['generation']} {fate}")
     return ExitStatus.CLEAN
 
 
 def _stage(listener: AdminListener, within: float) -> dict[str, Any]:
-    status, stage = listener.ask("GET", "/-/staged", within)
-    if status != 200 or not isinstance(stage, dict):
-        raise CommandError(f"{listener.url.geturl()} answered {status}: {visible(str(stage))}")
+    stage: dict[str, Any] = listener.ask("GET", "/-/staged", within)[1]
     return stage
 
 

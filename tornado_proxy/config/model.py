@@ -106,7 +106,7 @@ class Bucket(SettingsSection, frozen=True):
     max_attempts: Annotated[int, Bounds(1, 20)] = 3
     """How often a call to S3 is attempted in all."""
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = 5 * MIB
-    """The size of the parts of a large upload to S3. Three of them are held in memory."""
+    """The size of the parts of a large upload to S3. Two of them are held in memory."""
 
 
 class RulesBucket(SettingsSection, frozen=True):

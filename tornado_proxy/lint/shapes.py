@@ -13,18 +13,15 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import PlainTemplate, trimmed
 
-_STARTS = frozenset({syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START})
-_ENDS = frozenset({syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END})
-
 
 def starts_anchored(tree: syntax.Node) -> bool:
     """Returns whether every match begins where the key begins."""
-    return _anchored(tree, _STARTS, last=False)
+    return _anchored(tree, syntax.STARTS, last=False)
 
 
 def ends_anchored(tree: syntax.Node) -> bool:
     """Returns whether every match ends where the key ends."""
-    return _anchored(tree, _ENDS, last=True)
+    return _anchored(tree, syntax.ENDS, last=True)
 
 
 def _anchored(node: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last: bool) -> bool:

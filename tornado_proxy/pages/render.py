@@ -181,6 +181,8 @@ class Theme:
         from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415
         from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
 
+        from tornado_proxy.pages.byte_code import KeptByteCode  # noqa: PLC0415
+
         style, script = asset("tokens.css", "style.css"), asset(*_SCRIPTS)
         uploads, transfers = asset("uploads.js"), asset("transfers.js")
         viewer, highlighter = asset("viewer.js"), asset("highlighter.js")
@@ -193,13 +195,15 @@ class Theme:
         self.sheets = (style.name, sheet) if sheet else (style.name,)
         self.has_own_templates = bool(templates)
         default = PackageLoader("tornado_proxy.pages")
+        replaced = ChoiceLoader([DictLoader(templates or {}), default, PrefixLoader({"default": default})])
         environment = SandboxedEnvironment(
-            loader=ChoiceLoader([DictLoader(templates or {}), default, PrefixLoader({"default": default})]),
+            loader=replaced if templates else default,
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             keep_trailing_newline=True,
             auto_reload=False,
+            bytecode_cache=None if templates else KeptByteCode(),
         )
         environment.globals["theme"] = self
         # Loaded now: a request may find no free descriptor.

@@ -30,6 +30,7 @@ from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
+from tornado_proxy.wire.heap import trim_heap
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -168,7 +169,7 @@ class S3Store(Reader):
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; if the iterator raises an exception, stores nothing and raises it again.
 
-        A body of at most one part is sent at once. A larger one becomes a multipart upload with at most three parts in
+        A body of at most one part is sent at once. A larger one becomes a multipart upload with at most two parts in
         memory.
         """
         precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
@@ -305,7 +306,9 @@ class S3Store(Reader):
     def _make_client(self) -> S3Client:
         from tornado_proxy.s3.client import make_client  # noqa: PLC0415 - slow, see there
 
-        return make_client(self._bucket, self._pool.threads)
+        client = make_client(self._bucket, self._pool.threads)
+        trim_heap()  # what is read to make the first one leaves 1.5 MiB
+        return client
 
     async def _head_or_none(self, key: ObjectKey) -> ObjectInfo | None:
         """Returns the headers of an object; None if it is missing."""

@@ -1,4 +1,4 @@
-"""Multipart uploads: cut from a stream, with a few parts in transit, completed at the end or aborted.
+"""Multipart uploads: cut from a stream, with two parts in memory, completed at the end or aborted.
 
 All uploads of a process share the memory for their parts.
 """
@@ -295,8 +295,8 @@ _log = logging.getLogger(__name__)
 # "CompleteMultipartUpload").
 COMPLETION = 600.0
 
-_PARTS_IN_TRANSIT = 2
-"""With the part that is being filled, three are in memory."""
+# Parts of an upload in memory: both in transit, or the next one is being filled. A third would only be full earlier.
+_PARTS = 2
 
 
 class Upload:
@@ -331,18 +331,14 @@ class Upload:
         return str(self._names["UploadId"])
 
     async def send(self, part: Part) -> None:
-        """Sends a part, once fewer than the limit are in transit; raises the error of an earlier part."""
-        try:
-            while len(self._pending) >= _PARTS_IN_TRANSIT:
-                await self._await_oldest()
-        except BaseException:
-            part.body.close()
-            raise
+        """Begins to send a part; returns when the next one may be filled. Raises the error of an earlier part."""
         call = self._executor.submit(partial(self._send, part), is_upload=True)
         self._pending.append((part, call))
         # Closed at once and not in order, because the upload itself may wait for this memory.
         loop = asyncio.get_running_loop()
         call.ended.add_done_callback(lambda _: _close(part, loop))
+        while len(self._pending) >= _PARTS:
+            await self._await_oldest()
 
     async def complete(self, precondition: Parameters) -> Parameters:
         """Turns the parts into an object if the precondition is true; returns S3's answer."""
@@ -373,6 +369,7 @@ class Upload:
         _, call = self._pending[0]
         with translated(f"uploading a part of `{self._names['Key']}`"):
             self._sent.append(await call.result(self._executor.timeout))
+        await asyncio.shield(asyncio.wrap_future(call.ended))  # its body is closed by then
         self._pending.popleft()
 
     def _send(self, part: Part) -> CompletedPartTypeDef:

@@ -43,12 +43,12 @@ class MemoryObject(msgspec.Struct, frozen=True):
 
     info: ObjectInfo
     content_range: ContentRange | None
-    _body: bytes
+    body: bytes
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body in chunks."""
-        for start in range(0, len(self._body), _CHUNK):
-            yield self._body[start : start + _CHUNK]
+        for start in range(0, len(self.body), _CHUNK):
+            yield self.body[start : start + _CHUNK]
 
     async def close(self) -> None:
         """Does nothing."""

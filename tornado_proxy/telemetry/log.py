@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from json.encoder import encode_basestring
 from typing import Literal, get_args
+
+import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.storage.probe import ProbeResult
@@ -48,7 +49,10 @@ def harmless(text: str) -> str:
 
 def json_text(value: str | Mapping[str, Field]) -> str:
     """Returns a string or an object as JSON that is safe in a line."""
-    return harmless(json.dumps(value, ensure_ascii=False))
+    try:
+        return harmless(msgspec.json.encode(value).decode())
+    except UnicodeEncodeError:  # a lone surrogate
+        return harmless(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def journal_entry(priority: int, message: str, fields: Mapping[str, Field]) -> str:
@@ -89,7 +93,7 @@ def access_log(
     """Returns a listener that writes a line for each request, in text with a mark before a 5xx."""
     if form == "text" and error_mark:
         return lambda event: write(f"{error_mark if event.status >= 500 else ''}{_text_line(event)}")
-    render = {"text": _text_line, "json": _json_line, "journal": _entry}[form]
+    render = {"text": _text_line, "json": lambda event: json_text(_fields(event)), "journal": _entry}[form]
     return lambda event: write(render(event))
 
 
@@ -115,43 +119,42 @@ def _text_line(event: Served | ErrorServed) -> str:
     return f"{line}{broken}{reason and f' reason={reason}'}"
 
 
-def _json_line(event: Served | ErrorServed) -> str:
+def _fields(event: Served | ErrorServed) -> dict[str, Field]:
+    """Returns a request as the members of an object, without those that are empty or zero, except the counts."""
     request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol, _ = (
         event.request
     )
-    broken = ', "complete": false' if _is_broken(event) else ""
-    names = _members(
-        message=f"{method} {path} {event.status}",
-        id=request_id,
-        client=client,
-        method=method,
-        host=host,
-        path=path,
-        protocol=protocol,
-    )
-    line = (
-        f'{{"time": "{moment(at)}", "level": "{"info" if event.status < 500 else "error"}", "type": "request"'
-        f'{names}, "status": {event.status}, "sent": {event.sent}, "received": {event.received}'
-        f', "ms": {round(event.seconds * 1000, 1)}{_members(target=target, key=key, rule=rule, user=user)}'
-        f', "generation": {generation}{_members(**facts)}{broken}{_members(reason=_reason(event))}}}'
-    )
-    return harmless(line)
-
-
-def _members(**values: str | float | None) -> str:
-    """Returns members of a JSON object, each with a comma before it, without those that are empty or zero."""
-    return "".join(
-        [
-            f', "{name}": {encode_basestring(value) if value.__class__ is str else value}'
-            for name, value in values.items()
-            if value
-        ]
-    )
+    fields: dict[str, Field] = {
+        "time": moment(at),
+        "level": "info" if event.status < 500 else "error",
+        "type": "request",
+        "message": f"{method} {path} {event.status}",
+        "id": request_id,
+        "client": client,
+        "method": method,
+        "host": host,
+        "path": path,
+        "protocol": protocol,
+        "status": event.status,
+        "target": target,
+        "key": key,
+        "rule": rule,
+        "user": user,
+        "generation": generation,
+        **facts,
+    }
+    fields = {name: value for name, value in fields.items() if value}
+    fields["sent"], fields["received"], fields["ms"] = event.sent, event.received, round(event.seconds * 1000, 1)
+    if event.reason is not None:
+        if _is_broken(event):
+            fields["complete"] = False
+        fields["reason"] = _reason(event)
+    return fields
 
 
 def _entry(event: Served | ErrorServed) -> str:
     """The same as an entry of the journal, which has a time and a level of its own."""
-    fields = json.loads(_json_line(event))
+    fields = _fields(event)
     del fields["time"], fields["level"]
     fields["requestId"] = fields.pop("id")
     reason = f": {fields['reason']}" if event.reason else ""

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from tornado_proxy.golang.regexp.language import language, longest_matching_part
+from tornado_proxy.golang.regexp.progress import longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
@@ -264,9 +264,9 @@ class NearMiss(msgspec.Struct, frozen=True):
 
 
 def near_miss(source: str, key: str) -> NearMiss | None:
-    """Returns how far a source matches a key that it does not match; None if that is not certain."""
-    progress = longest_matching_part(language(source), key)
-    if progress is None or progress.failing is None:
+    """Returns how far a source matches a key; None if it matches the key."""
+    progress = longest_matching_part(source, key)
+    if progress.failing is None:
         return None
     (start, end), (first, last), reached = progress.part, progress.failing, progress.reached
     return NearMiss(source[start:end], key[:reached], source[first:last], key[reached:])

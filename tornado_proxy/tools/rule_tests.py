@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,11 +16,15 @@ from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.reporting import GUTTER, JSON_VERSION, group_rows, groups_json, rewrite_json, section
 
 
-class TargetRun(msgspec.Struct, frozen=True):
-    """The outcomes of one target's tests, in order."""
+class TestRun(msgspec.Struct, frozen=True):
+    """The outcomes of tests in order, and the rewrites that they may reach; of all `targets`, or of one."""
 
-    rule_set: RuleSet
+    __test__ = False  # the name is the language's, not pytest's
+
+    name: str
+    rewrites: tuple[Rewrite, ...]
     outcomes: tuple[TestOutcome, ...]
+    targets: tuple[TestRun, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -28,48 +32,15 @@ class TargetRun(msgspec.Struct, frozen=True):
         return sum(not each.passed for each in self.outcomes)
 
     @property
-    def coverage(self) -> Coverage:
-        """The rewrites that took the key of a test, whether or not the test passed."""
-        reached = {each.rewrite.number for each in self.outcomes if each.rewrite}
-        missed = tuple(each for each in self.rule_set.rewrites if each.number not in reached)
-        return Coverage(len(self.rule_set.rewrites), missed)
-
-
-class Coverage(msgspec.Struct, frozen=True):
-    """The number of rewrites, and the rewrites that no test reaches."""
-
-    rewrites: int
-    missed: tuple[Rewrite, ...] = ()
+    def missed(self) -> tuple[Rewrite, ...]:
+        """The rewrites that took the key of no test, whether or not it passed."""
+        reached = {id(each.rewrite) for each in self.outcomes}
+        return tuple(each for each in self.rewrites if id(each) not in reached)
 
     @property
-    def percent(self) -> float:
-        """The part that is reached, in percent; 100 if there are no rewrites."""
-        return 100 * (self.rewrites - len(self.missed)) / self.rewrites if self.rewrites else 100.0
-
-
-class TestRun(msgspec.Struct, frozen=True):
-    """The outcomes of all targets."""
-
-    __test__ = False  # the name is the language's, not pytest's
-
-    targets: tuple[TargetRun, ...]
-
-    @property
-    def total(self) -> int:
-        """The number of tests that were run."""
-        return sum(len(each.outcomes) for each in self.targets)
-
-    @property
-    def failed(self) -> int:
-        """The number of tests that failed."""
-        return sum(each.failed for each in self.targets)
-
-    @property
-    def coverage(self) -> Coverage:
-        """The coverage of all targets together."""
-        coverages = [each.coverage for each in self.targets]
-        missed = tuple(rewrite for each in coverages for rewrite in each.missed)
-        return Coverage(sum(each.rewrites for each in coverages), missed)
+    def coverage(self) -> float:
+        """The part of the rewrites that is reached, in percent; 100 if there are none."""
+        return 100 * (len(self.rewrites) - len(self.missed)) / len(self.rewrites) if self.rewrites else 100.0
 
 
 def run_tests(rule_sets: Iterable[RuleSet], data: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
@@ -85,9 +56,11 @@ def run_tests(rule_sets: Iterable[RuleSet], data: Mapping[str, TargetData], chos
     targets = []
     for rule_set in rule_sets:
         tests = (test for test in rule_set.tests if is_chosen(rule_set, test))
-        outcomes = tuple(evaluate(rule_set, test, data.get(rule_set.target)) for test in tests)
-        targets.append(TargetRun(rule_set, outcomes))
-    return TestRun(tuple(targets))
+        ran = tuple(evaluate(rule_set, test, data.get(rule_set.target)) for test in tests)
+        targets.append(TestRun(rule_set.target, rule_set.rewrites, ran))
+    rewrites = (each for target in targets for each in target.rewrites)
+    outcomes = (each for target in targets for each in target.outcomes)
+    return TestRun("total", tuple(rewrites), tuple(outcomes), tuple(targets))
 
 
 def to_text(run: TestRun, *, coverage: bool) -> str:
@@ -99,9 +72,9 @@ def to_text(run: TestRun, *, coverage: bool) -> str:
 
 def summary(run: TestRun) -> str:
     """Returns the numbers of failed and passed tests as a line."""
-    if not run.total:
+    if not run.outcomes:
         return "there are no tests"
-    passed = run.total - run.failed
+    passed = len(run.outcomes) - run.failed
     return f"{run.failed} failed, {passed} passed" if run.failed else f"{passed} passed"
 
 
@@ -110,10 +83,10 @@ def statement(test: RuleTest) -> str:
     return visible(group_lines([test.statement])[0])
 
 
-def failure(outcome: TestOutcome, target: TargetRun) -> str:
+def failure(outcome: TestOutcome, target: TestRun) -> str:
     """Returns a failed test in full: the expected and the actual key, the rewrite that took the key, and its groups."""
     test = outcome.test
-    head = f"FAILED {visible(target.rule_set.target)}: {statement(test)}"
+    head = f"FAILED {visible(target.name)}: {statement(test)}"
     place = section("at", [(test.statement.span.place,)])
     return "\n".join((head, *place, *_verdicts(outcome), *_taken(outcome)))
 
@@ -159,35 +132,34 @@ def _captures(outcome: TestOutcome) -> Captures | None:
 
 
 def _coverage(run: TestRun) -> Iterator[str]:
-    rows = [(each.rule_set.target, *_counted(each.coverage)) for each in run.targets]
-    whole = [("total", *_counted(run.coverage))] if len(rows) > 1 else []
-    yield from section("coverage", [*rows, *whole])
+    rows = [_coverage_row(each) for each in run.targets]
+    yield from section("coverage", [*rows, _coverage_row(run)] if len(rows) > 1 else rows)
     for target in run.targets:
-        missed = [(each.label, each.pattern.text, each.span.place) for each in target.coverage.missed]
-        if missed:
+        if missed := [(each.label, each.pattern.text, each.span.place) for each in target.missed]:
             yield ""
-            yield f"not reached by the tests of {visible(target.rule_set.target)}"
+            yield f"not reached by the tests of {visible(target.name)}"
             yield from section("", missed)
 
 
-def _counted(coverage: Coverage) -> tuple[str, str]:
-    return f"{coverage.percent:5.1f} %", f"{coverage.rewrites - len(coverage.missed)} of {coverage.rewrites} rewrites"
+def _coverage_row(run: TestRun) -> Sequence[str]:
+    reached = len(run.rewrites) - len(run.missed)
+    return run.name, f"{run.coverage:5.1f} %", f"{reached} of {len(run.rewrites)} rewrites"
 
 
 def to_json(run: TestRun, *, coverage: bool) -> dict[str, Any]:
     """Returns every test with its outcome for programs; a version only adds fields."""
     return {
         "version": JSON_VERSION,
-        "summary": {"tests": run.total, "failed": run.failed},
+        "summary": {"tests": len(run.outcomes), "failed": run.failed},
         "targets": [
             {
-                "name": target.rule_set.target,
+                "name": target.name,
                 "tests": [_outcome(each) for each in target.outcomes],
-                "coverage": _coverage_json(target.coverage) if coverage else None,
+                "coverage": _coverage_json(target) if coverage else None,
             }
             for target in run.targets
         ],
-        "coverage": _coverage_json(run.coverage) if coverage else None,
+        "coverage": _coverage_json(run) if coverage else None,
     }
 
 
@@ -208,11 +180,11 @@ def _outcome(outcome: TestOutcome) -> dict[str, Any]:
     }
 
 
-def _coverage_json(coverage: Coverage) -> dict[str, Any]:
+def _coverage_json(run: TestRun) -> dict[str, Any]:
     return {
-        "percent": round(coverage.percent, 2),
-        "rewrites": coverage.rewrites,
-        "missed": [rewrite_json(each) for each in coverage.missed],
+        "percent": round(run.coverage, 2),
+        "rewrites": len(run.rewrites),
+        "missed": [rewrite_json(each) for each in run.missed],
     }
 
 
@@ -220,9 +192,9 @@ def to_junit(run: TestRun) -> str:
     """Returns JUnit's XML: a suite for each target, a case for each test."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring  # noqa: PLC0415 - for this form only
 
-    root = Element("testsuites", name="tornado-proxy test", tests=str(run.total), failures=str(run.failed))
+    root = Element("testsuites", name="tornado-proxy test", tests=str(len(run.outcomes)), failures=str(run.failed))
     for target in (each for each in run.targets if each.outcomes):
-        name, count = visible(target.rule_set.target), len(target.outcomes)
+        name, count = visible(target.name), len(target.outcomes)
         suite = SubElement(root, "testsuite", name=name, tests=str(count), failures=str(target.failed), errors="0")
         for outcome in target.outcomes:
             span = outcome.test.statement.span

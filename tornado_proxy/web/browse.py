@@ -22,7 +22,6 @@ from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
 from tornado_proxy.storage.errors import Busy, StorageError
 from tornado_proxy.storage.store import Entry, Page, Write, to_token
 from tornado_proxy.web.answer import Answer, page
-from tornado_proxy.web.archive import FORMATS, archive
 from tornado_proxy.web.context import TURN, RequestContext
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
 
@@ -31,6 +30,7 @@ _PATIENCE = 5.0  # seconds that a listing waits for its README
 LONGEST_PAGE = 1000  # the most entries of a page of the service's own
 _MOST_PAGES = 100  # of the store, for one page of a listing
 _READ_AT_ONCE = 1000  # the most that S3 lists in one answer
+ARCHIVES = ("zip", "tar")  # the names of `tornado_proxy.web.archive.FORMATS`
 MOST_SORTED = 10_000  # the most entries of a directory that is sorted over all its pages
 
 
@@ -46,9 +46,11 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     content = await Directory(attempt.prefix, context).page(limit, order, fill=is_custom)
     if not content.entries and not content.exists and not attempt.root:
         return None
-    archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
+    archives: tuple[str, ...] = ARCHIVES if site.target.listing.archive.enabled else ()
     named = query.get("format")
     if named in archives:
+        from tornado_proxy.web.archive import archive  # noqa: PLC0415 - a configuration that enables it imports it
+
         return await archive(context, named)
     kept = {name: text for name, text in query.items() if name not in content.unused}
     listing = Listing(
@@ -74,7 +76,7 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         upload=uploads,
         replace=put.allow_override,
         max_size=put.max_size,
-        archives=tuple(FORMATS) if _may_fit(listing, context) else (),
+        archives=ARCHIVES if _may_fit(listing, context) else (),
         readme=await _readme(name, listing, context),
         readme_name=name,
         user=context.user.identifier if context.user else "",

@@ -25,6 +25,7 @@ from tornado_proxy.routing.plan import (
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.semantics.fields import Headers
+from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
@@ -44,6 +45,9 @@ from tornado_proxy.web.browse import browse
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.incoming_file import FileHead
+
+# Bytes of a body in memory that is sent, and compressed, in one step.
+_LONGEST_WHOLE = 16 * 1024
 
 
 async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
@@ -82,7 +86,10 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     except BaseException:
         await opened.close()
         raise
-    return Streamed(206 if opened.content_range else 200, headers, opened)
+    status = 206 if opened.content_range else 200
+    if isinstance(opened, MemoryObject) and len(opened.body) <= _LONGEST_WHOLE:
+        return Whole(status, headers, opened.body)
+    return Streamed(status, headers, opened)
 
 
 async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:

@@ -12,7 +12,7 @@ import logging
 import re
 import select
 from asyncio import Future
-from enum import Enum, auto
+from enum import IntEnum, auto
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
@@ -49,8 +49,8 @@ _DEPARTURE_CHECK = 0.25  # seconds
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class State(Enum):
-    """What a connection does."""
+class State(IntEnum):
+    """What a connection does; a number, since an `Enum` computes its hash in Python, at every change."""
 
     IDLE = auto()  # waits for a request
     HEAD = auto()  # a part of a head has arrived

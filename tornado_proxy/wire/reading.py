@@ -7,6 +7,7 @@ import re
 from asyncio import Future
 from collections.abc import Awaitable
 from math import inf
+from mmap import MAP_PRIVATE, mmap
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,8 @@ LARGEST_READ = 512 * 1024
 """Bytes that one read of a socket can return."""
 
 # Of all connections of a loop: each read is copied out of it before the next one. asyncio would otherwise allocate a
-# buffer for each read, which costs as much as the read. Loops in two threads must not share one.
+# buffer for each read, which costs as much as the read. Loops in two threads must not share one. The memory is mapped,
+# so that there is only as much of it as the longest read has filled.
 _BUFFERS: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDictionary()
 
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -37,6 +39,9 @@ class ReadingProtocol(asyncio.BufferedProtocol):
 
     def __init__(self, largest_read: int) -> None:
         self._loop = asyncio.get_running_loop()
+        if self._loop not in _BUFFERS:
+            _BUFFERS[self._loop] = memoryview(mmap(-1, LARGEST_READ, MAP_PRIVATE))
+        self._buffer = self._shared = _BUFFERS[self._loop]
         self._limit_reads(largest_read)
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
@@ -71,9 +76,8 @@ class ReadingProtocol(asyncio.BufferedProtocol):
 
     def _limit_reads(self, size: int) -> None:
         """Sets how many bytes each of the next reads can return."""
-        if self._loop not in _BUFFERS:
-            _BUFFERS[self._loop] = memoryview(bytearray(LARGEST_READ))
-        self._buffer = _BUFFERS[self._loop][:size]
+        if len(self._buffer) != size:
+            self._buffer = self._shared[:size]
 
     def _find_head(self) -> int:
         """Returns the length of the head at the front of what was received, its empty line included; 0 without one."""

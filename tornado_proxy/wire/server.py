@@ -8,7 +8,6 @@ open, the one that has waited longest for a request gives way.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
 import os
 import resource
@@ -28,6 +27,7 @@ from tornado_proxy.semantics import forwarded
 from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies, peer_address
 from tornado_proxy.wire.client import ClientConnection
 from tornado_proxy.wire.connection import Connection
+from tornado_proxy.wire.heap import trim_heap
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -40,11 +40,6 @@ _TRIM_AFTER = 10.0  # seconds
 _KEPT_BACK = 24  # descriptors for files, threads and the admin listener
 _FEWEST = 4  # clients, however few descriptors there are
 _YOUNG = 1.0  # seconds of opening, or without a request, after which a connection may give way to another
-
-
-# The buffers of many connections, TLS ones above all, leave free memory between what is in use. glibc gives it back to
-# the system only when asked; other C libraries have no such function.
-_give_memory_back: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_trim", int)
 
 
 class ConnectionSetup(msgspec.Struct, frozen=True):
@@ -327,9 +322,9 @@ class HttpServer(HTTPServerConnectionDelegate):
             self._trimming = asyncio.get_running_loop().call_later(_TRIM_AFTER, self._trim)
 
     def _trim(self) -> None:
-        """Gives free memory back, in a thread, since that can take longer than a request should wait."""
+        """Gives back, in a thread, what many connections leave free between what is in use, TLS ones above all."""
         self._trimming = None
-        asyncio.get_running_loop().run_in_executor(None, _give_memory_back, 0)
+        asyncio.get_running_loop().run_in_executor(None, trim_heap)
 
     async def _until_gone(self, limit: float) -> None:
         with suppress(TimeoutError):

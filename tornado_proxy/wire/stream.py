@@ -76,24 +76,38 @@ class WireRequest(HTTPServerRequest):
         connection: Any,
         server_connection: object,
     ) -> None:
-        self._start_line = start_line
         self.method, self.uri, self.version = start_line
         self.headers = headers
         self.connection = connection
         self.server_connection = server_connection
         self.remote_ip, self.protocol = connection.context[:2]
 
-    def __getattr__(self, name: str) -> Any:
-        """Reads the rest, such as `arguments`; raises `HTTPInputError` for a query with too many fields."""
-        if "body" in self.__dict__:
-            raise AttributeError(name)
-        super().__init__(
-            start_line=self._start_line,
-            headers=self.headers,
-            connection=self.connection,
-            server_connection=self.server_connection,
+
+class _Later:
+    """An attribute that Tornado's class reads when one of these is first asked for.
+
+    Raises `HTTPInputError` for a query with too many fields. A method `__getattr__` would slow down all attributes.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, request: WireRequest, _kind: type) -> Any:
+        HTTPServerRequest.__init__(
+            request,
+            start_line=RequestStartLine(request.method, request.uri, request.version),
+            headers=request.headers,
+            connection=request.connection,
+            server_connection=request.server_connection,
         )
-        return getattr(self, name)
+        return vars(request)[self._name]
+
+
+for _name in (
+    *("path", "query", "arguments", "query_arguments", "host", "host_name"),
+    *("body", "body_arguments", "files", "_start_time", "_finish_time"),
+):
+    setattr(WireRequest, _name, _Later(_name))
 
 
 class Stream(HTTPConnection):

@@ -1,14 +1,18 @@
+from itertools import pairwise
+
 import pytest
 
 from tornado_proxy.golang.regexp.alphabet import (
     ASSERTION_BITS,
+    EDGE,
+    GAP_ASSERTIONS,
     Budget,
     Exhausted,
     allowed_cases,
     allowed_characters,
-    gaps,
     is_valid_key,
     most_readable,
+    side,
     symbols,
 )
 from tornado_proxy.golang.regexp.classes import WORD, complement, difference, listed, union
@@ -88,7 +92,10 @@ def test_a_valid_key_is_one_that_rules_accept(text, valid):
 )
 def test_a_gap_has_the_assertions_of_its_sides(text, assertions):
     """A gap may begin or end the text, and is or is not the boundary of a word of ASCII characters."""
-    assert [mask for mask, _ in gaps(text)] == [sum(ASSERTION_BITS[kind] for kind in kinds) for kinds in assertions]
+    sides = pairwise([EDGE, *map(side, text), EDGE])
+    assert [GAP_ASSERTIONS[before][after] for before, after in sides] == [
+        sum(ASSERTION_BITS[kind] for kind in kinds) for kinds in assertions
+    ]
 
 
 def test_a_key_is_one_line():
@@ -99,15 +106,17 @@ def test_a_key_is_one_line():
     )
 
 
-def test_a_gap_has_the_character_after_it():
-    """The last gap has an empty text instead of a character."""
-    assert [character for _, character in gaps("/ab")] == ["/", "a", "b", ""]
-
-
 def test_symbols_are_the_combinations_of_sets():
     """Each combination of sets has a symbol, as have the slash, the dot and the characters in no set."""
     key_symbols = symbols((listed("abc"), listed("cd")), words=False)
-    assert {symbol.character: symbol.sets for symbol in key_symbols} == {"a": 1, "c": 3, "d": 2, "e": 0, "/": 0, ".": 0}
+    assert {symbol.character: symbol.readers for symbol in key_symbols} == {
+        "a": 1,
+        "c": 3,
+        "d": 2,
+        "e": 0,
+        "/": 0,
+        ".": 0,
+    }
 
 
 def test_a_symbol_is_shown_by_a_readable_character():
@@ -119,12 +128,12 @@ def test_a_symbol_is_shown_by_a_readable_character():
 def test_a_symbol_has_a_size_in_bytes():
     """The size of a symbol is that of its character in UTF-8, which counts against the longest key."""
     key_symbols = symbols((listed("é"), listed("\U0001f600")), words=False)
-    assert {symbol.character: symbol.size for symbol in key_symbols if symbol.sets} == {"é": 2, "\U0001f600": 4}
+    assert {symbol.character: symbol.size for symbol in key_symbols if symbol.readers} == {"é": 2, "\U0001f600": 4}
 
 
 def test_characters_of_no_key_have_no_symbol():
     """A set of control characters and surrogates has no symbol."""
-    assert all(not symbol.sets for symbol in symbols((((0, 0x1F), (0x80, 0x9F), (0xD800, 0xDFFF)),), words=False))
+    assert all(not symbol.readers for symbol in symbols((((0, 0x1F), (0x80, 0x9F), (0xD800, 0xDFFF)),), words=False))
 
 
 def test_word_characters_have_their_own_symbols():

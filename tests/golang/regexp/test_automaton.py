@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.golang.regexp.alphabet import ASSERTION_BITS, Unsupported
-from tornado_proxy.golang.regexp.automaton import MOST_POSITIONS, Automaton, Prefix, atoms, bits
+from tornado_proxy.golang.regexp.automaton import MOST_POSITIONS, Automaton, Fragment, bits
 from tornado_proxy.golang.regexp.parser import parse
 from tornado_proxy.golang.regexp.syntax import AssertionKind
 
@@ -15,42 +15,14 @@ END = ASSERTION_BITS[AssertionKind.TEXT_END]
 
 
 def _automaton(text):
-    return Automaton(tuple(atoms(_tree(text))))
-
-
-def _leading_parts(text):
-    """Returns the parts of an expression from its start to the end of each atom."""
-    return [text[: atom.end] for atom in atoms(_tree(text))]
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("", [""]),
-        ("ab", ["ab"]),
-        (r"ab\.c", ["ab", r"ab\.", r"ab\.c"]),
-        ("^a(?P<n>b)$", ["^", "^a", "^a(?P<n>b)", "^a(?P<n>b)$"]),
-        ("((a)(b))c", ["((a)", "((a)(b))", "((a)(b))c"]),
-        ("a(b|c)d*", ["a", "a(b|c)", "a(b|c)d*"]),
-        ("a()", ["a", "a()"]),
-    ],
-)
-def test_atoms_are_the_parts_of_the_outermost_sequence(text, parts):
-    """Groups are split into atoms, but alternations and repetitions are not; the last atom of a group ends with it."""
-    assert _leading_parts(text) == parts
+    return Automaton(_tree(text))
 
 
 def test_positions_follow_each_other_as_in_the_text():
     """In `a(b|c)*d`, each of the first three positions may be followed by b, c and d."""
     table = _automaton("a(?:b|c)*d").table(0)
-    assert table.first == 0b0001
     assert table.follow == [0b1110, 0b1110, 0b1110, 0]
-    assert table.prefixes == (Prefix(True, 0), Prefix(False, 0b0001), Prefix(False, 0b0111), Prefix(False, 0b1000))
-
-
-def test_atoms_are_split_into_characters():
-    """A text has an atom for each character, which ends where the character or its group ends."""
-    assert [character.end for atom in atoms(_tree("(ab)c*")) for character in atom.split()] == [2, 4, 6]
+    assert table.whole == Fragment(nullable=False, first=0b0001, last=0b1000)
 
 
 @pytest.mark.parametrize(
@@ -68,25 +40,6 @@ def test_atoms_are_split_into_characters():
 def test_the_literal_prefix_begins_every_key(text, literal_prefix):
     """The literal prefix is the plain text behind an anchor."""
     assert _automaton(text).literal_prefix == literal_prefix
-
-
-@pytest.mark.parametrize(
-    ("text", "key", "positions", "complete"),
-    [
-        ("^/ab", "/a", 0b010, False),
-        ("^/a[bc]", "/ac", 0b100, True),
-        ("^/a[bc]d", "/ac", 0b100, False),
-        ("^/a.*$", "/ab", 0b100, True),
-        ("^/a(?:b|c)*$", "/ab", 0b0100, False),
-        ("^/a", "/ab", 0b10, True),
-        ("^/a", "/a", 0b10, True),
-        ("^/a$", "/a", 0b10, False),
-        ("^/a", "", 0, False),
-    ],
-)
-def test_reading_a_key_has_positions_and_completeness(text, key, positions, complete):
-    """A match is complete if no further character can undo it."""
-    assert _automaton(text).read(key) == (positions, complete)
 
 
 @pytest.mark.parametrize(("text", "may_start_later"), [("^/a", False), ("/a", True), ("$", True), (r"^/|\b", True)])
@@ -107,8 +60,8 @@ def test_certain_positions_match_with_any_continuation(text, positions):
 def test_a_position_behind_an_assertion_needs_the_assertion():
     """In `^a$`, the position of `a` is first only at the start, and matches only at the end."""
     automaton = _automaton("^a$")
-    assert [automaton.table(assertions).first for assertions in (0, START, END)] == [0, 1, 0]
-    assert [automaton.table(assertions).prefixes[-1].matches_after(1) for assertions in (0, START, END)] == [
+    assert [automaton.table(assertions).whole.first for assertions in (0, START, END)] == [0, 1, 0]
+    assert [automaton.table(assertions).whole.matches_after(1) for assertions in (0, START, END)] == [
         False,
         False,
         True,
@@ -136,11 +89,6 @@ def test_a_large_automaton_is_unsupported(text):
     """An expression with too many positions raises an exception."""
     with pytest.raises(Unsupported, match="places"):
         _automaton(text)
-
-
-def test_a_character_is_read_by_the_positions_with_it_in_their_sets():
-    """A position reads the characters of its set."""
-    assert _automaton("a[ab][^a]").positions_reading("a") == 0b011
 
 
 def test_bits_are_listed_from_the_lowest():

@@ -6,13 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.golang.regexp.classes import (
-    ADDED_TO_CATEGORIES,
-    ADDED_TO_SCRIPTS,
     EVERYTHING,
     LAST,
-    NAMES,
     OTHER_CASE,
-    REMOVED,
     bracketed,
     cases,
     characters,
@@ -22,14 +18,17 @@ from tornado_proxy.golang.regexp.classes import (
     folded,
     matched,
     members,
+    ranges_of,
     resolve,
     spelled,
+    unicode_tables,
     union,
 )
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.parser import parse
 from tornado_proxy.golang.regexp.syntax import Sequence, Text
 
+TABLES = unicode_tables()
 CODES = st.integers(0, 40)
 PAIRS = st.lists(st.tuples(CODES, CODES).map(lambda pair: (min(pair), max(pair))), max_size=6)
 
@@ -90,10 +89,11 @@ def test_ranges_contain_their_code_points(character, contained):
     assert contains(((0x62, 0x64), (0x7A, 0x7A)), ord(character)) is contained
 
 
-@pytest.mark.parametrize("table", [ADDED_TO_CATEGORIES, ADDED_TO_SCRIPTS], ids=["categories", "scripts"])
+@pytest.mark.parametrize("table", [TABLES.added_to_categories, TABLES.added_to_scripts], ids=["categories", "scripts"])
 def test_added_ranges_are_sorted(table):
     """The ranges in the tables of additions are sorted and separate, as all ranges are."""
-    assert {name: union(ranges) for name, ranges in table.items()} == table
+    tables = {name: ranges_of(text) for name, text in table.items()}
+    assert {name: union(ranges) for name, ranges in tables.items()} == tables
 
 
 def test_every_letter_is_the_other_case_of_its_other_case():
@@ -105,11 +105,13 @@ def test_every_letter_is_the_other_case_of_its_other_case():
 
 def test_a_removed_code_point_is_added_to_another_category():
     """A code point that was removed from a category is in the additions of another one."""
-    removed = {code for ranges in REMOVED.values() for code, _ in ranges}
+    removed = {code for text in TABLES.removed_from_categories.values() for code, _ in ranges_of(text)}
     assert removed == {
         code
         for code in removed
-        if any(low <= code <= high for name in ("Lo", "Mc") for low, high in ADDED_TO_CATEGORIES[name])
+        if any(
+            low <= code <= high for name in ("Lo", "Mc") for low, high in ranges_of(TABLES.added_to_categories[name])
+        )
     }
 
 
@@ -205,7 +207,7 @@ def test_names_are_found_in_any_spelling(spelling, name):
     assert resolve(spelling) == name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TABLES.names)
 def test_every_name_has_an_official_name(name):
     """Every name resolves to an official name, which resolves to itself."""
     official = resolve(name)
@@ -253,7 +255,7 @@ def test_assigned_code_points_are_those_with_a_category():
 @pytest.mark.parametrize("letter", "LMNPSZC")
 def test_a_letter_stands_for_all_categories_that_begin_with_it(letter):
     r"""The members of `\pL` are those of `Ll`, `Lm`, `Lo`, `Lt` and `Lu` together."""
-    parts = [name for name in NAMES if len(name) == 2 and name[0] == letter and name != "LC"]
+    parts = [name for name in TABLES.names if len(name) == 2 and name[0] == letter and name != "LC"]
     assert union(ranges for part in parts for ranges in members(part)) == members(letter)
 
 

@@ -1,15 +1,15 @@
 from contextlib import suppress
-from functools import cache
 from itertools import product
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from proving import covered, is_treatable
+from proving import covered, finds, is_treatable, pattern_of
 
 from tornado_proxy.golang.regexp.alphabet import is_valid_key
-from tornado_proxy.golang.regexp.language import Language, language, longest_matching_part
+from tornado_proxy.golang.regexp.language import Language, language
 from tornado_proxy.golang.regexp.matching import FirstMatch, compile_pattern
 from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.progress import longest_matching_part
 from tornado_proxy.golang.regexp.proofs import (
     Covered,
     Example,
@@ -57,10 +57,7 @@ FEW_KEYS = tuple(
 
 
 def _matches(source: Language, key: str) -> bool:
-    return _pattern(source.text).search(key) is not None
-
-
-_pattern = cache(compile_pattern)
+    return pattern_of(source.text).search(key) is not None
 
 
 @given(SOURCES, st.lists(TEXTS, min_size=1, max_size=8))
@@ -68,7 +65,7 @@ def test_automata_and_matchers_agree(text, keys):
     """The automaton and the matcher of any expression find it in the same texts."""
     source = language(text)
     assume(is_treatable(source))
-    assert [source.finds(key) for key in keys] == [_matches(source, key) for key in keys]
+    assert [finds(source, key) for key in keys] == [_matches(source, key) for key in keys]
 
 
 @given(st.text(st.sampled_from(r"ab/^$.*+?{}[]()|\dQEpLx1,-:<>P!i" + "é\n"), max_size=12))
@@ -80,7 +77,7 @@ def test_any_text_is_treatable_unsupported_or_invalid(text):
     except PatternError:
         return
     if is_treatable(source):
-        assert [source.finds(key) for key in FEW_KEYS] == [pattern.search(key) is not None for key in FEW_KEYS]
+        assert [finds(source, key) for key in FEW_KEYS] == [pattern.search(key) is not None for key in FEW_KEYS]
 
 
 @given(st.text())
@@ -181,7 +178,7 @@ def test_every_key_has_the_literal_prefix_and_suffix(source, key):
 @given(LANGUAGES, TEXTS)
 def test_progress_has_no_failing_part_if_the_source_matches(source, key):
     """Progress has a failing part if and only if the matcher does not find the source."""
-    progress = longest_matching_part(source, key)
+    progress = longest_matching_part(source.text, key)
     assert (progress.failing is None) == _matches(source, key)
 
 
@@ -190,7 +187,7 @@ def test_the_longest_part_matches_and_a_longer_one_does_not(pieces, key):
     """The matcher finds the longest matching part in the key, and does not find it with the next part."""
     text = "".join(pieces)
     source = language(text)
-    progress = longest_matching_part(source, key)
+    progress = longest_matching_part(source.text, key)
     assert _matches(language(text[: progress.part.end]), key)
     if progress.failing:
         assert not _matches(language(text[: progress.failing.end]), key)

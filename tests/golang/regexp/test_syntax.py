@@ -1,7 +1,17 @@
 import pytest
 
 from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.syntax import Character, Extent, Measure, PatternError, Text, fold, measure, walk
+from tornado_proxy.golang.regexp.syntax import (
+    CharacterRange,
+    Extent,
+    Measure,
+    PatternError,
+    Text,
+    atoms,
+    fold,
+    measure,
+    walk,
+)
 
 
 def _tree(text):
@@ -13,7 +23,7 @@ def test_walking_visits_every_node_in_the_order_of_the_text():
     visited = [type(node).__name__ for node in walk(_tree(r"(a|[b\d])+$"))]
     assert visited == [
         "Sequence",
-        *("Repeat", "Group", "Alternation", "Text", "BracketClass", "Character", "PerlClass"),
+        *("Repeat", "Group", "Alternation", "Text", "BracketClass", "CharacterRange", "NamedClass"),
         "Assertion",
     ]
 
@@ -21,7 +31,7 @@ def test_walking_visits_every_node_in_the_order_of_the_text():
 def test_trees_are_compared_without_places():
     """The extents of nodes take no part in a comparison."""
     assert _tree("a") == _tree(r"\x61")
-    assert Character("a", False, Extent(0, 1)) == Character("a", False, Extent(5, 6))
+    assert CharacterRange("a", "a", False, Extent(0, 1)) == CharacterRange("a", "a", False, Extent(5, 6))
 
 
 def test_the_representation_of_a_node_has_no_place():
@@ -33,6 +43,33 @@ def test_a_text_is_split_into_characters():
     """Each character of a text keeps its extent, and a text of one character is not changed."""
     assert [tuple(character.extent) for character in _tree("ab").split()] == [(0, 1), (1, 2)]
     assert _tree(r"a").split() == (Text("a", False, Extent(0, 4)),)
+
+
+def _leading_parts(text):
+    """Returns the parts of an expression from its start to the end of each atom."""
+    return [text[: atom.end] for atom in atoms(_tree(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", [""]),
+        ("ab", ["ab"]),
+        (r"ab\.c", ["ab", r"ab\.", r"ab\.c"]),
+        ("^a(?P<n>b)$", ["^", "^a", "^a(?P<n>b)", "^a(?P<n>b)$"]),
+        ("((a)(b))c", ["((a)", "((a)(b))", "((a)(b))c"]),
+        ("a(b|c)d*", ["a", "a(b|c)", "a(b|c)d*"]),
+        ("a()", ["a", "a()"]),
+    ],
+)
+def test_atoms_are_the_parts_of_the_outermost_sequence(text, parts):
+    """Groups are split into atoms, but alternations and repetitions are not; the last atom of a group ends with it."""
+    assert _leading_parts(text) == parts
+
+
+def test_atoms_are_split_into_characters():
+    """A text has an atom for each character, which ends where the character or its group ends."""
+    assert [character.end for atom in atoms(_tree("(ab)c*")) for character in atom.split()] == [2, 4, 6]
 
 
 def test_folding_passes_each_node_the_results_of_its_children():

@@ -1,9 +1,8 @@
 import pytest
 
 from tornado_proxy.golang.regexp import tokens
-from tornado_proxy.golang.regexp.syntax import PatternError
+from tornado_proxy.golang.regexp.syntax import Extent, NamedClass, PatternError
 from tornado_proxy.golang.regexp.tokens import (
-    CharacterClassName,
     Count,
     GroupOpening,
     read_count,
@@ -162,19 +161,20 @@ def test_a_refused_group_has_a_message_and_a_place(text, start, end, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "class_name", "end"),
+    ("text", "name", "negated", "end"),
     [
-        (r"\pLx", CharacterClassName("L", negated=False), 3),
-        (r"\PLx", CharacterClassName("L", negated=True), 3),
-        (r"\pl", CharacterClassName("L", negated=False), 3),
-        (r"\p{Old Italic}", CharacterClassName("Old_Italic", negated=False), 14),
-        (r"\P{^Lu}", CharacterClassName("Lu", negated=False), 7),
-        (r"\p{^Lu}", CharacterClassName("Lu", negated=True), 7),
+        (r"\pLx", r"\p{L}", False, 3),
+        (r"\PLx", r"\p{L}", True, 3),
+        (r"\pl", r"\p{L}", False, 3),
+        (r"\p{Old Italic}", r"\p{Old_Italic}", False, 14),
+        (r"\P{^Lu}", r"\p{Lu}", False, 7),
+        (r"\p{^Lu}", r"\p{Lu}", True, 7),
     ],
 )
-def test_a_property_is_one_letter_or_a_name_in_braces(text, class_name, end):
+def test_a_property_is_one_letter_or_a_name_in_braces(text, name, negated, end):
     """The letter `P` and the character `^` each negate a property."""
-    assert read_unicode_class(text, 0) == (class_name, end)
+    named = read_unicode_class(text, 0, folded=False)
+    assert (named.name, named.negated, named.extent) == (name, negated, (0, end))
 
 
 @pytest.mark.parametrize(
@@ -191,35 +191,35 @@ def test_a_property_is_one_letter_or_a_name_in_braces(text, class_name, end):
 def test_a_refused_property_is_named(text, end, message):
     """A property that Go does not have is refused with its name and its place."""
     with pytest.raises(PatternError) as caught:
-        read_unicode_class(text, 0)
+        read_unicode_class(text, 0, folded=False)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, 0, end)
 
 
 @pytest.mark.parametrize(
-    ("text", "result"),
+    ("text", "named"),
     [
-        ("[:alpha:]", (CharacterClassName("alpha", negated=False), 9)),
-        ("[:^word:]", (CharacterClassName("word", negated=True), 9)),
+        ("[:alpha:]", NamedClass("[:alpha:]", False, True, Extent(0, 9))),
+        ("[:^word:]", NamedClass("[:word:]", True, True, Extent(0, 9))),
         ("[:a]", None),
         ("[a", None),
     ],
 )
-def test_a_posix_class_stands_between_colons(text, result):
+def test_a_posix_class_stands_between_colons(text, named):
     """A bracket without both colons is a character, not a class."""
-    assert read_posix_class(text, 0) == result
+    assert read_posix_class(text, 0, folded=True) == named
 
 
 def test_an_unknown_posix_class_is_refused():
     """The place is the whole class, and a similar name is suggested."""
     with pytest.raises(PatternError, match="unknown character class `alpah`") as caught:
-        read_posix_class("[:alpah:]", 0)
+        read_posix_class("[:alpah:]", 0, folded=False)
     assert (caught.value.offset, caught.value.end, caught.value.help) == (0, 9, "did you mean `alpha`?")
 
 
 def test_a_very_long_class_name_has_no_suggestion():
     """A very long name is not compared with all others, which would take too long."""
     with pytest.raises(PatternError) as caught:
-        read_unicode_class(rf"\p{{{'Greek' * 20}}}", 0)
+        read_unicode_class(rf"\p{{{'Greek' * 20}}}", 0, folded=False)
     assert caught.value.help is None
 
 

@@ -117,6 +117,7 @@ def test_values_are_written_as_json(function, text):
 @pytest.mark.parametrize(
     ("value", "text"),
     [
+        ("(int64 -5)", "-5"),
         ("1e20", "100000000000000000000"),
         ("1e21", "1e+21"),
         ("1e-6", "0.000001"),

@@ -58,13 +58,13 @@ def test_a_worker_is_a_copy_with_an_exit_status():
     result = _run("""
 process, channel = await start_worker(server, b"shared")
 assert channel.recv(100) == str(id(ready)).encode()
-assert await process.wait() == 0
+assert await process.status == 0
 process, channel = await start_worker(server, b"manager")
 assert channel.recv(100) == b"unset"
-assert await process.wait() == 0
+assert await process.status == 0
 process, channel = await start_worker(server)
-process.kill()
-assert await process.wait() == -signal.SIGKILL
+server.kill(process.pid)
+assert await process.status == -signal.SIGKILL
 """)
     assert (result.returncode, result.stderr) == (0, "")
 
@@ -73,7 +73,7 @@ def test_a_defect_ends_a_worker_with_a_traceback():
     """After an unexpected exception, a worker ends with status 1 instead of running the parent's code."""
     result = _run("""
 process, _ = await start_worker(server, b"defect")
-print(await process.wait())
+print(await process.status)
 """)
     assert (result.returncode, result.stdout) == (0, "1\n")
     assert "ValueError: a defect" in result.stderr
@@ -83,7 +83,7 @@ def test_a_worker_writes_its_last_lines():
     """What waits to be written at the end of a worker is not lost."""
     result = _run("""
 process, channel = await start_worker(server, b"log")
-assert await process.wait() == 0
+assert await process.status == 0
 channel.close()
 """)
     assert "line 99" in result.stderr
@@ -95,7 +95,7 @@ def test_a_worker_has_only_its_own_sockets():
 first, _ = await start_worker(server)
 process, channel = await start_worker(server, b"sockets")
 print(channel.recv(100))
-first.kill()
+server.kill(first.pid)
 """)
     # The descriptors are its socket and the directory that it lists.
     assert (result.returncode, result.stdout) == (0, "b'2'\n"), result.stderr
@@ -105,12 +105,12 @@ def test_the_fork_server_ignores_signals_of_the_terminal():
     """SIGINT and SIGHUP reach every process of a terminal, and the supervisor handles them."""
     result = _run("""
 first, _ = await start_worker(server, b"shared")  # the worker has started
-await first.wait()
+await first.status
 os.kill(server.pid, signal.SIGINT)
 os.kill(server.pid, signal.SIGHUP)
 process, channel = await start_worker(server, b"shared")
 assert channel.recv(100) == str(id(ready)).encode()
-assert await process.wait() == 0
+assert await process.status == 0
 assert not server.is_lost
 """)
     assert (result.returncode, result.stderr) == (0, "")
@@ -125,7 +125,7 @@ process, _ = await start_worker(server)
 os.kill(server.pid, signal.SIGKILL)
 await asyncio.wait_for(stopped.wait(), 10)
 assert server.is_lost
-assert await process.wait() == 1
+assert await process.status == 1
 """)
     assert result.returncode == 0, result.stderr
     assert "the fork server ended" in result.stderr

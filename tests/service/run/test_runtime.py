@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +13,6 @@ from tornado_proxy.service.run.runtime import (
     CannotServe,
     raise_descriptor_limit,
     run_event_loop,
-    trim_heap,
 )
 
 HANGING_THREAD = """
@@ -131,18 +127,3 @@ def test_threads_share_one_heap(tmp_path, heaps):
     command = [sys.executable, "-c", HEAPS, str(tmp_path / "heaps.xml"), heaps]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert min(int(printed), 2) == int(heaps)  # where threads are busy, glibc may make a third
-
-
-def _resident() -> int:
-    """Returns the bytes of memory that the process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="glibc keeps what was freed")
-def test_the_system_gets_what_was_freed():
-    """Freed blocks below one that is in use are no longer part of the process; glibc itself would keep them."""
-    blocks = [bytes(2000) for _ in range(20_000)]
-    before = _resident()
-    del blocks[:-1]
-    trim_heap()
-    assert before - _resident() > 20_000_000

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import (
     CONFIGURATION,
-    FOR_EVERYONE,
-    OPEN_ADMIN,
-    READINGS,
+    NOTES,
     ConversionReport,
     Unsaved,
     save,
@@ -300,7 +298,7 @@ CLOSED = (
 def test_the_markdown_report_begins_with_outcomes_to_review():
     """The outcomes that need no review are at the end."""
     assert to_markdown(REPORT) == (
-        f"# From s3-proxy to tornado-proxy\n\n{FOR_EVERYONE}\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
+        f"# From s3-proxy to tornado-proxy\n\n{NOTES['everyone']}\n\n{NOTES['actual']}\n\n"
         "**Closed to everyone: `site`.** The access rules of s3-proxy could not be converted.\n\n"
         f"{CLOSED}"
         "## Adapted\n\nThese are written differently and have the same effect.\n\n- conf.yaml:2, `c`: otherwise\n\n"
@@ -311,7 +309,7 @@ def test_the_markdown_report_begins_with_outcomes_to_review():
 def test_the_text_report_has_only_outcomes_to_review():
     """The terminal shows only a count of the other outcomes."""
     assert to_text(REPORT, ["out/report.md"]) == (
-        f"{FOR_EVERYONE}\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
+        f"{NOTES['everyone']}\n\n{NOTES['actual']}\n\n"
         f"{CLOSED}1 carried over, 1 adapted; the report has them all.\nwrote out/report.md\n"
     )
 
@@ -346,7 +344,7 @@ def test_the_json_report_has_every_remark():
 
 def test_the_report_states_how_keys_were_read():
     documented = converted_target("", keys_as=KeysAs.DOCUMENTED).report
-    assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
+    assert NOTES["documented"] in to_markdown(documented)
     assert converted("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL
 
 
@@ -365,7 +363,7 @@ def test_an_admin_listener_open_on_every_interface_is_noted(option, is_open):
     """Every form of the report has the note; the conversion is still complete."""
     report = converted(f"{MINIMAL}{option}\n").report
     forms = to_markdown(report), to_text(report, []), "\n".join(to_json(report, [])["notes"])
-    assert [OPEN_ADMIN in form for form in forms] == [is_open] * 3
+    assert [NOTES["open-admin"] in form for form in forms] == [is_open] * 3
     assert report.complete
 
 

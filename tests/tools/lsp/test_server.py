@@ -7,6 +7,7 @@ import pytest
 from editing import site
 from language_client import editor
 from lsprotocol import types
+from pygls.workspace import Workspace
 
 from tornado_proxy.tools.lsp import server as lsp_server
 from tornado_proxy.tools.lsp.server import RulesServer
@@ -132,6 +133,7 @@ def test_a_request_is_answered_before_a_slow_analysis_ends(monkeypatch):
     """The request has no result, and the analysis continues."""
     monkeypatch.setattr(lsp_server, "PATIENCE", 0.01)
     server, release = RulesServer("1"), threading.Event()
+    server.protocol._workspace = Workspace(None)  # as after `initialize`
     monkeypatch.setattr(lsp_server, "analyse", lambda *_: release.wait())
     try:
         assert asyncio.run(server.analysis("file:///nowhere/a.rules")) is None

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import parsed
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity, SourceFile
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.lint.settings import Selection
+from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
     MOST_FILES,
-    RuleFileSet,
     Workspace,
     actions,
     analyse,
@@ -38,7 +38,7 @@ def _write(folder: Path, *names: str) -> None:
         (folder / name).write_text(f"# {name}\n", encoding="utf-8")
 
 
-def _names(sources: RuleFileSet, folder: Path) -> list[str]:
+def _names(sources: Read, folder: Path) -> list[str]:
     return [os.path.relpath(file.name, folder) for file in sources.files]
 
 
@@ -80,7 +80,7 @@ def test_only_the_open_file_of_a_too_large_set_is_read(folder):
     _write_sparse(folder / "b.rules", LARGEST)
     sources = Workspace((folder,)).sources(str(folder / "a.rules"))
     assert _names(sources, folder) == ["a.rules"]
-    (mistake,) = sources.mistakes
+    (mistake,) = sources.diagnostics
     assert mistake.message == "the rule files that belong together are larger than 4 MB: only this one is analysed"
     assert (mistake.code, mistake.severity, mistake.place) == ("too-large", Severity.ERROR, f"{folder}/a.rules:1:1")
 
@@ -90,10 +90,9 @@ def test_a_file_that_is_too_large_is_not_read(folder, is_open):
     """The size is limited on disk and in the editor."""
     _write_sparse(folder / "a.rules", LARGEST + 1)
     name = str(folder / "a.rules")
-    workspace = Workspace((folder,))
-    sources = (workspace.with_text(name, "#" * (LARGEST + 1)) if is_open else workspace).sources(name)
+    sources = Workspace((folder,), texts={name: "#" * (LARGEST + 1)} if is_open else {}).sources(name)
     assert sources.files == ()
-    assert [mistake.message for mistake in sources.mistakes] == ["the file is larger than 4 MB and is not analysed"]
+    assert [mistake.message for mistake in sources.diagnostics] == ["the file is larger than 4 MB and is not analysed"]
 
 
 def test_a_set_of_too_many_files_is_not_read(folder):
@@ -101,7 +100,7 @@ def test_a_set_of_too_many_files_is_not_read(folder):
     for number in range(MOST_FILES + 1):
         (folder / f"{number}.rules").touch()
     sources = Workspace((folder,)).sources(str(folder / "1.rules"))
-    assert (len(sources.files), [mistake.code for mistake in sources.mistakes]) == (1, ["too-large"])
+    assert (len(sources.files), [mistake.code for mistake in sources.diagnostics]) == (1, ["too-large"])
 
 
 def test_the_number_of_searched_directories_is_limited(folder, monkeypatch):
@@ -109,7 +108,7 @@ def test_the_number_of_searched_directories_is_limited(folder, monkeypatch):
     monkeypatch.setattr(lsp_workspace, "MOST_FOLDERS", 3)
     _write(folder, "a.rules", "1/x", "2/x", "3/x/y")
     sources = Workspace((folder,)).sources(str(folder / "a.rules"))
-    assert [mistake.code for mistake in sources.mistakes] == ["too-large"]
+    assert [mistake.code for mistake in sources.diagnostics] == ["too-large"]
 
 
 def test_given_places_are_read_together(folder):
@@ -121,18 +120,17 @@ def test_given_places_are_read_together(folder):
 
 
 def test_the_text_of_an_editor_replaces_the_file_on_disk(folder):
-    """An open file has the text of the editor until it is closed."""
+    """An open file has the text of the editor."""
     _write(folder, "a.rules")
     name = str(folder / "a.rules")
-    workspace = Workspace((folder,)).with_text(name, "# new\n")
-    assert [file.text for file in workspace.sources(name).files] == ["# new\n"]
-    assert [file.text for file in workspace.without(name).sources(name).files] == ["# a.rules\n"]
+    workspace = Workspace((folder,), texts={name: "# new\n"})
+    assert [file.data for file in workspace.sources(name).files] == [b"# new\n"]
 
 
 def test_an_unsaved_file_is_sorted_by_its_name(folder):
     """An unsaved file has the same position among the files as a saved one."""
     _write(folder, "a.rules", "c.rules")
-    workspace = Workspace((folder,)).with_text(str(folder / "b.rules"), "")
+    workspace = Workspace((folder,), texts={str(folder / "b.rules"): ""})
     assert _names(workspace.sources(str(folder / "b.rules")), folder) == ["a.rules", "b.rules", "c.rules"]
 
 
@@ -141,22 +139,25 @@ def test_a_file_is_recognized_through_links(folder):
     _write(folder, "real/a.rules")
     (folder / "rules").symlink_to("real")
     name = os.path.realpath(folder / "rules/a.rules")
-    sources = Workspace(places=(folder / "rules",)).with_text(name, "# new\n").sources(name)
-    assert [file.text for file in sources.files] == ["# new\n"]
+    sources = Workspace(places=(folder / "rules",), texts={name: "# new\n"}).sources(name)
+    assert [file.data for file in sources.files] == [b"# new\n"]
 
 
 @pytest.mark.parametrize("name", ["untitled:Untitled-1", "/nowhere/rules.txt"])
 def test_a_file_with_another_extension_is_read_alone(name):
     """A text without a path, or with another extension, is read alone."""
-    assert [file.name for file in Workspace().with_text(name, "").sources(name).files] == [name]
+    assert [file.name for file in Workspace(texts={name: ""}).sources(name).files] == [name]
 
 
 def test_a_file_that_is_not_utf8_is_a_mistake(folder):
     """The file is omitted, and a diagnostic reports it."""
     _write(folder, "a.rules")
     (folder / "b.rules").write_bytes(b"# \xff\n")
-    sources = Workspace((folder,)).sources(str(folder / "a.rules"))
-    assert (_names(sources, folder), [mistake.code for mistake in sources.mistakes]) == (["a.rules"], ["not-utf-8"])
+    analysis = analyse(Workspace((folder,)).sources(str(folder / "a.rules")), Selection())
+    (mistake,) = analysis.diagnostics
+    assert (mistake.code, mistake.span.source.name) == ("not-utf-8", str(folder / "b.rules"))
+    assert analysis.document(str(folder / "a.rules"))
+    assert analysis.document(str(folder / "b.rules")) is None
 
 
 def test_a_named_pipe_is_ignored(folder):
@@ -203,14 +204,13 @@ def test_tests_have_no_outcome_while_there_are_mistakes():
 
 def test_an_analysis_of_unchanged_files_is_reused():
     """The last analysis is returned if neither files nor settings have changed."""
-    sources = RuleFileSet((SourceFile(NAME, _TEXT),))
-    first = analyse(sources, Selection())
-    assert analyse(RuleFileSet((SourceFile(NAME, _TEXT),)), Selection(), before=first) is first
+    first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), Selection())
+    assert analyse(Read((RuleFile(NAME, _TEXT.encode()),)), Selection(), before=first) is first
 
 
 def test_changed_settings_need_another_analysis():
     """The findings follow the settings."""
-    sources = RuleFileSet((SourceFile(NAME, site('rewrite `^/a$` -> "/b"')),))
+    sources = Read((RuleFile(NAME, site('rewrite `^/a$` -> "/b"').encode()),))
     first = analyse(sources, Selection())
     second = analyse(sources, Selection(ignore=frozenset({"untested-rewrite"})), before=first)
     assert (len(first.diagnostics), len(second.diagnostics)) == (1, 0)
@@ -218,11 +218,19 @@ def test_changed_settings_need_another_analysis():
 
 def test_only_changed_files_are_parsed_again():
     """The trees of the other files are kept."""
-    other = SourceFile("other.rules", "target other {}\n")
-    first = analyse(RuleFileSet((SourceFile(NAME, _TEXT), other)), Selection())
-    second = analyse(RuleFileSet((SourceFile(NAME, "# new\n"), other)), Selection(), before=first)
+    other = RuleFile("other.rules", b"target other {}\n")
+    first = analyse(Read((RuleFile(NAME, _TEXT.encode()), other)), Selection())
+    second = analyse(Read((RuleFile(NAME, b"# new\n"), other)), Selection(), before=first)
     assert second.document("other.rules") is first.document("other.rules")
     assert second.document(NAME).blocks == ()
+
+
+def test_rewrites_that_only_move_have_their_new_places():
+    """An edit above rewrites changes nothing but where they stand."""
+    first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), Selection())
+    second = analyse(Read((RuleFile(NAME, f"# new\n{_TEXT}".encode()),)), Selection(), before=first)
+    statement, _ = second.document(NAME).blocks[0].statements
+    assert second.rewrite(statement).statement is statement
 
 
 def test_an_unknown_file_has_no_document():

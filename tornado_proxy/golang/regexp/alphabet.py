@@ -8,7 +8,7 @@ are plain integers, because they are parts of search states, and members of an `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
@@ -151,16 +151,6 @@ def side(character: str) -> int:
     return WORD_CHARACTER if contains(WORD, ord(character)) else OTHER_CHARACTER
 
 
-def gaps(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """Yields the gaps of a text from an offset on: the assertions that hold there, and the next character or `""`."""
-    before = side(text[start - 1]) if start else EDGE
-    for character in text[start:]:
-        after = side(character)
-        yield GAP_ASSERTIONS[before][after], character
-        before = after
-    yield GAP_ASSERTIONS[before][EDGE], ""
-
-
 # The characters that read best in examples, best first; the others follow by code point.
 _READABLE = ascii_lowercase + digits + ascii_uppercase + "-_/.~+,=@:!$&'()*;% #?[]{}|^`\"<>\\"
 _UNRANKED = len(_READABLE)
@@ -169,10 +159,10 @@ _BASE = (KEY_CHARACTERS, listed("/"), listed("."))
 
 
 class KeySymbol(NamedTuple):
-    """All characters with the same `sets`, a bit for each; `character` reads best, `size` is in bytes of UTF-8."""
+    """All characters in the same sets, a bit of `readers` for each; `character` reads best, `size` is in bytes."""
 
     character: str
-    sets: int
+    readers: int
     size: int
     path_role: int
     side: int
@@ -198,8 +188,8 @@ def symbols(sets: tuple[Ranges, ...], *, words: bool) -> tuple[KeySymbol, ...]:
     for signature, rank in sorted(best.items(), key=itemgetter(1)):
         character = _character_at(rank)
         beside = side(character) if words else OTHER_CHARACTER
-        sets_with_it, size = signature & (real - 1), len(character.encode())
-        readable.append(KeySymbol(character, sets_with_it, size, path_role(character), beside))
+        readers, size = signature & (real - 1), len(character.encode())
+        readable.append(KeySymbol(character, readers, size, path_role(character), beside))
     return tuple(readable)
 
 

@@ -213,14 +213,15 @@ class _Parser:
             self._literal(self.text[start:end], end)
         self.at = end if closing < 0 else end + 2
 
-    def _named_class(self, letter: str) -> syntax.PerlClass | syntax.UnicodeClass | None:
+    def _named_class(self, letter: str) -> syntax.NamedClass | None:
         r"""Reads a class such as `\d` or `\p{Greek}`; returns None, and reads nothing, for another escape."""
         folded = "i" in self._flags
         if letter and letter in "pP":
-            named, end = tokens.read_unicode_class(self.text, self.at)
-            return syntax.UnicodeClass(named.name, named.negated, folded, self._advance(end))
+            named = tokens.read_unicode_class(self.text, self.at, folded=folded)
+            self.at = named.extent.end
+            return named
         if letter and letter in "dDsSwW":
-            return syntax.PerlClass(letter.lower(), letter.isupper(), folded, self._advance(self.at + 2))
+            return syntax.NamedClass(f"\\{letter.lower()}", letter.isupper(), folded, self._advance(self.at + 2))
         return None
 
     def bracket(self) -> None:
@@ -235,10 +236,12 @@ class _Parser:
         self._push(syntax.BracketClass(tuple(members), negated, syntax.Extent(start, self.at)))
 
     def _member(self, opening: int) -> syntax.Member:
-        posix = tokens.read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
-        if posix is not None:
-            (name, negated), end = posix
-            return syntax.PosixClass(name, negated, "i" in self._flags, self._advance(end))
+        folded = "i" in self._flags
+        if self.at < self._last_posix_end:
+            posix = tokens.read_posix_class(self.text, self.at, folded=folded)
+            if posix is not None:
+                self.at = posix.extent.end
+                return posix
         if self.text.startswith("\\", self.at):
             named = self._named_class(self.text[self.at + 1 : self.at + 2])
             if named is not None:
@@ -246,13 +249,13 @@ class _Parser:
         start = self.at
         first = self._bound(opening)
         if not self.text.startswith("-", self.at) or self.text[self.at + 1 : self.at + 2] in ("]", ""):
-            return syntax.Character(first, self._folds(first), syntax.Extent(start, self.at))
+            return syntax.CharacterRange(first, first, self._folds(first), syntax.Extent(start, self.at))
         self.at += 1
         last = self._bound(opening)
         if last < first:
             advice = "write the lower character first, or `\\-` for a hyphen"
             raise syntax.PatternError(f"reversed range `{self.text[start : self.at]}`", start, self.at, advice)
-        return syntax.CharacterRange(first, last, "i" in self._flags, syntax.Extent(start, self.at))
+        return syntax.CharacterRange(first, last, folded, syntax.Extent(start, self.at))
 
     def _bound(self, opening: int) -> str:
         """Reads one end of a range: a character, perhaps escaped."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeGuard, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp import syntax
-from tornado_proxy.golang.regexp.classes import OTHER_CASE, bracketed, cases, characters
+from tornado_proxy.golang.regexp.classes import OTHER_CASE, bracketed, cases, characters, spelled
 
 MEMORY = (8 << 20, 64 << 20)  # limits of memory in bytes for one program; the next one is tried if a limit is too low
 LONGEST = 1 << 20  # most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's
@@ -30,19 +30,20 @@ class ProgramTooLarge(ProgramRefused):
     """A program is longer, or RE2 needs more memory for it, than the limits allow."""
 
 
-def options(memory: int) -> re2.Options:
+def options(memory: int, *, longest: bool = False) -> re2.Options:
     """Returns options for RE2: a limit of memory in bytes, and no output on standard error."""
     chosen = re2.Options()
     chosen.log_errors = False
     chosen.max_mem = memory
+    chosen.longest_match = longest
     return chosen
 
 
-def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
-    """Returns a program in compiled form; raises `ProgramRefused`."""
+def compile_program(program: bytes, memory: Sequence[int] = MEMORY, *, longest: bool = False) -> Any:
+    """Returns a program in compiled form, for the first match in Go or the longest one; raises `ProgramRefused`."""
     for most in memory:
         try:
-            made = re2.compile(program, options(most))
+            made = re2.compile(program, options(most, longest=longest))
         except re2.error as error:
             message = error.args[0].decode(errors="replace")
             if "too large" not in message:
@@ -99,7 +100,6 @@ class _Printed(NamedTuple):
         return f"(?:{self.program})" if self.is_alternation else self.program
 
 
-_KnownAlike = syntax.Character | syntax.CharacterRange | syntax.PerlClass | syntax.PosixClass
 _NOTHING = _Printed("", is_atom=False, nullable=True)
 
 
@@ -122,7 +122,7 @@ def _printed(node: syntax.Node, below: list[_Printed]) -> _Printed:  # noqa: PLR
     match node:
         case syntax.Text():
             return _Printed(_literal(node), is_atom=node.folded or len(node.characters) == 1)
-        case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
+        case syntax.BracketClass() | syntax.AnyCharacter() | syntax.NamedClass():
             return _Printed(_class(node))
         case syntax.Assertion():
             return _Printed(_ASSERTIONS[node.kind], nullable=True)
@@ -166,13 +166,10 @@ def _class(node: syntax.AnyOf) -> str:
     match node:
         case syntax.AnyCharacter():
             return "(?s:.)" if node.newline else "."
-        case syntax.PerlClass(folded=False):
-            return _perl(node)
-        case syntax.BracketClass():
-            members = [_member(each) for each in node.members if _is_known_alike(each)]
-            if len(members) == len(node.members):
-                return f"[{'^' * node.negated}{''.join(members)}]"
-            return _by_code_points(node)
+        case syntax.BracketClass() if all(map(_is_known_alike, node.members)):
+            return f"[{'^' * node.negated}{''.join(map(_member, node.members))}]"
+        case syntax.NamedClass() if _is_known_alike(node):
+            return _member(node)
         case _:
             return _by_code_points(node)
 
@@ -182,25 +179,17 @@ def _by_code_points(node: syntax.AnyOf) -> str:
     return bracketed(characters(node))
 
 
-def _is_known_alike(member: syntax.Member) -> TypeGuard[_KnownAlike]:
+def _is_known_alike(member: syntax.Member) -> bool:
     """Whether RE2 and Go agree on the characters of a member."""
-    return not isinstance(member, syntax.UnicodeClass) and not member.folded
+    return not member.folded and not (isinstance(member, syntax.NamedClass) and member.name.startswith(r"\p"))
 
 
-def _member(member: _KnownAlike) -> str:
-    match member:
-        case syntax.Character():
-            return f"\\x{{{ord(member.character):x}}}"
-        case syntax.CharacterRange():
-            return f"\\x{{{ord(member.first):x}}}-\\x{{{ord(member.last):x}}}"
-        case syntax.PerlClass():
-            return _perl(member)
-        case _:
-            return f"[:{'^' * member.negated}{member.name}:]"
-
-
-def _perl(node: syntax.PerlClass) -> str:
-    return f"\\{node.letter.upper() if node.negated else node.letter}"
+def _member(member: syntax.Member) -> str:
+    if isinstance(member, syntax.CharacterRange):
+        return spelled([(ord(member.first), ord(member.last))])
+    if not member.negated:
+        return member.name
+    return member.name.upper() if member.name.startswith("\\") else member.name.replace("[:", "[:^")
 
 
 def _repeated(node: syntax.Repeat, body: _Printed) -> _Printed:

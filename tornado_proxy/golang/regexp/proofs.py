@@ -23,8 +23,8 @@ anchors within a searched text nor word boundaries, and most of them list their 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, takewhile
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -33,7 +33,7 @@ from tornado_proxy.golang.regexp import alphabet
 from tornado_proxy.golang.regexp.alphabet import Budget, Exhausted, OnlyOverlong, Unproved, Unsupported, is_valid_key
 from tornado_proxy.golang.regexp.language import Language
 from tornado_proxy.golang.regexp.search import shortest
-from tornado_proxy.golang.regexp.syntax import Assertion, AssertionKind, FlagChange, Node, Text
+from tornado_proxy.golang.regexp.syntax import ENDS, STARTS, literal_edge
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -103,21 +103,9 @@ def reachability(
 
 def reach_of(languages: Sequence[Language], index: int, first: Callable[[str], int | None], whole: Budget) -> Reach:
     """Returns for one source of an ordered list whether a key reaches it, as `reachability` does for all."""
-    try:
-        return _reached(languages, index, first, whole)
-    except Unproved as error:
-        return Unknown(str(error))
-
-
-def _reached(languages: Sequence[Language], index: int, first: Callable[[str], int | None], whole: Budget) -> Reach:
     later = languages[index]
-    key = later.guess
-    taken = None if key is None else first(key)
-    if key is not None and taken == index:
-        return Example(key)
-    budget = whole.portion(alphabet.STEPS_PER_QUESTION)
-    # A source that takes one key may take them all.
-    candidates = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
+    if later.guess is not None and first(later.guess) == index:
+        return Example(later.guess)
 
     def first_match(key: str) -> int | None:
         taken = first(key)
@@ -125,18 +113,17 @@ def _reached(languages: Sequence[Language], index: int, first: Callable[[str], i
             raise Unsupported("the matcher does not find what the automaton finds")
         return None if taken == index else taken
 
-    return _reach(languages, later, first_match, candidates, budget)
+    try:
+        return _reach(languages, later, first_match, whole.portion(alphabet.STEPS_PER_QUESTION))
+    except Unproved as error:
+        return Unknown(str(error))
 
 
 def _reach(
-    earlier: Sequence[Language],
-    later: Language,
-    first_match: Callable[[str], int | None],
-    candidates: Iterable[int],
-    budget: Budget,
+    earlier: Sequence[Language], later: Language, first_match: Callable[[str], int | None], budget: Budget
 ) -> Reach:
     """Returns whether a key reaches a source; `first_match` finds the earlier one that takes it. Raises `Unproved`."""
-    by = list(candidates)
+    by: list[int] = []
     while (key := _uncovered_key(earlier, later, by, budget)) is not None:
         taken = first_match(key)
         if taken is None:
@@ -173,8 +160,6 @@ def _minimal_cover(earlier: Sequence[Language], later: Language, by: Sequence[in
     return needed
 
 
-_STARTS = {AssertionKind.TEXT_START, AssertionKind.LINE_START}
-_ENDS = {AssertionKind.TEXT_END, AssertionKind.LINE_END}
 # One form for all cases of a letter: A to Z, the Kelvin sign and the long s.
 _FOLDED = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} | {0x212A: "k", 0x17F: "s"}
 
@@ -260,34 +245,12 @@ class OverlapCandidates:
 
 def literal_prefix(source: Language) -> str:
     """Returns a text with which all keys of a source begin, case folded; empty if none is certain."""
-    return _literal_edge(_parts(source), _STARTS)
+    return fold_case(literal_edge(source.tree, STARTS, folds=True)) if source.tree else ""
 
 
 def literal_suffix(source: Language) -> str:
     """Returns a text with which all keys of a source end, case folded; empty if none is certain."""
-    return _literal_edge(_parts(source)[::-1], _ENDS, -1)[::-1]
-
-
-def _parts(source: Language) -> list[Node]:
-    return [node for node, _ in source.atoms if not isinstance(node, FlagChange)]
-
-
-def _literal_edge(nodes: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
-    """Returns the literal characters next to an anchor that comes first; `step` is the direction of reading."""
-    rest = iter(nodes)
-    first = next(rest, None)
-    if not isinstance(first, Assertion) or first.kind not in anchors:
-        return ""
-    pieces = []
-    for each in rest:
-        if not isinstance(each, Text):
-            break
-        text = each.characters[::step]
-        certain = takewhile(str.isascii, text) if each.folded else text
-        pieces.append("".join(certain))
-        if len(pieces[-1]) < len(text):
-            break
-    return fold_case("".join(pieces))
+    return fold_case(literal_edge(source.tree, ENDS, folds=True)) if source.tree else ""
 
 
 def fold_case(text: str) -> str:

@@ -10,28 +10,31 @@ automaton would be too large.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, reduce
-from itertools import accumulate, islice, product
+from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
 
 from tornado_proxy.golang.regexp import alphabet
-from tornado_proxy.golang.regexp.alphabet import DEAD, EDGE, GAP_ASSERTIONS, OTHER_CHARACTER, PATH_TRANSITIONS, Budget
-from tornado_proxy.golang.regexp.automaton import Automaton, Prefix, bits
-from tornado_proxy.golang.regexp.classes import Ranges
+from tornado_proxy.golang.regexp.alphabet import (
+    DEAD,
+    EDGE,
+    GAP_ASSERTIONS,
+    OTHER_CHARACTER,
+    PATH_TRANSITIONS,
+    Budget,
+    KeySymbol,
+)
+from tornado_proxy.golang.regexp.automaton import NEVER, Automaton, Fragment, bits, either
+from tornado_proxy.golang.regexp.classes import Ranges, contains
 
 PartialState = tuple[int, int, int]
 """The state of the path, the side that the last character forms, and one position of each required automaton."""
 
+State = tuple[PartialState, int]  # a state of the search, with the positions of all excluded automata
 
-class Move(NamedTuple):
-    """A symbol that may be read: its role in a path, its character and size, and the positions that read it."""
-
-    path_role: int
-    character: str
-    size: int
-    readers: int
+Moves = dict[int, list[KeySymbol]]  # the symbols by the side that they form; their `readers` are positions
 
 
 class Component(NamedTuple):
@@ -46,9 +49,8 @@ class Gap(NamedTuple):
     """The transitions of all automata across the gaps between two sides."""
 
     follow: list[int]
-    ends: tuple[Prefix, ...]  # of each required automaton
-    first: int  # of all excluded automata
-    end: Prefix  # of all excluded automata
+    required: tuple[Fragment, ...]
+    excluded: Fragment  # all of them together
 
 
 class Product:
@@ -86,56 +88,55 @@ class Product:
         if place not in alphabet.FINAL_STATES:
             return False
         gap = self._gap(before, EDGE)
-        return not gap.end.matches_after(excluded) and all(end.matches_after(positions) for end in gap.ends)
+        return not gap.excluded.matches_after(excluded) and all(end.matches_after(positions) for end in gap.required)
 
-    def successors(self, partial: PartialState, excluded: int) -> Iterator[tuple[PartialState, int, Move]]:
-        """Yields the states after one more symbol, while all required automata can still match."""
+    def successors(
+        self, partial: PartialState, excluded: int, moves: Moves | None = None
+    ) -> Iterator[tuple[PartialState, int, KeySymbol]]:
+        """Yields the states after one more symbol, of all or of some, while all required automata can still match."""
         place, before, positions = partial
-        for after in self._sides:
+        for after, symbols in (moves or self._moves).items():
             gap = self._gap(before, after)
-            if gap.end.matches_after(excluded):
+            if gap.excluded.matches_after(excluded):
                 continue
-            ahead = gap.first
+            ahead = gap.excluded.first
             for position in bits(excluded):
                 ahead |= gap.follow[position]
-            parts = zip(self._parts, gap.ends, strict=True)
+            parts = zip(self._parts, gap.required, strict=True)
             next_positions = [self._following(gap, part, end, positions) for part, end in parts]
-            for move in self._moves[after]:
+            for move in symbols:
                 path, still_excluded = PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
                 if path == DEAD or still_excluded & self._excluded_certain:
                     continue
                 for held in self._choices(next_positions, move.readers):
                     yield (path, after, held), still_excluded, move
 
-    def initial_states(self) -> list[tuple[PartialState, int]]:
+    def initial_states(self) -> list[State]:
         """Returns the states after the literal prefix."""
         text = self._literal_prefix
-        place = reduce(lambda place, each: PATH_TRANSITIONS[place][alphabet.path_role(each)], text, alphabet.START)
-        before = EDGE if not text else alphabet.side(text[-1]) if self._words else OTHER_CHARACTER
-        excluded = 0
-        unwanted = zip(self._automata, self._shifts, strict=True)
-        for each, shift in islice(unwanted, self._required_count, None):
-            held, complete = each.read(text)
-            if complete:
-                return []
-            excluded |= held << shift
-        if place == DEAD:
-            return []
-        return [
-            ((place, before, sum(held)), excluded)
-            for held in product(*map(self._initial_positions, range(self._required_count)))
-        ]
+        common = min(len(text), *(len(each.literal_prefix) for each in self._automata))
+        states = [self._state_after(text[:common])]
+        sets = self._readers(common) if common < len(text) else {}
+        for character in text[common:]:
+            readers = sum(positions for each, positions in sets.items() if contains(each, ord(character)))
+            side = self._side(character)
+            moves = {side: [KeySymbol(character, self._every | readers, 0, alphabet.path_role(character), side)]}
+            states = [(partial, held) for state in states for partial, held, _ in self.successors(*state, moves)]
+        return states
 
-    def _initial_positions(self, index: int) -> list[int]:
-        """Returns the possible positions of a required automaton after the literal prefix."""
-        automaton = self._automata[index]
-        held, complete = automaton.read(self._literal_prefix)
-        if complete:
-            return [self._parts[index].complete]
-        waiting = [self._not_begun(index)] if automaton.may_start_later or not self._literal_prefix else []
-        return waiting + [1 << each for each in bits(held << self._shifts[index])]
+    def _state_after(self, common: str) -> State:
+        """Returns the state after a text with which the literal prefixes of all automata begin."""
+        count = self._required_count
+        if not common:
+            return (alphabet.START, EDGE, sum(map(self._not_begun, range(count)))), 0
+        place = reduce(lambda place, each: PATH_TRANSITIONS[place][alphabet.path_role(each)], common, alphabet.START)
+        positions = [1 << shift + len(common) - 1 for shift in self._shifts]
+        return (place, self._side(common[-1]), sum(positions[:count])), sum(positions[count:])
 
-    def _following(self, gap: Gap, part: Component, end: Prefix, positions: int) -> int:
+    def _side(self, character: str) -> int:
+        return alphabet.side(character) if self._words else OTHER_CHARACTER
+
+    def _following(self, gap: Gap, part: Component, end: Fragment, positions: int) -> int:
         """Returns the positions of one required automaton that may read the next character."""
         held = positions & part.held
         return part.complete if end.matches_after(held) else gap.follow[held.bit_length() - 1]
@@ -161,16 +162,14 @@ class Product:
         follow = [each << shift for table, shift in tables for each in table.follow]
         for index, (table, shift) in enumerate(tables[: self._required_count]):
             waiting = self._not_begun(index) if self._automata[index].may_start_later else 0
-            follow += (table.first << shift | waiting, self._parts[index].complete)
-        ends = [Prefix(table.prefixes[-1].nullable, table.prefixes[-1].last << shift) for table, shift in tables]
-        for index, part in enumerate(self._parts):
-            ends[index] = Prefix(ends[index].nullable, ends[index].last | part.complete)
-        unwanted = ends[self._required_count :]
+            follow += (table.whole.first << shift | waiting, self._parts[index].complete)
+        wholes = [table.whole.shifted(shift) for table, shift in tables]
+        required, excluded = wholes[: self._required_count], wholes[self._required_count :]
+        completed = zip(required, self._parts, strict=True)
         return Gap(
             follow,
-            tuple(ends[: self._required_count]),
-            reduce(or_, (table.first << shift for table, shift in tables[self._required_count :]), 0),
-            Prefix(any(end.nullable for end in unwanted), reduce(or_, (end.last for end in unwanted), 0)),
+            tuple(each._replace(last=each.last | part.complete) for each, part in completed),
+            reduce(either, excluded, NEVER),
         )
 
     def _not_begun(self, index: int) -> int:
@@ -182,28 +181,30 @@ class Product:
         waiting = self._not_begun(index)
         return Component(positions | waiting | waiting << 1, waiting << 1, certain)
 
-    @cached_property
-    def _moves(self) -> dict[int, list[Move]]:
-        """The symbols that may follow the literal prefix, by the side that they form."""
-        readers: dict[Ranges, int] = {}
+    def _readers(self, skipped: int) -> Mapping[Ranges, int]:
+        """Returns the positions by the set that they read, without those of some characters of literal prefixes."""
+        readers: defaultdict[Ranges, int] = defaultdict(int)
         for each, shift in zip(self._automata, self._shifts, strict=True):
-            # The positions that read the literal prefix are never reached again.
-            start = min(len(self._literal_prefix), len(each.literal_prefix))
+            start = min(skipped, len(each.literal_prefix))
             for ranges, positions in each.positions_by_set.items():
                 if later := positions >> start << start:
-                    readers[ranges] = readers.get(ranges, 0) | later << shift
+                    readers[ranges] |= later << shift
+        return readers
+
+    @cached_property
+    def _moves(self) -> Moves:
+        """The symbols that may follow the literal prefix, by the side that they form."""
+        readers = self._readers(len(self._literal_prefix))  # the positions before it are never reached again
         sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
         masks = [readers[each] for each in sets]
-        moves: dict[int, list[Move]] = {side: [] for side in self._sides}
+        moves: Moves = {side: [] for side in self._sides}
         for symbol in alphabet.symbols(sets, words=self._words):
             held = self._every
-            for index in bits(symbol.sets):
+            for index in bits(symbol.readers):
                 held |= masks[index]
-            moves[symbol.side].append(Move(symbol.path_role, symbol.character, symbol.size, held))
+            moves[symbol.side].append(symbol._replace(readers=held))
         return moves
 
-
-State = tuple[PartialState, int]  # a state of the search, with the positions of all excluded automata
 
 Step = tuple[State, State | None, str]  # a state, its predecessor, and the character between them
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 
 class PatternError(Exception):
@@ -26,24 +28,20 @@ class Extent(NamedTuple):
     end: int
 
 
-_Kind = TypeVar("_Kind")
+class _SyntaxNode(msgspec.Struct, frozen=True, eq=False):
+    """A node, compared and printed without its extent."""
 
+    def _content(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "extent"}
 
-def _node(kind: type[_Kind]) -> type[_Kind]:
-    """Makes a class a kind of node: compared and printed without its extent, and never equal to another kind."""
-    made: Any = kind
-    made.__eq__ = lambda node, other: type(node) is type(other) and _content(node) == _content(other)
-    made.__ne__ = object.__ne__
-    made.__hash__ = lambda node: hash((kind, *_content(node).values()))
-    made.__repr__ = lambda node: (
-        f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in _content(node).items())})"
-    )
-    return kind
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SyntaxNode) and type(self) is type(other) and self._content() == other._content()
 
+    def __hash__(self) -> int:
+        return hash((type(self), *self._content().values()))
 
-def _content(node: Any) -> dict[str, Any]:
-    """Returns the fields of a node except its extent."""
-    return {name: part for name, part in zip(node._fields, node, strict=True) if name != "extent"}
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={each!r}' for name, each in self._content().items())})"
 
 
 class AssertionKind(Enum):
@@ -57,8 +55,7 @@ class AssertionKind(Enum):
     NO_WORD_BOUNDARY = "no word boundary"  # `\B`
 
 
-@_node
-class Text(NamedTuple):
+class Text(_SyntaxNode, frozen=True):
     """Consecutive literal characters; `folded` if their other cases match too.
 
     An escaped character is a text of its own, so that a character's offset follows from its index.
@@ -76,18 +73,8 @@ class Text(NamedTuple):
         return tuple(Text(each, self.folded, Extent(start, start + 1)) for start, each in places)
 
 
-@_node
-class Character(NamedTuple):
-    """One character within brackets; `folded` if its other cases match too."""
-
-    character: str
-    folded: bool
-    extent: Extent
-
-
-@_node
-class CharacterRange(NamedTuple):
-    """`a-z` within brackets, both ends included."""
+class CharacterRange(_SyntaxNode, frozen=True):
+    """`a-z` within brackets, both ends included, or one character; `folded` if their other cases match too."""
 
     first: str
     last: str
@@ -95,19 +82,8 @@ class CharacterRange(NamedTuple):
     extent: Extent
 
 
-@_node
-class PerlClass(NamedTuple):
-    r"""`\d`, `\s` or `\w`; `\D`, `\S` and `\W` if negated."""
-
-    letter: str
-    negated: bool
-    folded: bool
-    extent: Extent
-
-
-@_node
-class PosixClass(NamedTuple):
-    """`[:alpha:]` within brackets; `[:^alpha:]` if negated."""
+class NamedClass(_SyntaxNode, frozen=True):
+    r"""A class by its official name: `\d`, `[:alpha:]`, `\p{Greek}`; if negated, `\D`, `[:^alpha:]`, `\P{Greek}`."""
 
     name: str
     negated: bool
@@ -115,21 +91,10 @@ class PosixClass(NamedTuple):
     extent: Extent
 
 
-@_node
-class UnicodeClass(NamedTuple):
-    r"""`\pL` or `\p{Greek}` by its official name; `\PL`, `\P{Greek}` or `\p{^Greek}` if negated."""
-
-    name: str
-    negated: bool
-    folded: bool
-    extent: Extent
+Member = CharacterRange | NamedClass  # the nodes within brackets
 
 
-Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass  # the nodes within brackets
-
-
-@_node
-class BracketClass(NamedTuple):
+class BracketClass(_SyntaxNode, frozen=True):
     """`[…]`: one character of its members; `[^…]` if negated: one of no member."""
 
     members: tuple[Member, ...]
@@ -137,24 +102,21 @@ class BracketClass(NamedTuple):
     extent: Extent
 
 
-@_node
-class AnyCharacter(NamedTuple):
+class AnyCharacter(_SyntaxNode, frozen=True):
     """`.`: any character; under `(?s)` also a line end."""
 
     newline: bool
     extent: Extent
 
 
-@_node
-class Assertion(NamedTuple):
+class Assertion(_SyntaxNode, frozen=True):
     r"""`^`, `$`, `\A`, `\z`, `\b` or `\B`."""
 
     kind: AssertionKind
     extent: Extent
 
 
-@_node
-class FlagChange(NamedTuple):
+class FlagChange(_SyntaxNode, frozen=True):
     """`(?i)`: flags for the rest of the group that contains it."""
 
     on: frozenset[str]
@@ -162,8 +124,7 @@ class FlagChange(NamedTuple):
     extent: Extent
 
 
-@_node
-class Group(NamedTuple):
+class Group(_SyntaxNode, frozen=True):
     """`(…)`, `(?P<name>…)` or, without a number, `(?:…)`; it may set flags for its body."""
 
     body: Node
@@ -174,8 +135,7 @@ class Group(NamedTuple):
     off: frozenset[str] = frozenset()
 
 
-@_node
-class Repeat(NamedTuple):
+class Repeat(_SyntaxNode, frozen=True):
     """`*`, `+`, `?` or `{n,m}`: `least` to `most` times; `most` is None without a bound; `lazy` prefers fewer."""
 
     body: Node
@@ -185,23 +145,21 @@ class Repeat(NamedTuple):
     extent: Extent
 
 
-@_node
-class Sequence(NamedTuple):
+class Sequence(_SyntaxNode, frozen=True):
     """Consecutive pieces; without pieces, the empty expression."""
 
     pieces: tuple[Node, ...]
     extent: Extent
 
 
-@_node
-class Alternation(NamedTuple):
+class Alternation(_SyntaxNode, frozen=True):
     """`a|b`: one of its branches."""
 
     branches: tuple[Node, ...]
     extent: Extent
 
 
-AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter  # the nodes that match one character of a set
+AnyOf = NamedClass | BracketClass | AnyCharacter  # the nodes that match one character of a set
 
 Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
 
@@ -218,6 +176,58 @@ def walk(node: Node) -> Iterator[Node | Member]:
         current = waiting.pop()
         yield current
         waiting.extend(reversed(children(current)))
+
+
+class Atom(NamedTuple):
+    """A part of the outermost sequence, with groups opened; `end` is the offset after it and its closing `)`."""
+
+    node: Node
+    end: int
+
+    def split(self) -> Iterator[Atom]:
+        """Yields its characters as atoms of their own if it is a text, and itself otherwise."""
+        if not isinstance(self.node, Text):
+            yield self
+            return
+        *before, last = self.node.split()
+        yield from (Atom(each, each.extent.end) for each in before)
+        yield Atom(last, self.end)
+
+
+def atoms(tree: Node) -> Iterator[Atom]:
+    """Yields the pieces of an expression's outermost sequence, with nested sequences and groups opened."""
+    waiting = [Atom(tree, tree.extent.end)]
+    while waiting:
+        node, end = waiting.pop()
+        if isinstance(node, Group):
+            waiting.append(Atom(node.body, end))
+        elif isinstance(node, Sequence) and node.pieces:
+            *before, last = node.pieces
+            waiting += [Atom(last, end), *(Atom(each, each.extent.end) for each in reversed(before))]
+        else:
+            yield Atom(node, end)
+
+
+STARTS = frozenset({AssertionKind.TEXT_START, AssertionKind.LINE_START})
+ENDS = frozenset({AssertionKind.TEXT_END, AssertionKind.LINE_END})
+
+
+def literal_edge(tree: Node, anchors: frozenset[AssertionKind], *, folds: bool) -> str:
+    """Returns the literal text beside an anchor at the edge of an expression; with `folds`, also ASCII of any case."""
+    step = 1 if anchors is STARTS else -1
+    nodes: list[Node] = [node for node, _ in atoms(tree) if not isinstance(node, FlagChange)]
+    first, *rest = nodes[::step] or [tree]
+    edge = ""
+    if isinstance(first, Assertion) and first.kind in anchors:
+        for node in rest:
+            if not isinstance(node, Text):
+                break
+            text = node.characters[::step]
+            certain = "".join(takewhile(str.isascii, text)) * folds if node.folded else text
+            edge += certain
+            if len(certain) < len(text):
+                break
+    return edge[::step]
 
 
 _Result = TypeVar("_Result")

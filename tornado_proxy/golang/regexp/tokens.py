@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tornado_proxy.golang.regexp.classes import LAST, NAMES, POSIX, resolve
-from tornado_proxy.golang.regexp.syntax import GREATEST_REPEAT, PatternError
+from tornado_proxy.golang.regexp.classes import LAST, POSIX, resolve, unicode_tables
+from tornado_proxy.golang.regexp.syntax import GREATEST_REPEAT, Extent, NamedClass, PatternError
 
 # What to write instead of the constructs of other dialects. RE2 matches in linear time, so it has nothing that needs
 # backtracking: look-around, back-references, recursion. The rest is only written differently.
@@ -112,15 +112,8 @@ def _invalid_escape(escape: str, at: int, *, in_class: bool) -> PatternError:
     return PatternError(message, at, at + 2, advice)
 
 
-class CharacterClassName(NamedTuple):
-    """A class by its official name; `negated` for the characters outside it."""
-
-    name: str
-    negated: bool
-
-
-def read_unicode_class(text: str, at: int) -> tuple[CharacterClassName, int]:
-    r"""Returns the class of a `\p` or `\P` and the offset after it."""
+def read_unicode_class(text: str, at: int, *, folded: bool) -> NamedClass:
+    r"""Returns the class of a `\p` or `\P`."""
     match = _UNICODE_CLASS.match(text, at)
     assert match
     sign, caret, braced, single = match.groups(default="")
@@ -129,18 +122,18 @@ def read_unicode_class(text: str, at: int) -> tuple[CharacterClassName, int]:
         raise PatternError(f"unclosed `\\{sign}{{`", at, at + 3, "write `}` after the name of the class")
     official = resolve(name)
     if official is None:
-        raise _unknown_class(name, at, match.end(), NAMES)
-    return CharacterClassName(official, (sign == "P") != bool(caret)), match.end()
+        raise _unknown_class(name, at, match.end(), unicode_tables().names)
+    return NamedClass(f"\\p{{{official}}}", (sign == "P") != bool(caret), folded, Extent(*match.span()))
 
 
-def read_posix_class(text: str, at: int) -> tuple[CharacterClassName, int] | None:
-    """Returns the class of a `[:` and the offset after it; None if no `:]` follows."""
+def read_posix_class(text: str, at: int, *, folded: bool) -> NamedClass | None:
+    """Returns the class of a `[:`; None if no `:]` follows."""
     match = _POSIX_CLASS.match(text, at)
     if match is None:
         return None
     if match[2] not in POSIX:
         raise _unknown_class(match[2], at, match.end(), POSIX)
-    return CharacterClassName(match[2], bool(match[1])), match.end()
+    return NamedClass(f"[:{match[2]}:]", bool(match[1]), folded, Extent(*match.span()))
 
 
 def _unknown_class(name: str, at: int, end: int, names: Iterable[str]) -> PatternError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from tornado_proxy.golang.sprig.basics import atoi, forgiving
@@ -99,19 +100,17 @@ def format_duration(nanoseconds: int) -> str:
         return "0s"
     for unit, digits in _SMALL_UNITS:
         if rest < 1000 * 10**digits:
-            whole, fraction = divmod(rest, 10**digits)
-            return sign + _with_fraction(whole, fraction, digits) + unit
-    seconds, fraction = divmod(rest, _SECOND)
-    minutes, second = divmod(seconds, 60)
+            return f"{sign}{_decimal(rest, digits)}{unit}"
+    minutes, rest = divmod(rest, 60 * _SECOND)
     hours, minute = divmod(minutes, 60)
-    text = f"{_with_fraction(second, fraction, 9)}s"
+    text = f"{_decimal(rest, 9)}s"
     text = f"{minute}m{text}" if minutes else text
     return sign + (f"{hours}h{text}" if hours else text)
 
 
-def _with_fraction(whole: int, fraction: int, digits: int) -> str:
-    decimals = f"{fraction:0{digits}d}".rstrip("0") if fraction else ""
-    return f"{whole}.{decimals}" if decimals else str(whole)
+def _decimal(number: int, places: int) -> str:
+    """Returns a number with its last digits behind the point, without zeros at the end."""
+    return f"{Decimal(number).scaleb(-places).normalize():f}"
 
 
 def _as_time(moment: Moment) -> Struct:

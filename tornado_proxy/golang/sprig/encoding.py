@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
+import msgspec
+
 from tornado_proxy.golang.sprig.basics import forgiving
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
@@ -83,89 +85,57 @@ def _base32_fault(text: bytes, at: int, over: int) -> int | None:
     return at if over in (3, 6) else None
 
 
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_SPECIAL = re.compile('[\x00-\x1f"\\\\\u2028\u2029\udc80-\udcff]')
-_SPECIAL_IN_HTML = re.compile('[\x00-\x1f"\\\\\u2028\u2029\udc80-\udcff<>&]')
-_INDENT = b"  "
+_BEYOND_JSON = re.compile("[\u2028\u2029]")
+_BEYOND_HTML = re.compile("[\u2028\u2029<>&]")
 
 
-class _Writer:
-    def __init__(self, budget: RenderBudget, *, html: bool, pretty: bool) -> None:
-        self._budget = budget
-        self._special = _SPECIAL_IN_HTML if html else _SPECIAL
-        self._pretty = pretty
-        self._size = 0
-        self.pieces: list[bytes] = []
-
-    def _write(self, piece: bytes) -> None:
-        self._size += len(piece)
-        self._budget.check_size(self._size)
-        self.pieces.append(piece)
-
-    def value(self, value: go.Value, depth: int = 0) -> None:
-        """Writes a value; raises `ExecutionError` for one that JSON cannot represent."""
-        self._budget.spend()
-        self._budget.nest(depth)
-        if go.is_nil(value):
-            go.type_name(value)  # raises for an absent user
-            self._write(b"null")
-        elif isinstance(value, bool):
-            self._write(b"true" if value else b"false")
-        elif isinstance(value, int):
-            self._write(b"%d" % value)
-        elif isinstance(value, float):
-            if not math.isfinite(value):
-                raise go.ExecutionError(f"`{value}` has no form in JSON")
-            # As ECMAScript does.
-            plain = value == 0 or 1e-6 <= abs(value) < 1e21
-            text = format_float(value, "f" if plain else "e")
-            self._write(re.sub("e-0", "e-", text).encode())
-        elif isinstance(value, bytes):
-            self._string(value)
-        elif isinstance(value, go.Struct) and value.type.json is not None:
-            self._budget.spend(STRINGER)
-            self._string(value.type.json(value))
-        elif isinstance(value, go.Slice):
-            self._items([(b"", element) for element in value], b"[", b"]", depth)
-        else:
-            self._items(_members(value), b"{", b"}", depth)
-
-    def _string(self, value: bytes) -> None:
-        text = self._special.sub(_escaped, value.decode("utf-8", "surrogateescape"))
-        self._write(b'"' + text.encode() + b'"')
-
-    def _items(self, items: list[tuple[bytes, go.Value]], opening: bytes, closing: bytes, depth: int) -> None:
-        self._write(opening)
-        line, indent = (b"\n" + _INDENT * depth, _INDENT) if self._pretty else (b"", b"")
-        for number, (name, item) in enumerate(items):
-            self._write((b"," if number else b"") + line + indent)
-            if opening == b"{":
-                self._string(name)
-                self._write(b": " if self._pretty else b":")
-            self.value(item, depth + 1)
-        self._write((line if items else b"") + closing)
+def _plain(value: go.Value, budget: RenderBudget, depth: int = 0) -> Any:
+    """Returns a value as msgspec writes it; raises `ExecutionError` for one that JSON cannot represent."""
+    budget.spend()
+    budget.nest(depth)
+    if go.is_nil(value):
+        go.type_name(value)  # raises for an absent user
+        return None
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise go.ExecutionError(f"`{value}` has no form in JSON")
+        # As ECMAScript does.
+        is_plain = value == 0 or 1e-6 <= abs(value) < 1e21
+        return msgspec.Raw(re.sub("e-0", "e-", format_float(value, "f" if is_plain else "e")).encode())
+    if isinstance(value, go.Struct) and value.type.json is not None:
+        budget.spend(STRINGER)
+        value = value.type.json(value)
+    if isinstance(value, bytes):
+        budget.text(len(value))
+        return runes(value)
+    if isinstance(value, go.Slice):
+        return [_plain(element, budget, depth + 1) for element in value]
+    if isinstance(value, int):
+        return value if isinstance(value, bool) else int(value)
+    return _plain_members(value, budget, depth)
 
 
-def _escaped(match: re.Match[str]) -> str:
-    char = match[0]
-    # A byte that is not UTF-8 is U+FFFD.
-    return _ESCAPES.get(char) or ("\ufffd" if char >= "\udc80" else f"\\u{ord(char):04x}")
-
-
-def _members(value: go.Value) -> list[tuple[bytes, go.Value]]:
+def _plain_members(value: go.Value, budget: RenderBudget, depth: int) -> dict[str, Any]:
     """Returns the members of an object in Go's order."""
     if isinstance(value, go.Map):
-        return sorted(value.items())
-    if isinstance(value, go.Struct) and not value.type.opaque:
-        return [(name, getter(value.source)) for name, getter in value.type.getters.items()]
-    raise go.ExecutionError(f"`{go.type_name(value)}` has no form in JSON")
+        members = sorted(value.items())
+    elif isinstance(value, go.Struct) and not value.type.opaque:
+        members = [(name, getter(value.source)) for name, getter in value.type.getters.items()]
+    else:
+        raise go.ExecutionError(f"`{go.type_name(value)}` has no form in JSON")
+    budget.text(sum(len(name) for name, _ in members))
+    return {runes(name): _plain(item, budget, depth + 1) for name, item in members}
 
 
 def _write(budget: RenderBudget, value: go.Value, *, html: bool = True, pretty: bool = False) -> bytes:
     """Returns the JSON text of a value; raises `ExecutionError` if JSON cannot represent it."""
-    writer = _Writer(budget, html=html, pretty=pretty)
-    writer.value(value)
-    return b"".join(writer.pieces)
+    written = msgspec.json.encode(_plain(value, budget))
+    written = msgspec.json.format(written) if pretty else written
+    # These characters occur only in strings.
+    special = _BEYOND_HTML if html else _BEYOND_JSON
+    written = special.sub(lambda match: f"\\u{ord(match[0]):04x}", written.decode()).encode()
+    budget.check_size(len(written))
+    return written
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +14,8 @@ from tornado_proxy.golang.template.calling import ANY, INT, MAP, STRING, Functio
 from tornado_proxy.golang.template.formatting import shown
 from tornado_proxy.golang.template.text import quote, rune_starts, runes, to_lower, to_upper, trim_space
 from tornado_proxy.golang.template.values import ExecutionError, Map, Slice, Value, string_slice
+
+_SLASHES = re.compile(b"^/+")
 
 
 def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
@@ -151,19 +155,7 @@ def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_wor
 
 def clean(path: bytes) -> bytes:
     """path.Clean: removes empty and `.` elements, and resolves `..` unless it begins the path; never empty."""
-    rooted = path.startswith(b"/")
-    kept: list[bytes] = []
-    for element in path.split(b"/"):
-        if element in (b"", b"."):
-            continue
-        if element != b"..":
-            kept.append(element)
-        elif kept and kept[-1] != b"..":
-            kept.pop()
-        elif not rooted:
-            kept.append(element)
-    cleaned = b"/".join(kept)
-    return b"/" + cleaned if rooted else cleaned or b"."
+    return posixpath.normpath(_SLASHES.sub(b"/", path))  # POSIX keeps two slashes at the start
 
 
 def _base(path: bytes) -> bytes:

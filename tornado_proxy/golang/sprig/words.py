@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from itertools import takewhile
 from unicodedata import category
 
 from tornado_proxy.golang.template import text as go_text
@@ -39,43 +40,35 @@ def _nospace(text: bytes) -> bytes:
     return text if kept == decoded else kept.encode()
 
 
-def _is_connector(rune: str) -> bool:
-    return rune in "-_" or is_space(rune)
+_CONNECTORS = f"-_{GO_SPACES}"
+_CONNECTED = re.compile(f"[{_CONNECTORS}]?([^{_CONNECTORS}]+)")
 
 
 def _camelcase(text: bytes) -> bytes:
     """xstrings.ToPascalCase: joins words that connectors separate; each begins with a capital."""
     letters = runes(text)
-    start = next((index for index, rune in enumerate(letters) if not _is_connector(rune)), len(letters))
-    if start == len(letters):
-        # xstrings writes the last connector of a string without words twice.
-        return (letters + letters[-1:]).encode()
-    out = [letters[:start]]
-    shouting, before = is_upper(letters[start]), upper(letters[start])
-    for rune in letters[start + 1 :]:
-        now = rune
-        if not _is_connector(before):
-            # Capitals after a capital become lower case, up to the first lower-case letter.
-            shouting = shouting and is_upper(rune)
-            now = lower(rune) if shouting else rune
-            out.append(before)
-        elif _is_connector(rune):
-            out.append(before)
-        else:
-            shouting, now = is_upper(rune), upper(rune)
-        before = now
-    return "".join([*out, before]).encode()
+    words = letters.lstrip(_CONNECTORS)
+    # xstrings writes the last connector of a string without words twice.
+    start = letters.removesuffix(words) if words else letters + letters[-1:]
+    return (start + _CONNECTED.sub(lambda match: _capitalized(match[1]), words)).encode()
+
+
+def _capitalized(word: str) -> str:
+    """Returns a word with a capital; after a capital, more capitals become lower case up to another letter."""
+    capitals = "".join(takewhile(is_upper, word))
+    return upper(word[0]) + "".join(map(lower, capitals[1:])) + word[max(len(capitals), 1) :]
 
 
 # Words are found in a text that has a letter for the kind of each rune. The last of several capitals belongs to the
-# lower case after it. A connector that is not white space belongs to punctuation before it.
-_WORD = re.compile("[cs]+|p[cp]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
+# lower case after it. A number belongs to the word before it, or to lower case after it. A connector that is not white
+# space belongs to punctuation before it.
+_WORD = re.compile("[cs]+|p[cp]*|n[an]*|(?P<letters>U+(?=Ua)|Ua+|U+|a+|o+)(?:n++(?!a))?")
 
 _IDEOGRAPH = re.compile("[\u4e00-\u9fcc\u3400-\u4d85\U00020000-\U0002b81d]")
 
 
 def _kind(rune: str) -> str:
-    if _is_connector(rune):
+    if rune in _CONNECTORS:
         return "s" if is_space(rune) else "c"
     if is_upper(rune):
         return "U"
@@ -86,8 +79,23 @@ def _joined(text: bytes, connector: str) -> bytes:
     """xstrings.ToSnakeCase and ToKebabCase: words in lower case, with a connector between them."""
     letters = text.decode("utf-8", "surrogateescape")
     kinds = _kinds(letters)
-    words = [(kinds[match.start()], letters[match.start() : match.end()]) for match in _WORD.finditer(kinds)]
-    return "".join(_connected(words, connector)).encode("utf-8", "surrogateescape")
+    pieces = (_connected(match, letters, connector) for match in _WORD.finditer(kinds))
+    return "".join(pieces).encode("utf-8", "surrogateescape")
+
+
+def _connected(match: re.Match[str], letters: str, connector: str) -> str:
+    """Returns connectors, or a word with the connector after it; punctuation has none beside it."""
+    kinds, (start, end) = match.string, match.span()
+    kind, following = kinds[start], kinds[end : end + 1]
+    if kind in "cs":
+        return "".join("\ufffd" if _is_invalid(rune) else connector for rune in letters[start:end])
+    if kind == "U":
+        middle = match.end("letters")
+        word = "".join("\ufffd" if _is_invalid(rune) else lower(rune) for rune in letters[start:middle])
+        word += letters[middle:end]
+    else:
+        word = letters[start:end]
+    return word + connector if kind != "p" and following and following not in "csp" else word
 
 
 def _kinds(letters: str) -> str:
@@ -102,40 +110,6 @@ def _kinds(letters: str) -> str:
 
 def _is_invalid(rune: str) -> bool:
     return rune == "\ufffd" or "\udc80" <= rune <= "\udcff"
-
-
-def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
-    """Yields words and connectors; a number belongs to the word before it, or to lower case after it."""
-    position = 0
-    while position < len(words):
-        kind, word = words[position]
-        position += 1
-        if kind in "cs":
-            yield "".join("\ufffd" if _is_invalid(rune) else connector for rune in word)
-            continue
-        yield "".join("\ufffd" if _is_invalid(rune) else lower(rune) for rune in word) if kind == "U" else word
-        if kind == "n":
-            position, more = _run_on(words, position)
-            yield more
-        elif kind != "p" and position < len(words) and words[position][0] == "n":
-            number = words[position][1]
-            position += 1
-            if position < len(words) and words[position][0] == "a":
-                yield connector
-                position, more = _run_on(words, position)
-                yield number + more
-            else:
-                yield number
-        if kind != "p" and position < len(words) and words[position][0] not in "csp":
-            yield connector
-
-
-def _run_on(words: list[tuple[str, str]], position: int) -> tuple[int, str]:
-    """Returns the lower-case words and numbers from a position on, and their end."""
-    start = position
-    while position < len(words) and words[position][0] in "an":
-        position += 1
-    return position, "".join(word for _, word in words[start:position])
 
 
 def _by_rune(convert: Callable[[bytes], bytes]) -> Function:

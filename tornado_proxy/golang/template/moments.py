@@ -173,6 +173,9 @@ def _zone(offset: int, element: str) -> str:
 
 _LONGEST_FRACTION = 9
 _FRACTION = "(?:[.,][0-9]+)?"
+_HOURS = "[+-]0*(?:2[0-3]|1?[0-9])(?![0-9])"
+# The function parseTimeZone.
+_ZONE = rf"UTC|ChST|MeST|GMT(?:{_HOURS})?|(?=[\s\S]{{3}}){_HOURS}|(?:WITA|[A-Z]{{3,4}}T|[A-Z]{{3}})(?![A-Z])"
 
 
 def parse_moment(layout: str, text: str) -> Moment:
@@ -219,11 +222,13 @@ class _MomentReader:
             self._numbers[name] = century + number
         elif element in _NAMES:
             name, names, first = _NAMES[element]
-            self._numbers[name] = self._name(names) + first
+            read = self._match(f"(?ai:{'|'.join(names)})")[0]
+            self._numbers[name] = names.index(read.capitalize()) + first
         elif element in ("PM", "pm"):
             self._half = self._match("[AP]M" if element == "PM" else "[ap]m")[0].lower()
         elif element == "MST":
-            self._read_zone()
+            self._zone = self._match(_ZONE)[0]
+            self._offset = 0 if self._zone == "UTC" else self._offset
         elif element[0] in ".,":
             # `.000` demands exactly that many digits; `.999` accepts any number of them, or no fraction at all.
             self._read_fraction(f"[.,][0-9]{{{len(element) - 1}}}" if element[1] == "0" else _FRACTION)
@@ -238,14 +243,6 @@ class _MomentReader:
             raise self._fail()
         self._rest = self._rest[match.end() :]
         return match
-
-    def _name(self, names: Sequence[str]) -> int:
-        """Reads a name in upper or lower case and returns its index."""
-        for index, name in enumerate(names):
-            if self._rest[: len(name)].lower() == name.lower() and self._rest[: len(name)].isascii():
-                self._rest = self._rest[len(name) :]
-                return index
-        raise self._fail()
 
     def _read_fraction(self, pattern: str) -> None:
         if text := self._match(pattern)[0]:
@@ -264,16 +261,6 @@ class _MomentReader:
             raise self._fail()
         offset = (hour * 60 + minute) * 60 + second
         self._offset = -offset if match[1] == "-" else offset
-
-    def _read_zone(self) -> None:
-        if self._rest.startswith("UTC"):
-            self._rest = self._rest[3:]
-            self._offset, self._zone = 0, "UTC"
-            return
-        length = _zone_length(self._rest)
-        if length == 0:
-            raise self._fail()
-        self._zone, self._rest = self._rest[:length], self._rest[length:]
 
     def moment(self) -> Moment:
         """Returns the moment that was read; raises `ExecutionError` if text is left."""
@@ -308,23 +295,3 @@ class _MomentReader:
         hours = self._zone[3:].lstrip("+-").lstrip("0") if self._zone.startswith("GMT") else ""
         sign = -1 if "-" in self._zone else 1
         return Moment(read.seconds, read.nanosecond, sign * int(hours or 0) * 3600, self._zone)
-
-
-def _zone_length(text: str) -> int:
-    """Returns the length of the zone name at the start of a text, 0 without one (parseTimeZone)."""
-    if text.startswith(("ChST", "MeST")):
-        return 4
-    if text.startswith("GMT"):
-        return 3 + _signed_length(text[3:])
-    if text.startswith(("+", "-")):
-        return _signed_length(text) if len(text) >= 3 else 0
-    match = re.match("[A-Z]{3,6}", text)
-    length = match.end() if match else 0
-    if length == 3 or text[:4] == "WITA" == text[:length]:
-        return length
-    return length if length in (4, 5) and text[length - 1] == "T" else 0
-
-
-def _signed_length(text: str) -> int:
-    match = re.match("[+-]0*([0-9]+)", text)
-    return match.end() if match and int(match[1][:3]) <= 23 else 0

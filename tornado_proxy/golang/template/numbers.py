@@ -167,17 +167,11 @@ def _unsigned(value: float, verb: str, precision: int) -> str:
 
 def _shortest(value: float, verb: str) -> str:
     """Formats a number that is not negative with the fewest digits that are parsed as the same number again."""
-    _, numerals, power = Decimal(repr(value)).as_tuple()
-    all_digits = "".join(map(str, numerals))
-    digits = all_digits.rstrip("0")
-    point = len(all_digits) + int(power) if digits else 1
-    if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= point - 1 < _MOST_PLAIN):
-        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-        return f"{digits[:1] or '0'}{fraction}e{'-' if point < 1 else '+'}{abs(point - 1):02d}"
-    if point <= 0:
-        return f"0.{'0' * -point}{digits}"
-    whole = digits[:point].ljust(point, "0")
-    return f"{whole}.{digits[point:]}" if len(digits) > point else whole
+    number = Decimal(repr(value)).normalize()
+    if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= number.adjusted() < _MOST_PLAIN):
+        digits, _, power = f"{number:e}".partition("e")
+        return f"{digits}e{int(power):+03d}"
+    return f"{number:f}"
 
 
 def _hexadecimal(value: float, precision: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tornado_proxy.golang.regexp.alphabet import Budget
-from tornado_proxy.golang.regexp.automaton import Automaton, atoms, bits
+from tornado_proxy.golang.regexp.automaton import Automaton, bits
 from tornado_proxy.golang.regexp.classes import contains
 from tornado_proxy.golang.regexp.language import language
 from tornado_proxy.golang.regexp.proofs import Example, overlap
@@ -86,11 +86,11 @@ def _certain(node: Node) -> Iterator[Node]:
 
 
 def _reads_no_slash_first(group: Group) -> bool:
-    automaton = Automaton(tuple(atoms(group.body)))  # a source that was compiled is never too large for one
-    table = automaton.table(0)
-    first = [automaton.sets[position] for position in bits(table.first)]
+    automaton = Automaton(group.body)  # a source that was compiled is never too large for one
+    whole = automaton.table(0).whole
+    first = [automaton.sets[position] for position in bits(whole.first)]
     # With assertions inside, other characters may come first.
-    is_exact = not automaton.assertions and not table.prefixes[-1].nullable
+    is_exact = not automaton.assertions and not whole.nullable
     return is_exact and not any(contains(each, ord("/")) for each in first)
 
 

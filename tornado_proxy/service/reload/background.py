@@ -53,6 +53,17 @@ def _undisturbed() -> Iterator[None]:
             sys.setswitchinterval(usual)
 
 
+async def comes_within(event: asyncio.Event, seconds: float | None) -> bool:
+    """Waits for an event, for some seconds at most; returns whether it came, and clears it."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    event.clear()
+    return True
+
+
 def _peak_memory() -> int:
     """Returns the most memory that the process has had, in KiB: garbage that fits into it need not be searched for."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -43,6 +43,8 @@ class GenerationBuilder:
     def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         settings = configuration.settings
+        if any(target.listing.archive.enabled for target in settings.targets):
+            import tornado_proxy.web.archive  # noqa: F401, PLC0415 - few configurations need it, and 0.4 MiB of libraries
         stores = self._stores.make(settings, in_force)
         kept = in_force.mounts.sites if in_force else ()
         mounts = Mounts(
@@ -61,26 +63,20 @@ class GenerationBuilder:
 
     def _authenticators(self, settings: Settings, in_force: Parts | None) -> dict[str, Authenticator]:
         authenticators: dict[str, Authenticator] = {**basic_authenticators(settings, self._verifier)}
-        authenticators |= {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
-        authenticators |= {
-            each.name: CertificateAuthenticator(each, time.time) for each in settings.certificate_providers
-        }
+        for header in settings.header_providers:
+            authenticators[header.name] = HeaderAuthenticator(header)
+        for certificate in settings.certificate_providers:
+            authenticators[certificate.name] = CertificateAuthenticator(certificate, time.time)
         if settings.oidc_providers:
-            authenticators |= self._oidc(settings, in_force)
-        return authenticators
+            # Some 15 MiB of libraries that few configurations need.
+            from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
 
-    def _oidc(self, settings: Settings, in_force: Parts | None) -> dict[str, Authenticator]:
-        """Makes the authenticators of OpenID Connect; an unchanged one keeps the keys of its issuer."""
-        # Some 15 MiB of libraries that few configurations need.
-        from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
-
-        authenticators: dict[str, Authenticator] = {}
-        for each in settings.oidc_providers:
-            kept = in_force.authenticators.get(each.name) if in_force else None
-            is_unchanged = isinstance(kept, OidcAuthenticator) and kept.settings == each
-            authenticators[each.name] = (
-                kept if kept and is_unchanged else OidcAuthenticator(each, self._fetch, time.time)
-            )
+            for oidc in settings.oidc_providers:
+                kept = in_force.authenticators.get(oidc.name) if in_force else None
+                # An unchanged one keeps the keys of its issuer.
+                if not isinstance(kept, OidcAuthenticator) or kept.settings != oidc:
+                    kept = OidcAuthenticator(oidc, self._fetch, time.time)
+                authenticators[oidc.name] = kept
         return authenticators
 
     async def close(self) -> None:

@@ -20,6 +20,7 @@ import msgspec
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
 from tornado_proxy.service.reload.stage import StageMark
 
@@ -42,29 +43,20 @@ async def keep_each(
 ) -> None:
     """Keeps each snapshot that is put in force, and what is staged, until cancelled; a failure is tried again."""
     while True:
-        changed.clear()
         before = last_good.trouble
         await asyncio.to_thread(last_good.keep, *in_force())
         if last_good.trouble and last_good.trouble != before:
             _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
         elif before and not last_good.trouble:
             _LOG.info("the last good snapshot is kept again")
-        try:
-            async with asyncio.timeout(retry if last_good.trouble else None):
-                await changed.wait()
-        except TimeoutError:
-            continue
-
-
-_Files = tuple[tuple[str, str], ...]
-"""The name and the content of each file, where surrogates stand for bytes that are no text."""
+        await comes_within(changed, retry if last_good.trouble else None)
 
 
 class _Copy(msgspec.Struct, frozen=True):
     configuration: str  # its path
     text: str
-    rules: _Files
-    templates: _Files
+    rules: tuple[RuleFile, ...]
+    templates: tuple[RuleFile, ...]
     releases: tuple[tuple[str, str], ...] = ()
     staged: Any = None  # a mark, which the rest does not depend on
 
@@ -81,8 +73,9 @@ class LastGood:
         """Replaces the copy by a snapshot with the mark of what is staged; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"
         config = _name_of(Path(snapshot.text.name))
-        text, rules, templates = snapshot.text.text, snapshot.rules, snapshot.templates
-        kept = _Copy(config, text, _packed(rules), _packed(templates), rules.releases, mark)
+        rules, templates = snapshot.rules, snapshot.templates
+        kept = _Copy(config, snapshot.text.text, rules.files, templates.files, rules.releases, mark)
+        # Not by `msgspec.json`: a name of a file may have bytes that are no text.
         copy = json.dumps(msgspec.to_builtins(kept)).encode()
         if copy == self._kept:
             return
@@ -127,7 +120,7 @@ class LastGood:
             self._check()
             with open(self.directory / COPY, "rb", opener=_own) as file:
                 copy = msgspec.convert(json.loads(file.read()), _Copy)
-            return copy, (Read(_unpacked(copy.rules), releases=copy.releases), Read(_unpacked(copy.templates)))
+            return copy, (Read(copy.rules, releases=copy.releases), Read(copy.templates))
         except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:  # it may have been edited
             raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
 
@@ -160,11 +153,3 @@ def _own(path: str, flags: int) -> int:
 
 def _name_of(config: Path) -> str:
     return str(config.absolute())
-
-
-def _packed(read: Read) -> _Files:
-    return tuple((each.name, each.data.decode(errors="surrogateescape")) for each in read.files)
-
-
-def _unpacked(files: _Files) -> tuple[RuleFile, ...]:
-    return tuple(RuleFile(name, text.encode(errors="surrogateescape")) for name, text in files)

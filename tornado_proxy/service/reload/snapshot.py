@@ -99,7 +99,7 @@ def read_snapshot(
     text = configuration.read(config, again=True)
     fetched = last.fetched if last else FetchedDocuments()
     if isinstance(text, configuration.Loaded):
-        return replace(_assembled(text, config, Read(()), Read(())), fetched=fetched)
+        return _digested(Snapshot(None, text.diagnostics, Read(()), "", (config,), fetched=fetched), config.parent)
     is_same = last is not None and text == last.text and time.monotonic() < fetched.due
     if last is not None and is_same and _answers_are(last.secrets, resolver(environment, config.parent)):
         rules, templates = read_files(last.settings)
@@ -146,20 +146,26 @@ def compile_text(
         return secret
 
     loaded = compile_configuration(text, config.parent, asked)
-    fetched = fetched or FetchedDocuments()
-    if loaded.settings is not None:
-        filled, problems, fetched = find_certificates(loaded.settings, asked, fetched)
-        diagnostics = (*loaded.diagnostics, *problems)
-        loaded = msgspec.structs.replace(
-            loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics
-        )
-    rules, templates = read_files(loaded.settings)
-    files = (file_of(reference, environment, config.parent) for reference in answers)
-    snapshot = _assembled(loaded, config, rules, templates, answers)
-    settings = loaded.settings
-    remarks = tuple(_remarks(settings)) if settings else ()
-    watched = (*snapshot.watched, *filter(None, files))
-    return replace(snapshot, text=text, watched=watched, fetched=fetched, remarks=remarks)
+    settings, diagnostics, fetched = loaded.settings, loaded.diagnostics, fetched or FetchedDocuments()
+    if settings is not None:
+        settings, problems, fetched = find_certificates(settings, asked, fetched)
+        diagnostics += problems
+        settings = None if errors(diagnostics) else settings
+    rules, templates = read_files(settings)
+    files = filter(None, (file_of(reference, environment, config.parent) for reference in answers))
+    snapshot = Snapshot(None, diagnostics, rules, "", (config, *files), text, answers, fetched, templates=templates)
+    return _digested(_with_settings(snapshot, settings) if settings else snapshot, config.parent)
+
+
+def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
+    rules = (each for each in settings.rules if isinstance(each, Path))
+    config, *secrets = snapshot.watched
+    watched = (config, *rules, *template_places(settings), *secrets)
+    options = canonical(_anywhere(settings))
+    remarks = tuple(_remarks(settings))
+    return replace(
+        snapshot, settings=settings, settings_read=settings, options=options, watched=watched, remarks=remarks
+    )
 
 
 def _remarks(settings: Settings) -> Iterator[Diagnostic]:
@@ -238,27 +244,6 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
         return all(resolve(reference) == answer for reference, answer in answers.items())
     except SecretMissing:
         return False
-
-
-def _assembled(
-    loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
-) -> Snapshot:
-    settings = loaded.settings
-    places = (
-        (*(each for each in settings.rules if isinstance(each, Path)), *template_places(settings)) if settings else ()
-    )
-    snapshot = Snapshot(
-        settings,
-        loaded.diagnostics,
-        rules,
-        "",
-        (config, *places),
-        secrets=secrets or {},
-        templates=templates,
-        settings_read=settings,
-        options=canonical(_anywhere(settings)) if settings else "",
-    )
-    return _digested(snapshot, config.parent)
 
 
 def _anywhere(settings: Settings) -> Settings:

@@ -30,6 +30,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.reloading import Reloader
 
 # The events that can change the snapshot. Events of reading are left out, or a reload would cause the next one. So are
@@ -193,9 +194,9 @@ class Follower:
                 except Exception:  # noqa: BLE001 - the next look may go well
                     _LOG.exception("following edits failed")
                 period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
-                if await self._poked_within(min(period, self._due_in())):
+                if await comes_within(self._poked, min(period, self._due_in())):
                     end = self._loop.time() + self._pace.patience
-                    while self._loop.time() < end and await self._poked_within(self._pace.quiet):
+                    while self._loop.time() < end and await comes_within(self._poked, self._pace.quiet):
                         pass
         finally:
             await asyncio.to_thread(self._watch.close)
@@ -210,15 +211,6 @@ class Follower:
         elif self._logged_trouble and not trouble:
             _LOG.info("the kernel notifies of edits again")
         self._logged_trouble = trouble
-
-    async def _poked_within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._poked.wait()
-        except TimeoutError:
-            return False
-        self._poked.clear()
-        return True
 
 
 async def follow(reloader: Reloader) -> None:

@@ -18,6 +18,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from setproctitle import setproctitle
 
@@ -36,27 +37,11 @@ _MANAGER_ONLY = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS",
 Work = Callable[[Sequence[socket.socket]], None]  # what a worker does with its sockets, from its start to its end
 
 
-class ForkedProcess:
-    """A worker's process; its exit status arrives from the fork server."""
+class ForkedProcess(NamedTuple):
+    """A worker's process, and its exit status to come, which is negative for a signal."""
 
-    def __init__(self, pid: int, kill: Callable[[int], None]) -> None:
-        self.pid = pid
-        self._kill = kill
-        self._status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-    def kill(self) -> None:
-        """Kills it if it still runs."""
-        if not self._status.done():
-            self._kill(self.pid)
-
-    async def wait(self) -> int:
-        """Waits for its end; returns its exit status, negative for a signal."""
-        return await asyncio.shield(self._status)
-
-    def end(self, status: int) -> None:
-        """Notes its end."""
-        if not self._status.done():
-            self._status.set_result(status)
+    pid: int
+    status: asyncio.Future[int]
 
 
 class ForkServer:
@@ -64,8 +49,8 @@ class ForkServer:
 
     def __init__(self, work: Work) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._living: dict[int, ForkedProcess] = {}
-        self._starting: asyncio.Future[int] | None = None
+        self._living: dict[int, asyncio.Future[int]] = {}  # the statuses by pid
+        self._starting: asyncio.Future[ForkedProcess] | None = None
         self._turn = asyncio.Lock()
         self._reads = False
         self.is_lost = False
@@ -88,9 +73,7 @@ class ForkServer:
                 self._reads = True
             self._starting = loop.create_future()
             socket.send_fds(self._socket, [_ORDER.pack(0)], [each.fileno() for each in sockets])
-            pid = await self._starting
-            self._living[pid] = process = ForkedProcess(pid, self._kill)
-            return process
+            return await self._starting
 
     async def close(self) -> None:
         """Ends the fork server; workers go on."""
@@ -98,10 +81,12 @@ class ForkServer:
         self._socket.close()
         await asyncio.to_thread(os.waitpid, self.pid, 0)
 
-    def _kill(self, pid: int) -> None:
-        # The fork server kills it: only the parent knows whether the pid is still that of its child.
-        with suppress(OSError):
-            self._socket.send(_ORDER.pack(pid))
+    def kill(self, pid: int) -> None:
+        """Kills a worker if it still runs."""
+        # The fork server does it: only the parent knows whether the pid is still that of its child.
+        if pid in self._living:
+            with suppress(OSError):
+                self._socket.send(_ORDER.pack(pid))
 
     def _read(self) -> None:
         try:
@@ -115,10 +100,11 @@ class ForkServer:
             return
         kind, pid, status = _REPORT.unpack(data)
         if kind == _ENDED and pid in self._living:
-            self._living.pop(pid).end(status)
+            self._living.pop(pid).set_result(status)
         elif kind == _STARTED and self._starting is not None:
             if pid > 0:
-                self._starting.set_result(pid)
+                self._living[pid] = asyncio.get_running_loop().create_future()
+                self._starting.set_result(ForkedProcess(pid, self._living[pid]))
             else:
                 self._starting.set_exception(OSError(status, os.strerror(status)))
 
@@ -127,8 +113,8 @@ class ForkServer:
         _LOG.error("the fork server ended: stopping, since no worker can be replaced")
         self.is_lost = True
         asyncio.get_running_loop().remove_reader(self._socket)
-        for process in self._living.values():
-            process.end(1)
+        while self._living:
+            self._living.popitem()[1].set_result(1)
         signal.raise_signal(signal.SIGTERM)
         if self._starting is not None and not self._starting.done():
             self._starting.set_exception(ConnectionError("the fork server has ended"))

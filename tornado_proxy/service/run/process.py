@@ -13,19 +13,20 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.background import comes_within, in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import probe_stores
-from tornado_proxy.service.run.runtime import DetachedExecutor, trim_heap
+from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
 from tornado_proxy.service.run.systemd import Notifier, watchdog_period
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
+from tornado_proxy.wire.heap import trim_heap
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -207,8 +208,4 @@ class Prober:
                     self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
             except Exception:  # noqa: BLE001 - the next probe may go well
                 _LOG.exception("probing the buckets failed")
-            try:
-                async with asyncio.timeout(self._interval * random.uniform(1 - _JITTER, 1 + _JITTER)):  # noqa: S311 - no secret
-                    await self._poked.wait()
-            except TimeoutError:
-                continue
+            await comes_within(self._poked, self._interval * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - no secret

@@ -85,12 +85,3 @@ def share_heap() -> None:
     """
     if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
         mallopt(_M_ARENA_MAX, 1)
-
-
-def trim_heap() -> None:
-    """Returns what a start has freed to the system, 3 MiB, which glibc would keep.
-
-    With many clients it would take long, and stop all threads that ask for memory.
-    """
-    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)

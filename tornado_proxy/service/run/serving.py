@@ -21,7 +21,6 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, cache_counts, forget_written, purge
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import access_listener, set_log_level
-from tornado_proxy.service.run.runtime import trim_heap
 from tornado_proxy.service.run.shadow import Shadow, canary
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import log_service_events
@@ -32,6 +31,7 @@ from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
 from tornado_proxy.web.generation import Generation, Parts
+from tornado_proxy.wire.heap import trim_heap
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.tls import make_context
 

@@ -56,15 +56,19 @@ class WorkerHandle:
     """
 
     def __init__(
-        self, process: ForkedProcess, channel: Channel, spread: Callable[[WorkerHandle, ObjectWritten], None]
+        self,
+        server: ForkServer,
+        process: ForkedProcess,
+        channel: Channel,
+        spread: Callable[[WorkerHandle, ObjectWritten], None],
     ) -> None:
-        self.pid = process.pid
-        self._process = process
+        self.pid, self._status = process
+        self._server = server
         self._channel = channel
         self._spread = spread
         self._numbers = itertools.count()
         self._calls: dict[int, asyncio.Future[Any]] = {}  # by number
-        self.view: dict[str, object] = {"pid": process.pid}
+        self.view: dict[str, object] = {"pid": self.pid}
         self.report = ProcessReport()
         self._serves = False
         self._silent = 0  # ticks since its last heartbeat
@@ -113,18 +117,18 @@ class WorkerHandle:
     async def ended(self) -> int:
         """Waits for the end of the process; returns its status, negative for a signal."""
         await self._listening  # its last report may still be in the channel
-        return await self._process.wait()
+        return await asyncio.shield(self._status)
 
     def kill(self) -> None:
         """Ends it at once."""
-        self._process.kill()
+        self._server.kill(self.pid)
 
     async def close(self) -> None:
         """Kills it if it still runs, and closes its channel."""
         self.kill()
         for task in (self._listening, self._watching):
             task.cancel()
-        await self._process.wait()
+        await asyncio.shield(self._status)
         await self._channel.close()
 
     async def _listen(self) -> None:
@@ -326,7 +330,7 @@ class Supervisor:
             except BaseException:
                 ours.close()
                 raise
-        return WorkerHandle(process, await Channel.over(ours), self._spread)
+        return WorkerHandle(self._fork_server, process, await Channel.over(ours), self._spread)
 
     async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
         """Fills a place once, until its worker has ended."""

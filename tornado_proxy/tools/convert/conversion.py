@@ -17,7 +17,7 @@ import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.tools.convert.actions import PageConversion, ReadFile, no_file
-from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting, present, where
+from tornado_proxy.tools.convert.options import WORDS, OptionOutcome, Options, Remark, Section, Setting, present, where
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
@@ -26,6 +26,9 @@ from tornado_proxy.tools.convert.validation import validate
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
+
+NOTES: Mapping[str, str] = WORDS["notes"]
+"""The notes that begin reports."""
 
 _LISTENERS = ("server", "internalServer")
 
@@ -47,7 +50,7 @@ class ConversionReport(msgspec.Struct, frozen=True):
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes that begin the report."""
-        return (FOR_EVERYONE, READINGS[self.keys_as], *((OPEN_ADMIN,) if self.admin_is_open else ()))
+        return (NOTES["everyone"], NOTES[self.keys_as.value], *((NOTES["open-admin"],) if self.admin_is_open else ()))
 
     def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
         """Returns the remarks with one of these outcomes."""
@@ -190,42 +193,6 @@ def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:
             yield f"{where(remark.place)}: {remark.message}"
 
 
-READINGS: Mapping[KeysAs, str] = {
-    KeysAs.ACTUAL: (
-        "Sources and targets of `keyRewriteList` were read as s3-proxy's code reads them: the key starts with the"
-        " bucket's prefix and has no leading slash. Its documentation says otherwise. If your rules follow the"
-        " documentation and never worked, convert with `--keys-as documented`."
-    ),
-    KeysAs.DOCUMENTED: (
-        "Sources and targets of `keyRewriteList` were read as s3-proxy's documentation describes them: the key has a"
-        " leading slash and no prefix, as it has here, so the rules are unchanged. Its code reads them differently. To"
-        " keep what runs today, convert with `--keys-as actual`."
-    ),
-}
-"""The ways to read keys, with their reasons."""
-
-FOR_EVERYONE = (
-    "Below is what this configuration loses or changes. What differs for everyone (sign-in, statuses, listings, caches,"
-    ' logs, metrics) is in docs/migrating-from-s3-proxy.md, from "The servers" to "What differs for everyone".'
-)
-"""What the report leaves to the manual."""
-
-OPEN_ADMIN = (
-    "The admin listener (`internalServer`) is open on every interface, as in s3-proxy, and asks nobody to sign in."
-    " Here it also reloads the configuration and purges caches. Set its `listenAddr` to `127.0.0.1`, or let a firewall"
-    " protect it."
-)
-
-_TITLES: Mapping[OptionOutcome, tuple[str, str]] = {
-    OptionOutcome.CLOSED: (
-        "Closed",
-        "These have no equivalent and are closed to everyone until you say who may use them.",
-    ),
-    OptionOutcome.CHANGED: ("Changed", "These were converted, but they have a different effect."),
-    OptionOutcome.LEFT_OUT: ("Left out", "These have no equivalent, or none that is proved to be one."),
-    OptionOutcome.ADAPTED: ("Adapted", "These are written differently and have the same effect."),
-    OptionOutcome.CARRIED: ("Carried over", "These are the same."),
-}
 _TO_REVIEW = (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT)
 
 
@@ -235,8 +202,8 @@ def to_markdown(report: ConversionReport) -> str:
     if report.closed_targets:
         names = ", ".join(f"`{name}`" for name in report.closed_targets)
         lines += [f"**Closed to everyone: {names}.** The access rules of s3-proxy could not be converted.", ""]
-    for outcome in _TITLES:
-        lines += _paragraphs(report, outcome)
+    for outcome in WORDS["outcomes"]:
+        lines += _paragraphs(report, OptionOutcome(outcome))
     return "\n".join(lines)
 
 
@@ -254,7 +221,7 @@ def to_text(report: ConversionReport, files: Sequence[str], *, usable: bool = Tr
 
 def _paragraphs(report: ConversionReport, outcome: OptionOutcome) -> list[str]:
     remarks = report.of(outcome)
-    title, about = _TITLES[outcome]
+    title, about = WORDS["outcomes"][outcome.value]
     return [f"## {title}", "", about, "", *map(_bullet, remarks), ""] if remarks else []
 
 

@@ -12,10 +12,12 @@ so that the rest can be reported.
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import reduce
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeAlias, assert_never
 
@@ -161,6 +163,10 @@ def _entries(node: MappingNode, source: SourceFile) -> Iterator[tuple[str, Sourc
         if isinstance(entry.key, ScalarNode) and entry.key.kind is not ScalarKind.MERGE:
             place = Span(source, entry.key.start, entry.key.end)
             yield entry.key.text.lower(), SourceOption(entry.key.text, place, _value(entry.value, source))
+
+
+WORDS = tomllib.loads((files(__package__) / "report.toml").read_text(encoding="utf-8"))
+"""What reports say."""
 
 
 class OptionOutcome(Enum):

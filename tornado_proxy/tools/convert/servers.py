@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair, present, remark_on_relative
+from tornado_proxy.tools.convert.options import (
+    WORDS,
+    OptionOutcome,
+    Section,
+    Setting,
+    key_pair,
+    present,
+    remark_on_relative,
+)
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}
@@ -167,29 +175,10 @@ def log(root: Section) -> dict[str, Setting]:
     return {"level": here, "format": "json" if section.text("format", "json") == "json" else "text"}
 
 
-_ADAPTED = {r"metrics(\..*)?": "no metric is labelled with a path"}
-_CHANGED = {
-    r"log\.filePath": "the log goes to standard error, where systemd or a container takes it, and to no file",
-    r"internalServer\.timeouts(\..*)?": "the admin listener closes idle connections after an hour, no others",
-    r"targets\.[^.]+\.bucket\.s3UploadConcurrency": "the parts of an upload are sent one after another",
-    r"targets\.[^.]+\.bucket\.s3MaxUploadParts": "S3's own limit applies: 10 000 parts",
-    r"targets\.[^.]+\.bucket\.s3UploadLeavePartsOnError": "an upload that fails leaves no parts behind",
-    r"targets\.[^.]+\.resources\.provider": "nobody has to sign in for the resource",
-}
-_LEFT_OUT = {
-    r"tracing(\..*)?": "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`",
-    r"internalServer\.(cors|cache|compress)(\..*)?": (
-        "the admin listener is for programs: its answers are neither cached nor compressed"
-    ),
-}
 _FATES = tuple(
-    (re.compile(pattern, re.IGNORECASE), outcome, message)
-    for outcome, table in (
-        (OptionOutcome.ADAPTED, _ADAPTED),
-        (OptionOutcome.CHANGED, _CHANGED),
-        (OptionOutcome.LEFT_OUT, _LEFT_OUT),
-    )
-    for pattern, message in table.items()
+    (re.compile(pattern, re.IGNORECASE), OptionOutcome(outcome), message)
+    for outcome, messages in WORDS["options"].items()
+    for pattern, message in messages.items()
 )
 UNKNOWN = "this is not a known option of s3-proxy"
 

@@ -21,6 +21,8 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.semantics.request import METHODS
 
+_WORDS = tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
+
 _PLAIN_GROUP = re.compile(r"(?<!\$)(?:\$\$)*\$\{?(?P<word>\w*)\Z")
 _ACTION = re.compile(r"(?:\{\{|\{%)(?:(?!\}\}|%\}).)*\Z", re.DOTALL)
 _TEXT = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`""", re.DOTALL)
@@ -113,21 +115,6 @@ class Completion(msgspec.Struct, frozen=True):
     snippet: str = ""
 
 
-_WORDS: Mapping[str, tuple[str, str]] = {
-    "TARGET": ("the rewrites and tests of one target", "target ${1:name} {\n    $0\n}"),
-    "REWRITE": ("replaces a key that the source matches with the result of the template", 'rewrite `^/$1$` -> "/$2"'),
-    "TEST": ("the expected result of a key", 'test "/$1" -> "/$2"'),
-    "JINJA": ("a Jinja2 template", 'jinja "$1"'),
-    "GO": ("a template of Go's text/template, as in s3-proxy", 'go "$1"'),
-    "UNCHANGED": ("no rewrite matches", ""),
-    "ERROR": ("the result is refused, or the template fails", ""),
-    "AS": ("who is signed in", 'as "$1"'),
-    "METHOD": ("GET, HEAD, PUT or DELETE", ""),
-    "HOST": ("the host of the request", 'host "$1"'),
-    "HEADER": ("a header of the request", 'header "$1" "$2"'),
-    "USER_GROUPS": ("the user's groups, separated by commas", 'user-groups "$1"'),
-    "EMAIL": ("the user's address", 'email "$1"'),
-}
 # Text after the cursor, which is not proposed again.
 _FILLED = re.compile(r"""[ \t]*["`{]""")
 _BEFORE_ARROW = re.compile(r"[ \t]*->")
@@ -159,7 +146,7 @@ def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator
     elif last == "METHOD":
         yield from (Completion(method, Kind.Value, span) for method in METHODS)
     filled = _FILLED.match(span.source.text, span.end)
-    for terminal, (detail, snippet) in _WORDS.items():
+    for terminal, (detail, snippet) in _WORDS["keywords"].items():
         if terminal in before.accepts:
             yield Completion(KEYWORDS[terminal], Kind.Keyword, span, detail, snippet="" if filled else snippet)
     arrow = _BEFORE_ARROW.match(span.source.text, span.end)
@@ -210,9 +197,7 @@ def group_names(source: str) -> Sequence[str]:
     return list(dict.fromkeys(name or str(number) for number, name in enumerate(names, start=1)))
 
 
-_VARIABLES = tomllib.loads((files(__package__) / "variables.toml").read_text(encoding="utf-8"))
-
-BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {each: _VARIABLES.get(each.value, {}) for each in Dialect}
+BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {each: _WORDS.get(each.value, {}) for each in Dialect}
 """The variables of each dialect, with their descriptions."""
 
 

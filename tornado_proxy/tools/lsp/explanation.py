@@ -44,7 +44,8 @@ _ASSERTIONS: Mapping[syntax.AssertionKind, str] = {
     syntax.AssertionKind.WORD_BOUNDARY: "the edge of a word",
     syntax.AssertionKind.NO_WORD_BOUNDARY: "not the edge of a word",
 }
-_PERL = {"d": "a digit", "s": "a space", "w": "a letter, a digit or `_` (ASCII)"}
+_PERL = {r"\d": "a digit", r"\s": "a space", r"\w": "a letter, a digit or `_` (ASCII)"}
+_NOT_IN_NAMES = re.compile(r"^\\p|\W")  # what surrounds the name of a class
 _FLAGS = {
     "i": "in any case",
     "m": "`^` and `$` match at every line",
@@ -175,23 +176,23 @@ def _one(piece: syntax.AnyOf) -> str:
             return "any character"
         case syntax.BracketClass(negated=True):
             return f"any character but {listed(map(_member, piece.members))}"
-        case syntax.BracketClass(members=(syntax.CharacterRange(),)) | syntax.BracketClass(members=(_, _, *_)):
-            return f"one of {listed(map(_member, piece.members))}"
+        case syntax.BracketClass(members=(syntax.CharacterRange(first, last),)) if first == last:
+            return code(first)
+        case syntax.BracketClass(members=(syntax.NamedClass() as member,)):
+            return _member(member)
         case syntax.BracketClass():
-            return listed(map(_member, piece.members))
+            return f"one of {listed(map(_member, piece.members))}"
         case _:
             return _member(piece)
 
 
 def _member(member: syntax.Member) -> str:
     match member:
-        case syntax.Character():
-            return code(member.character)
-        case syntax.CharacterRange():
-            return f"{code(member.first)} to {code(member.last)}"
-        case syntax.PerlClass():
-            return f"anything but {_PERL[member.letter]}" if member.negated else _PERL[member.letter]
-        case syntax.PosixClass() | syntax.UnicodeClass():
-            return f"a character {'not ' if member.negated else ''}of {code(member.name)}"
+        case syntax.CharacterRange(first, last):
+            return code(first) if first == last else f"{code(first)} to {code(last)}"
+        case syntax.NamedClass() if member.name in _PERL:
+            return f"anything but {_PERL[member.name]}" if member.negated else _PERL[member.name]
+        case syntax.NamedClass():
+            return f"a character {'not ' if member.negated else ''}of {code(_NOT_IN_NAMES.sub('', member.name))}"
         case _:
             assert_never(member)

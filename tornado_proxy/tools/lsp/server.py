@@ -1,7 +1,7 @@
 """The language server itself: its state and its features; pygls speaks the protocol.
 
-Only the event loop changes the workspace, which is an immutable value, and a single thread analyses it. A request is
-answered from the texts at the moment when its turn comes.
+pygls has the folders and the texts of the client. A single thread analyses a copy, made when the turn of a request
+comes.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
-from msgspec.structs import replace
 from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
@@ -60,14 +60,14 @@ class RulesServer(LanguageServer):
         super().__init__(NAME, version, text_document_sync_kind=full, max_workers=4)
         self.translation = Translation()
         self._settings = settings
-        self._files = Workspace(places=tuple(place.resolve() for place in places))
+        self._places = tuple(place.resolve() for place in places)
         self._analyst = ThreadPoolExecutor(1, "analysis")
         self._analyses: dict[tuple[Path, ...] | str, Analysis] = {}  # used by that thread only
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._published: dict[str, frozenset[str]] = {}  # by the analysed file: the files with published findings
 
     def begin(self, parameters: types.InitializeParams) -> None:
-        """Stores the capabilities of the client, and its folders."""
+        """Stores the capabilities of the client, and the folder of one that has no list of them."""
         capabilities = parameters.capabilities
         formats = get_capability(capabilities, "text_document.hover.content_format")
         self.translation = Translation(
@@ -75,31 +75,24 @@ class RulesServer(LanguageServer):
             markdown=formats is None or types.MarkupKind.Markdown in formats,
             snippets=bool(get_capability(capabilities, "text_document.completion.completion_item.snippet_support")),
         )
-        folders = [each.uri for each in parameters.workspace_folders or ()]
-        self.set_folders([], folders or ([parameters.root_uri] if parameters.root_uri else []))
-
-    def set_folders(self, removed: Iterable[str], added: Iterable[str]) -> None:
-        """Changes the folders of the client."""
-        gone = {Path(self.name_of(uri)) for uri in removed}
-        kept = [each for each in self._files.folders if each not in gone]
-        self._files = replace(self._files, folders=(*kept, *(Path(self.name_of(uri)) for uri in added)))
+        if not parameters.workspace_folders and self.workspace.root_uri:
+            self.workspace.add_folder(types.WorkspaceFolder(self.workspace.root_uri, ""))
 
     def name_of(self, uri: str) -> str:
         """Returns the name of a file in the workspace."""
         path = to_fs_path(uri) if uri.startswith("file:") else None
         return os.path.realpath(path) if path else uri
 
-    def show(self, uri: str, text: str, version: int) -> None:
+    def look_at(self, parameters: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
         """Handles a file that was opened or changed."""
-        name = self.name_of(uri)
-        self.translation.open[name] = (uri, version)
-        self._files = self._files.with_text(name, text)
+        document = parameters.text_document
+        name = self.name_of(document.uri)
+        self.translation.open[name] = (document.uri, document.version)
         self.look_soon(name)
 
-    def close(self, uri: str) -> None:
+    def close(self, parameters: types.DidCloseTextDocumentParams) -> None:
         """Handles a file that was closed: its content on disk counts again."""
-        name = self.name_of(uri)
-        self._files = self._files.without(name)
+        name = self.name_of(parameters.text_document.uri)
         if Path(name).is_file():
             self.look_soon(name)
         else:
@@ -108,15 +101,15 @@ class RulesServer(LanguageServer):
             self._publish_for(name, [])
         self.translation.open.pop(name, None)
 
-    def look_at_all(self) -> None:
-        """Analyses all open files again after a change on disk."""
-        for name in self._files.texts:
+    def look_at_all(self, _: object) -> None:
+        """Analyses all open files again after a change on disk, or of the folders of the client."""
+        for name in self.translation.open:
             self.look_soon(name)
 
     def source(self, uri: str) -> SourceFile | None:
         """Returns the text of an open file; None if it is too large to answer for at once."""
         name = self.name_of(uri)
-        text = self._files.texts.get(name, "")
+        text = self._files().texts.get(name, "")
         return SourceFile(name, text) if len(text) <= LARGEST else None
 
     def known_targets(self) -> list[str]:
@@ -154,12 +147,17 @@ class RulesServer(LanguageServer):
 
     def _analyse(self, name: str) -> Analysis:
         """Analyses the workspace as it is now; runs in the analysis thread."""
-        workspace = self._files
+        workspace = self._files()
         together = workspace.together_with(name) or name
-        sources = workspace.sources(name)
-        analysis = analyse(sources, _selection(name), self._settings, self._analyses.get(together))
+        analysis = analyse(workspace.sources(name), _selection(name), self._settings, self._analyses.get(together))
         self._analyses[together] = analysis
         return analysis
+
+    def _files(self) -> Workspace:
+        """Returns the folders and the open files of the client; the event loop goes on changing them."""
+        folders, documents = [*self.workspace.folders.values()], [*self.workspace.text_documents.values()]
+        texts = {self.name_of(each.uri): each.source for each in documents}
+        return Workspace(tuple(Path(self.name_of(each.uri)) for each in folders), self._places, texts)
 
     def _publish(self, name: str, done: Future[Analysis]) -> None:
         error = done.exception()
@@ -167,9 +165,9 @@ class RulesServer(LanguageServer):
             _log.error("the files could not be analysed", exc_info=error)
             return
         analysis = done.result()
-        files = {document.source.name: document.source for document in analysis.subject.documents}
         # A file that is not UTF-8 has no document.
-        files |= {each.span.source.name: each.span.source for each in analysis.sources.mistakes if each.span}
+        files = {each.span.source.name: each.span.source for each in analysis.diagnostics if each.span}
+        files |= {document.source.name: document.source for document in analysis.loaded.documents}
         for each in analysis.diagnostics:
             if each.span is None:
                 _log.warning("%s", each.message)
@@ -214,9 +212,16 @@ def rules_server(version: str, places: Sequence[Path] = (), settings: Settings |
 
 
 def _follow_files(server: RulesServer) -> None:
-    @server.feature(types.INITIALIZE)
-    def begin(parameters: types.InitializeParams) -> None:
-        server.begin(parameters)
+    handlers: dict[str, Callable[..., None]] = {
+        types.INITIALIZE: server.begin,
+        types.TEXT_DOCUMENT_DID_OPEN: server.look_at,
+        types.TEXT_DOCUMENT_DID_CHANGE: server.look_at,
+        types.TEXT_DOCUMENT_DID_CLOSE: server.close,
+        types.WORKSPACE_DID_CHANGE_WATCHED_FILES: server.look_at_all,
+        types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: server.look_at_all,
+    }
+    for event, handler in handlers.items():
+        server.feature(event)(partial(handler))  # pygls sets attributes of it, which a method has not
 
     @server.feature(types.INITIALIZED)
     def watch(_: types.InitializedParams) -> None:
@@ -225,31 +230,6 @@ def _follow_files(server: RulesServer) -> None:
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             server.client_register_capability(types.RegistrationParams([registration]))
-
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(parameters: types.DidOpenTextDocumentParams) -> None:
-        document = parameters.text_document
-        server.show(document.uri, document.text, document.version)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(parameters: types.DidChangeTextDocumentParams) -> None:
-        document = parameters.text_document
-        for change in parameters.content_changes[-1:]:
-            server.show(document.uri, change.text, document.version)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(parameters: types.DidCloseTextDocumentParams) -> None:
-        server.close(parameters.text_document.uri)
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def changed_on_disk(_: types.DidChangeWatchedFilesParams) -> None:
-        server.look_at_all()
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def changed_folders(parameters: types.DidChangeWorkspaceFoldersParams) -> None:
-        event = parameters.event
-        server.set_folders([each.uri for each in event.removed], [each.uri for each in event.added])
-        server.look_at_all()
 
 
 def _answer_at_places(server: RulesServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,8 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span, decode
-from tornado_proxy.lang.parser import Parsed, parse
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span
+from tornado_proxy.lang.parser import Parsed
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
 from tornado_proxy.lint.allowances import UNALLOWABLE, Allowances
@@ -24,8 +25,7 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import apart, applicable, lint
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
-from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.loading import Read, read_rule_files, rule_files_by_folder
+from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
 from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
 
 LARGEST = 4 * 1024 * 1024
@@ -42,13 +42,6 @@ class _TooMuch(Exception):
     """More files than can be analysed in time for an editor; the text names the limit."""
 
 
-class RuleFileSet(msgspec.Struct, frozen=True):
-    """The rule files that are read together, in order, and diagnostics of unreadable ones."""
-
-    files: tuple[SourceFile, ...]
-    mistakes: tuple[Diagnostic, ...] = ()
-
-
 class Workspace(msgspec.Struct, frozen=True):
     """The folders of a client, the places that belong together, and the texts of open files by their names.
 
@@ -61,14 +54,6 @@ class Workspace(msgspec.Struct, frozen=True):
     places: tuple[Path, ...] = ()
     texts: Mapping[str, str] = {}
 
-    def with_text(self, name: str, text: str) -> Workspace:
-        """Opens a file with a text, in a copy."""
-        return replace(self, texts={**self.texts, name: text})
-
-    def without(self, name: str) -> Workspace:
-        """Closes a file, in a copy."""
-        return replace(self, texts={each: text for each, text in self.texts.items() if each != name})
-
     def together_with(self, name: str) -> tuple[Path, ...]:
         """Returns the places that a file belongs to; empty if it is read alone."""
         path = Path(name)
@@ -79,7 +64,7 @@ class Workspace(msgspec.Struct, frozen=True):
         within = any(each in path.parents for each in self.folders)
         return (_highest(path.parent, self.folders),) if within and path.suffix == ".rules" else ()
 
-    def sources(self, name: str) -> RuleFileSet:
+    def sources(self, name: str) -> Read:
         """Returns the files that belong together with one, itself included, as open in editors or else as on disk.
 
         Beyond the limits it returns the file alone, with a diagnostic that says so.
@@ -92,24 +77,24 @@ class Workspace(msgspec.Struct, frozen=True):
             alone = self._read([name], name)
         except _TooMuch:
             message = f"the file is larger than {LARGEST >> 20} MB and is not analysed"
-            return RuleFileSet((), (_too_much(SourceFile(name, ""), message),))
+            return Read((), (_too_much(name, message),))
         message = f"the rule files that belong together {more}: only this one is analysed"
-        return RuleFileSet(alone.files, (*alone.mistakes, *(_too_much(each, message) for each in alone.files)))
+        return Read(alone.files, (*alone.diagnostics, *(_too_much(each.name, message) for each in alone.files)))
 
-    def _read(self, names: Collection[str], name: str) -> RuleFileSet:
+    def _read(self, names: Collection[str], name: str) -> Read:
         names = names if name in names else [name]
         if sum(map(self._size, names)) > LARGEST:
             raise _TooMuch(f"are larger than {LARGEST >> 20} MB")
-        files: list[SourceFile] = []
+        files: list[RuleFile] = []
         mistakes: list[Diagnostic] = []
         for each in names:
             if each in self.texts:
-                files.append(SourceFile(each, self.texts[each]))
-                continue
-            source, diagnostics = _read(each)
-            files += [source] if source else []
-            mistakes += diagnostics
-        return RuleFileSet(tuple(files), tuple(mistakes))
+                files.append(RuleFile(each, self.texts[each].encode(errors="surrogatepass")))
+            elif Path(each).is_file():  # a pipe would block
+                read = read_rule_files([Path(each)])
+                files += read.files
+                mistakes += read.diagnostics
+        return Read(tuple(files), tuple(mistakes))
 
     def _size(self, name: str) -> int:
         if name in self.texts:
@@ -128,15 +113,6 @@ class Workspace(msgspec.Struct, frozen=True):
                 yield resolved[path]
 
 
-def _read(name: str) -> tuple[SourceFile | None, Sequence[Diagnostic]]:
-    # A pipe would block.
-    read = read_rule_files([Path(name)]) if Path(name).is_file() else Read(())
-    if not read.files:
-        return None, read.diagnostics
-    source = decode(name, read.files[0].data)
-    return (None, [source]) if isinstance(source, Diagnostic) else (source, [])
-
-
 def _rule_files(place: Path) -> Sequence[Path]:
     if not place.is_dir():
         return [place] if place.exists() else []
@@ -150,9 +126,9 @@ def _rule_files(place: Path) -> Sequence[Path]:
     return files
 
 
-def _too_much(source: SourceFile, message: str) -> Diagnostic:
+def _too_much(name: str, message: str) -> Diagnostic:
     advice = "run `tornado-proxy lint`, which reads files of any size"
-    return Diagnostic("too-large", message, Span(source, 0, 0), advice)
+    return Diagnostic("too-large", message, Span(SourceFile(name, ""), 0, 0), advice)
 
 
 def _highest(folder: Path, folders: Collection[Path]) -> Path:
@@ -175,16 +151,15 @@ def _holds_rules(folder: Path) -> bool:
 class Analysis:
     """The result of parser, compiler and checks for some files."""
 
-    sources: RuleFileSet
+    read: Read
     selection: Selection = field(repr=False)
-    parsed: Mapping[str, Parsed] = field(repr=False)
+    loaded: LoadedRules = field(repr=False)
     subject: Subject = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
 
     def document(self, name: str) -> Document | None:
         """Returns the tree of a file."""
-        file = self.parsed.get(name)
-        return file.document if file else None
+        return next((each for each in self.loaded.documents if each.source.name == name), None)
 
     def diagnostics_of(self, name: str) -> Iterator[Diagnostic]:
         """Returns the diagnostics of a file."""
@@ -220,22 +195,16 @@ def _place(statement: RewriteStatement | TestStatement) -> tuple[str, int]:
 
 
 def analyse(
-    sources: RuleFileSet, selection: Selection, settings: Settings | None = None, before: Analysis | None = None
+    read: Read, selection: Selection, settings: Settings | None = None, before: Analysis | None = None
 ) -> Analysis:
     """Analyses files with a configuration; trees of unchanged files are taken from the analysis `before`."""
-    if before is not None and (before.sources, before.selection) == (sources, selection):
+    if before is not None and (before.read, before.selection) == (read, selection):
         return before
-    trees = before.parsed if before else {}
-    parsed = {
-        each.name: trees[each.name] if each.name in trees and trees[each.name].document.source == each else parse(each)
-        for each in sources.files
-    }
-    documents = tuple(each.document for each in parsed.values())
-    compiled = compile_documents(documents)
-    syntax = (each for file in parsed.values() for each in file.diagnostics)
-    loaded = LoadedRules(documents, compiled.rule_sets, (*sources.mistakes, *syntax, *compiled.diagnostics))
-    subject = subject_of(loaded, settings)
-    return Analysis(sources, selection, parsed, subject, lint(subject, CHECKS, selection).diagnostics)
+    # Not the rule sets: an edit that only moves rewrites leaves them with the places that they had.
+    trees = dataclasses.replace(before.loaded, rule_sets={}) if before else None
+    loaded = compile_rule_files(read.files, trees)
+    subject = subject_of(loaded, settings, read.diagnostics)
+    return Analysis(read, selection, loaded, subject, lint(subject, CHECKS, selection).diagnostics)
 
 
 _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}

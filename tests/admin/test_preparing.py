@@ -1,0 +1,19 @@
+"""What a start keeps is made by one command, for installations where the service may not write."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.integration  # it compiles all modules
+def test_what_a_start_keeps_is_made(tmp_path):
+    """A service that may not write finds the tables of the parser and the byte code of each page."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+    subprocess.run([sys.executable, "-m", "tornado_proxy.admin.preparing"], env=environment, check=True)
+    kept = [each.suffix for each in tmp_path.rglob("*") if each.suffix in {".lark", ".jinja"}]
+    assert sorted(kept) == [".jinja"] * 8 + [".lark"]

@@ -1,0 +1,13 @@
+"""Makes what a start keeps beside byte code, for an installation where the service may not write.
+
+`python -m tornado_proxy.admin.preparing` is run when a package is installed, and when an image is built.
+"""
+
+from tornado_proxy.admin.status import StatusPages
+from tornado_proxy.lang.reading import rules_parser
+from tornado_proxy.pages.render import own_theme
+
+if __name__ == "__main__":
+    rules_parser()
+    own_theme()
+    StatusPages()

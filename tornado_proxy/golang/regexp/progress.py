@@ -1,0 +1,63 @@
+"""How much of a source matches a key: the longest leading part of the source that RE2 finds in the key."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from tornado_proxy.golang.regexp import program as programs
+from tornado_proxy.golang.regexp import syntax
+from tornado_proxy.golang.regexp.matching import encoded
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.syntax import Atom, Extent
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The longest prefix of a source that matches a key.
+
+    `part` is its extent in the source's text. It ends between two pieces of the outermost sequence; groups are opened,
+    so a group's `)` may be missing. For an alternation it is a part of the branch that gets furthest. `reached` is the
+    offset in the key after the last match of it. `failing` is the extent of the next part, which matches nothing there;
+    None if the whole source matches.
+    """
+
+    part: Extent
+    reached: int
+    failing: Extent | None
+
+
+def longest_matching_part(source: str, key: str) -> Progress:
+    """Returns how much of a source matches a key; RE2 accepts the source."""
+    tree = node = parse(source).tree
+    while isinstance(node, syntax.Group):
+        node = node.body
+    branches = node.branches if isinstance(node, syntax.Alternation) else (tree,)
+    progress = [_progress(branch, encoded(key)) for branch in branches]
+    return max(progress, key=lambda each: (each.failing is None, each.reached, each.part.end - each.part.start))
+
+
+def _progress(branch: syntax.Node, key: bytes) -> Progress:
+    atoms = [each for atom in syntax.atoms(branch) for each in atom.split()]
+    # A key in which a part is found has all its leading parts, too.
+    lengths = range(1, len(atoms) + 1)
+    done = bisect_left(lengths, 1, key=lambda length: next(_ends(atoms[:length], key), None) is None)
+    start = branch.extent.start
+    part = Extent(start, atoms[done - 1].end if done else start)
+    reached = max(_ends(atoms[:done], key)) if done else 0
+    return Progress(part, len(key[:reached].decode()), atoms[done].node.extent if done < len(atoms) else None)
+
+
+def _ends(atoms: Sequence[Atom], key: bytes) -> Iterator[int]:
+    """Yields the ends in a key of the matches of atoms in a row: of the longest one from each place on."""
+    nodes = tuple(atom.node for atom in atoms)
+    program = programs.print_program(syntax.Sequence(nodes, Extent(0, 0))).encode()
+    compiled = programs.compile_program(program, longest=True)
+    start = 0
+    while start <= len(key):
+        match = programs.leftmost(compiled, key, start, sees_within=rb"\B" in program)
+        if match is None:
+            return
+        yield match.end()
+        start = match.start() + 1
