@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import field
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Mark, OptionGroup, SettingsSection, camel_case
+from tornado_proxy.config.options import Mark, OptionGroup, Pairs, SettingsSection, camel_case
 from tornado_proxy.config.providers import HttpUrl, Line, UserName
 from tornado_proxy.config.quantities import DAY, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Secret
@@ -23,9 +23,9 @@ CannedAcl = Literal[
     "bucket-owner-read",
     "bucket-owner-full-control",
 ]
-HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_templates]
-SecretHeaders = Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, values.header_pairs]
-Metadata = Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, values.header_pairs]
+HeaderTemplates = Annotated[Pairs[str], values.header_templates]
+SecretHeaders = Annotated[Pairs[Secret], values.header_pairs]
+Metadata = Annotated[Pairs[Template], values.header_pairs]
 MediaType = Annotated[str, values.media_type]
 _Wait = Annotated[float, Duration(0, DAY)]
 
@@ -43,7 +43,7 @@ class Webhook(SettingsSection, frozen=True):
     """The URL that is called."""
     method: Literal["POST", "PUT", "PATCH", "DELETE"] = "POST"
     """The method."""
-    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, values.header_values] = ()
+    headers: Annotated[Pairs[str], values.header_values] = ()
     """Headers by name."""
     secret_headers: SecretHeaders = ()
     """Headers whose values are secrets, by name."""

@@ -13,7 +13,7 @@ from msgspec import field
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, HeaderTemplates
-from tornado_proxy.config.options import Mark, NoOption, OptionGroup, SettingsSection
+from tornado_proxy.config.options import ByName, Mark, NoOption, OptionGroup, Pairs, SettingsSection
 from tornado_proxy.config.providers import (
     BasicProvider,
     CertificateProvider,
@@ -29,14 +29,16 @@ from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3P
 from tornado_proxy.lang.diagnostic import Span
 
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif")  # that browsers show
-MountPath = Annotated[str, values.mount_path]
 Region = Annotated[str, values.region]
 Endpoint = Annotated[str, values.endpoint]
-S3Headers = Annotated[tuple[tuple[str, Annotated[str, values.s3_header]], ...], Mark.PAIRS, values.s3_headers]
+S3Headers = Annotated[Pairs[Annotated[str, values.s3_header]], values.s3_headers]
 
 
 def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))
+
+
+MountPaths = Annotated[tuple[Annotated[str, values.mount_path], ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, _distinct]
 
 
 class Mount(SettingsSection, frozen=True):
@@ -46,9 +48,7 @@ class Mount(SettingsSection, frozen=True):
 
     host: Annotated[str, values.host] = ""
     """A host name without a port, or a pattern in which `*` matches one label or more. Empty matches any host."""
-    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, _distinct] = field(
-        name="path", default=("/",)
-    )
+    paths: MountPaths = field(name="path", default=("/",))
     """Path prefixes. They are compared segment by segment; the rest of the path is the key."""
 
 
@@ -315,21 +315,17 @@ class Settings(SettingsSection, frozen=True):
     rules: Annotated[tuple[Path | RulesBucket, ...], Mark.ONE_OR_MANY] = ()
     """Rule files, and directories of `*.rules` files, relative to the configuration file, and places in buckets
     (`s3://BUCKET/PREFIX/`), in order."""
-    basic_providers: Annotated[tuple[BasicProvider, ...], Mark.BY_NAME] = field(name="authProviders.basic", default=())
+    basic_providers: ByName[BasicProvider] = field(name="authProviders.basic", default=())
     """Providers of basic authentication, by the name that resources use."""
-    oidc_providers: Annotated[tuple[OidcProvider, ...], Mark.BY_NAME] = field(name="authProviders.oidc", default=())
+    oidc_providers: ByName[OidcProvider] = field(name="authProviders.oidc", default=())
     """Providers of OpenID Connect, by the name that resources use."""
-    header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = field(
-        name="authProviders.header", default=()
-    )
+    header_providers: ByName[HeaderProvider] = field(name="authProviders.header", default=())
     """Proxies that sign users in, by the name that resources use."""
-    certificate_providers: Annotated[tuple[CertificateProvider, ...], Mark.BY_NAME] = field(
-        name="authProviders.clientCertificate", default=()
-    )
+    certificate_providers: ByName[CertificateProvider] = field(name="authProviders.clientCertificate", default=())
     """Sign-in by certificates of clients, by the name that resources use."""
     list_targets: TargetList | None = None
     """The page of all targets."""
-    targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = ()
+    targets: ByName[Target] = ()
     """The targets by name. `target NAME { … }` in a rule file refers to the same name."""
     templates: Templates = Templates()
     """Custom pages of all targets."""

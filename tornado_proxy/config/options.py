@@ -53,6 +53,8 @@ class Mark(Enum):
 
 
 NoOption = Annotated[_T, Mark.NO_OPTION]
+ByName = Annotated[tuple[_T, ...], Mark.BY_NAME]
+Pairs = Annotated[tuple[tuple[str, _T], ...], Mark.PAIRS]
 
 
 class SectionPlace(msgspec.Struct, frozen=True):

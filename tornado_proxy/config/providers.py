@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import field
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Mark, NoOption, OptionGroup, SettingsSection
+from tornado_proxy.config.options import Mark, NoOption, OptionGroup, Pairs, SettingsSection
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.request import METHODS, Method
@@ -135,7 +135,7 @@ class OpaServer(SettingsSection, frozen=True):
 
     url: HttpUrl
     """The URL of the decision, below `/v1/data`."""
-    tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = ()
+    tags: Pairs[str] = ()
     """Names and values that the policy gets as `input.tags`."""
 
 
