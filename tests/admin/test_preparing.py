@@ -16,4 +16,4 @@ def test_what_a_start_keeps_is_made(tmp_path):
     environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     subprocess.run([sys.executable, "-m", "tornado_proxy.admin.preparing"], env=environment, check=True)
     kept = [each.suffix for each in tmp_path.rglob("*") if each.suffix in {".lark", ".jinja"}]
-    assert sorted(kept) == [".jinja"] * 8 + [".lark"]
+    assert sorted(kept) == [".jinja"] * 9 + [".lark"]

@@ -190,6 +190,16 @@ def test_rules_that_did_not_change_are_the_same_rule_set():
     assert after["b"] is not before["b"]
 
 
+def test_rules_that_moved_have_their_new_places():
+    """A comment above them, or a line end between them, moves them in all that is shown of them."""
+    text = 'target a { rewrite `^/1$` -> "/1"  test "/1" -> "/1" }'
+    before = _compiled(text).rule_sets
+    for moved in (f"# a comment\n{text}", text.replace("  test", " \ntest")):
+        after = compile_documents([document(moved)], before).rule_sets["a"]
+        places = [each.statement.span.place for each in (*after.rewrites, *after.tests)]
+        assert places == [each.span.place for each in document(moved).blocks[0].statements]
+
+
 def _unknown_targets(text, *names):
     return list(unknown_targets([parse(SourceFile("site.rules", text)).document], names))
 

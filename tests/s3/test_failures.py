@@ -36,6 +36,7 @@ def client_error(status: int, code: str) -> botocore.exceptions.ClientError:
         (412, "PreconditionFailed", errors.PreconditionFailed),
         (412, "412", errors.PreconditionFailed),
         (409, "ConditionalRequestConflict", errors.PreconditionFailed),
+        (409, "ConcurrentModification", errors.PreconditionFailed),
         (409, "OperationAborted", errors.Busy),
         (416, "InvalidRange", errors.RangeUnsatisfiable),
         (400, "EntityTooLarge", errors.TooLarge),

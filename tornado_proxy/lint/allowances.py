@@ -92,15 +92,10 @@ def without(allowance: Allowance) -> Edit:
     """Returns the edit that removes a name from its comment, or the comment if it has no other name."""
     comment = allowance.comment
     match = _ALLOWANCE.match(comment.text)
-    if match and len(_NAME.findall(match["names"])) > 1:
-        start, end = allowance.span.start, allowance.span.end
-        text = comment.span.source.text
-        while text[end : end + 1] in (",", " ") and end < comment.span.end:
-            end += 1
-        if end >= comment.span.start + match.start("names") + len(match["names"].rstrip()):
-            start -= len(text[comment.span.start : start]) - len(text[comment.span.start : start].rstrip(", "))
-            end = allowance.span.end
-        return Edit(Span(comment.span.source, start, end), "")
+    names = list(_NAME.finditer(comment.text, *match.span("names"))) if match else []
+    others = [name[0] for name in names if comment.span.start + name.start() != allowance.span.start]
+    if others:
+        return Edit(comment.span.part(names[0].start(), names[-1].end()), ", ".join(others))
     lines = comment.span.whole_lines()
     if lines != comment.span:
         return Edit(lines, "")

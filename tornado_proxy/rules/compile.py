@@ -67,6 +67,10 @@ class _Room(msgspec.Struct):
     used: int = 0
 
 
+def _places(rules: RuleSet) -> list[str]:
+    return [each.span.place for each in rules.rewrites] + [each.statement.span.place for each in rules.tests]
+
+
 @dataclass(slots=True)
 class _Target:
     """A rule set in the making; numbers count all rewrites, mistaken ones included, as their author counts them."""
@@ -85,10 +89,9 @@ class _Target:
         self.made = {each.making: each for each in self.before.rewrites}
 
     def rule_set(self) -> RuleSet:
-        """Returns what has been added so far; the rule set before if nothing has changed."""
-        if (self.before.rewrites, self.before.tests) == (tuple(self.rewrites), tuple(self.tests)):
-            return self.before
-        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.before.first_match)
+        """Returns what has been added so far; the rule set before if nothing has changed, and nothing has moved."""
+        before, made = self.before, RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.before.first_match)
+        return before if before == made and _places(before) == _places(made) else made
 
     def add(self, block: tree.TargetBlock) -> Iterator[Diagnostic]:
         """Adds a block; yields its mistakes."""

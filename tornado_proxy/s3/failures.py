@@ -27,6 +27,7 @@ _BY_CODE: dict[str, type[errors.StorageError]] = {
     "SignatureDoesNotMatch": errors.CredentialsRefused,
     "PreconditionFailed": errors.PreconditionFailed,
     "ConditionalRequestConflict": errors.PreconditionFailed,
+    "ConcurrentModification": errors.PreconditionFailed,  # the same of Ceph
     "InvalidRange": errors.RangeUnsatisfiable,
     "EntityTooLarge": errors.TooLarge,
     "OperationAborted": errors.Busy,

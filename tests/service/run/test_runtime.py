@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import resource
 import subprocess
 import sys
@@ -63,6 +64,25 @@ def test_a_hanging_call_does_not_delay_the_end():
         [sys.executable, "-c", HANGING_CALL], capture_output=True, text=True, timeout=20, check=False
     )
     assert (result.returncode, result.stderr) == (3, "")
+
+
+def test_the_collector_does_not_look_at_what_a_start_has_made():
+    """Requests would wait while it does, for nothing: modules and rules stay."""
+    gc.disable()
+
+    async def main() -> None:
+        seen.append((gc.isenabled(), len(gc.get_objects())))
+
+    seen = []
+    try:
+        before = len(gc.get_objects())
+        run_event_loop(main(), "asyncio")
+    finally:
+        gc.enable()
+        gc.unfreeze()
+    [(is_enabled, count)] = seen
+    assert is_enabled
+    assert count < before / 10
 
 
 def _loop_module(choice: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -38,26 +38,24 @@ def longest_matching_part(source: str, key: str) -> Progress:
     return max(progress, key=lambda each: (each.failing is None, each.reached, each.part.end - each.part.start))
 
 
+_ANYTHING = syntax.Repeat(syntax.AnyCharacter(True, Extent(0, 0)), 0, None, False, Extent(0, 0))
+
+
 def _progress(branch: syntax.Node, key: bytes) -> Progress:
     atoms = [each for atom in syntax.atoms(branch) for each in atom.split()]
     # A key in which a part is found has all its leading parts, too.
     lengths = range(1, len(atoms) + 1)
-    done = bisect_left(lengths, 1, key=lambda length: next(_ends(atoms[:length], key), None) is None)
+    done = bisect_left(lengths, 1, key=lambda length: _last_end(atoms[:length], key) is None)
     start = branch.extent.start
     part = Extent(start, atoms[done - 1].end if done else start)
-    reached = max(_ends(atoms[:done], key)) if done else 0
+    reached = _last_end(atoms[:done], key) if done else 0
     return Progress(part, len(key[:reached].decode()), atoms[done].node.extent if done < len(atoms) else None)
 
 
-def _ends(atoms: Sequence[Atom], key: bytes) -> Iterator[int]:
-    """Yields the ends in a key of the matches of atoms in a row: of the longest one from each place on."""
-    nodes = tuple(atom.node for atom in atoms)
-    program = programs.print_program(syntax.Sequence(nodes, Extent(0, 0))).encode()
-    compiled = programs.compile_program(program, longest=True)
-    start = 0
-    while start <= len(key):
-        match = programs.leftmost(compiled, key, start, sees_within=rb"\B" in program)
-        if match is None:
-            return
-        yield match.end()
-        start = match.start() + 1
+def _last_end(atoms: Sequence[Atom], key: bytes) -> int | None:
+    """Returns where the last match of atoms in a row ends in a key; None without a match."""
+    # The longest match of anything and these ends where the last match of these does.
+    tree = syntax.Sequence((_ANYTHING, *(atom.node for atom in atoms)), Extent(0, 0))
+    match = programs.compile_program(programs.print_program(tree).encode(), longest=True).search(key)
+    end: int | None = match and match.end()
+    return end

@@ -16,7 +16,7 @@ from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import INT, STRING, Function, Parameter, budgeted, function
 from tornado_proxy.golang.template.errors import LimitError
 from tornado_proxy.golang.template.nodes import Constant
-from tornado_proxy.golang.template.text import go_string, runes
+from tornado_proxy.golang.template.text import rune_starts, runes
 from tornado_proxy.golang.template.values import STRING_SLICE, ExecutionError, Slice
 
 _MEMORY = 2 << 20  # bytes; compiling a larger expression would take too long
@@ -63,18 +63,12 @@ def matches(expression: Pattern, text: bytes, budget: RenderBudget, most: int = 
 
 def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
     """Returns the text with U+FFFD for each byte that is not UTF-8, and the offsets in the original if it changed."""
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        read, offsets, offset = bytearray(), [], 0
-        for rune in text.decode("utf-8", "surrogateescape"):
-            written = go_string(rune)
-            read += written
-            offsets += [offset] * len(written)
-            offset += len(rune.encode("utf-8", "surrogateescape"))
-        # The last entry is for index -1, that of a group that took no part.
-        return bytes(read), [*offsets, offset, -1]
-    return text, None
+    decoded = runes(text)
+    read = decoded.encode()
+    if read == text:
+        return text, None
+    offsets = [start for rune, start in zip(decoded, rune_starts(text), strict=True) for _ in rune.encode()]
+    return read, [*offsets, len(text), -1]  # the last entry is for index -1, that of a group that took no part
 
 
 def captures(expression: Pattern, text: bytes, spans: Sequence[ByteSpan]) -> Captures:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from itertools import accumulate
 
 GO_SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
@@ -42,11 +43,8 @@ def rune_starts(string: bytes) -> list[int]:
     """Returns the offset of each rune, in bytes."""
     if string.isascii():
         return list(range(len(string)))
-    decoded = string.decode("utf-8", "surrogateescape")
-    starts, offset = [], 0
-    for rune in decoded:
-        starts.append(offset)
-        offset += len(rune.encode("utf-8", "surrogateescape"))
+    sizes = (len(rune.encode("utf-8", "surrogateescape")) for rune in string.decode("utf-8", "surrogateescape"))
+    *starts, _ = accumulate(sizes, initial=0)
     return starts
 
 

@@ -79,7 +79,7 @@ class Collector:
     def __init__(self, thaw_after: int = THAW_AFTER, memory: Callable[[], int] = _peak_memory) -> None:
         self._memory = memory
         self._thaw_after = thaw_after
-        self._due: int | None = None  # reloads since the last thaw; None before the first freeze
+        self._due = 0  # reloads since the last thaw
         self._limit = 0.0  # memory beyond which all objects are looked at
         self._until = 0.0  # when that is done anyway
 
@@ -109,9 +109,6 @@ class Collector:
 
     def freeze(self, new_clients: int = 0) -> None:
         """Hides all living objects from the collector; each new S3 client brings the next thaw nearer."""
-        if self._due is None:
-            # A forked worker starts with frozen objects; a look at them would copy memory that it shares.
-            self._due = 0 if gc.get_freeze_count() else self._thaw_after
         self._due += 1 + CLIENT_WEIGHT * new_clients
         if self._due > self._thaw_after:
             self._due = 0
