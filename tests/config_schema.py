@@ -5,16 +5,17 @@ An editor that knows it checks and completes while the user types: `# yaml-langu
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from tornado_proxy.config import values
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import Mark, Option, all_options, options_of
+from tornado_proxy.config.options import Mark, Option, SettingsSection, all_options, options_of
 from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.secrets import Reference
 from tornado_proxy.config.values import GuardedUrl, TextPattern
@@ -35,12 +36,33 @@ _KEYWORDS = {
 }
 
 
+def _docstrings(section):
+    """Returns the docstrings of the fields of a section, by attribute."""
+    (tree,) = ast.parse(inspect.getsource(section)).body
+    own = {
+        field.target.id: " ".join(docstring.value.value.split())
+        for field, docstring in pairwise(tree.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(docstring, ast.Expr)
+    }
+    return own if section.__base__ is SettingsSection else _docstrings(section.__base__) | own
+
+
+_NESTED = (each.option.type.nested[0] for each in all_options(Settings) if isinstance(each.option, Option))
+SECTIONS = sorted({Settings, *filter(None, _NESTED)}, key=lambda section: section.__name__)
+_DESCRIPTIONS = {
+    id(each): _docstrings(section).get(each.attribute, "") for section in SECTIONS for each in options_of(section)
+}
+
+
+def description(option):
+    """Returns the docstring of an option, or the description of a group of them."""
+    return _DESCRIPTIONS[id(option)] if isinstance(option, Option) else option.description
+
+
 def json_schema():
     """Returns the schema of a configuration file."""
-    options = (each.option for each in all_options(Settings))
-    nested = (each.type.nested[0] for each in options if isinstance(each, Option))
-    definitions = {each.__name__: _section_schema(each) for each in nested if each}
-    return {"$schema": DIALECT, "$defs": dict(sorted(definitions.items()))} | _section_schema(Settings)
+    definitions = {each.__name__: _section_schema(each) for each in SECTIONS if each is not Settings}
+    return {"$schema": DIALECT, "$defs": definitions} | _section_schema(Settings)
 
 
 def published():
@@ -59,7 +81,7 @@ def _mapping(options, group):
     for inner, members in groupby(options, key=lambda each: each.group):
         if inner is None or inner is group:
             properties |= {
-                each.name: {"description": each.description} | _value_schema(each.type) | _default(each)
+                each.name: {"description": description(each)} | _value_schema(each.type) | _default(each)
                 for each in members
             }
         else:

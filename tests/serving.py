@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from ssl import SSLError
 from typing import Any
 
 from memory_store import MemoryStore
+from msgspec import structs
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
@@ -222,10 +223,10 @@ def generation(
     """A generation of one target, `site`, and of others with the same store."""
     target_actions = Actions(get, actions.head, actions.put, actions.delete) if get else actions
     target = Target("site", mount or Mount(), bucket or Bucket("bucket"), target_actions, tuple(resources))
-    target = replace(target, listing=listing or ListingOptions())
+    target = structs.replace(target, listing=listing or ListingOptions())
     mounts = Mounts([Site(target, rule_set(rules)), *(Site(each, RuleSet(each.name)) for each in others)], providers)
     settings = Settings(server=server or ServerSettings(), targets=(target, *others), limits=limits or Limits())
-    settings = replace(settings, log=log or Log())
+    settings = structs.replace(settings, log=log or Log())
     custom_pages = {
         (target, kind): recipe if recipe.keys else recipe.compiled()
         for kind, recipe in (custom or {}).items()

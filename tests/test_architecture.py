@@ -108,16 +108,11 @@ def _is_dataclass(node: ast.ClassDef) -> bool:
 
 
 def _is_beyond_structs(node: ast.ClassDef) -> bool:
-    """Whether a class has an option, or a field that is left out of comparisons, of `repr` or of the arguments."""
-    calls = [
-        call
-        for each in node.body
-        if isinstance(each, ast.AnnAssign)
-        for call in ast.walk(each)
-        if isinstance(call, ast.Call)
-    ]
-    words = {keyword.arg for call in calls for keyword in call.keywords} | {ast.unparse(call.func) for call in calls}
-    return not words.isdisjoint({"compare", "repr", "init", "option", "optional", "flag", "several"})
+    """Whether a class has a field that is left out of comparisons, of `repr` or of the arguments."""
+    fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+    calls = [call for each in fields for call in ast.walk(each) if isinstance(call, ast.Call)]
+    words = {keyword.arg for call in calls for keyword in call.keywords}
+    return not words.isdisjoint({"compare", "repr", "init"})
 
 
 def test_values_are_structs():

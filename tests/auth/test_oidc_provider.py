@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from joserfc import jwk, jws, jwt
+from msgspec import structs
 
 from tornado_proxy.auth import oidc_provider
 from tornado_proxy.auth.fetching import Fetch, Fetched
@@ -50,7 +51,7 @@ KEYS = {"keys": [OLD_KEY.as_dict(private=False)]}
 
 DISCOVERY_ANSWERS = _json(DOCUMENT), _json(KEYS)
 PUBLIC = OidcProvider("id", GuardedUrl(f"{ISSUER}/"), "me")
-CONFIDENTIAL = replace(PUBLIC, client_secret=Secret("", "s:e c"))
+CONFIDENTIAL = structs.replace(PUBLIC, client_secret=Secret("", "s:e c"))
 
 
 def _provider(*answers, settings=PUBLIC, discovery=DISCOVERY_ANSWERS):

@@ -9,7 +9,7 @@ from tornado_proxy.config.document import compose
 from tornado_proxy.config.model import Mount, Target
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
+from tornado_proxy.lang.diagnostic import Severity, SourceFile
 
 TEXT = """\
 targets:
@@ -27,8 +27,8 @@ def context():
     return reader_context
 
 
-def _node_texts(*nodes):
-    return [TEXT[node.start : node.end] for node in nodes]
+def _texts(spans):
+    return [span.text for span in spans]
 
 
 def test_sections_of_a_class_are_in_the_order_of_the_file(context):
@@ -37,30 +37,29 @@ def test_sections_of_a_class_are_in_the_order_of_the_file(context):
     assert [mount.paths for mount in context.sections(Mount)] == [("/x/", "/y/"), ("/z/",)]
 
 
-def test_the_name_of_a_section_has_a_node(context):
-    """The node of a target's name includes its quotes."""
-    assert _node_texts(*(context.name(target) for target in context.settings.targets)) == ["'b'", "a", "c"]
+def test_the_name_of_a_section_has_a_place(context):
+    """The place of a target's name includes its quotes."""
+    assert _texts(context.name(target) for target in context.settings.targets) == ["'b'", "a", "c"]
     assert context.quoted_name(context.settings.targets[0]) == "`b`"
 
 
-def test_items_of_a_list_have_nodes(context):
-    """Each item of a list has a node, and a single value that stands for a list has one too."""
-    paths = [context.items(mount, "path") for mount in context.sections(Mount)]
-    assert [_node_texts(*nodes) for nodes in paths] == [["/x", "/y"], ["/z"]]
+def test_items_of_a_list_have_places(context):
+    """Each item of a list has a place, and a single value that stands for a list has one too."""
+    paths = [context.values(mount, "path") for mount in context.sections(Mount)]
+    assert [_texts(spans) for spans in paths] == [["/x", "/y"], ["/z"]]
 
 
-def test_an_option_has_nodes(context):
-    """An option has a node for its key and one for its value, in a group too."""
+def test_an_option_has_places(context):
+    """An option has a place for its key and one for its value, in a group too."""
     put = context.settings.targets[0].actions.put
-    nodes = context.key(put, "config.maxSize"), context.value(put, "config.maxSize")
-    assert _node_texts(*nodes) == ["maxSize", "5"]
+    assert _texts((context.key(put, "config.maxSize"), *context.values(put, "config.maxSize"))) == ["maxSize", "5"]
     assert context.is_set(put, "config.maxSize")
 
 
-def test_a_missing_option_has_the_node_of_its_section(context):
+def test_a_missing_option_has_the_place_of_its_section(context):
     """A diagnostic about a missing option points at its section."""
     put = context.settings.targets[0].actions.put
-    assert _node_texts(context.key(put, "enabled")) == ["{config: {maxSize: 5}}"]
+    assert _texts((context.key(put, "enabled"), *context.values(put, "enabled"))) == ["{config: {maxSize: 5}}"] * 2
     assert not context.is_set(put, "enabled")
 
 
@@ -68,16 +67,6 @@ def test_a_missing_section_has_no_given_options(context):
     """The options of a default section are not given in the file."""
     assert not context.is_set(context.settings.log, "level")
     assert not context.is_set(context.settings.targets[1].actions.put, "config.maxSize")
-
-
-def test_a_finding_becomes_a_diagnostic_with_both_places(context):
-    """An error or a warning has the span of its node, and a note with the span of the second node."""
-    first, second, _ = (context.name(target) for target in context.settings.targets)
-    finding = ("a-code", "a fact", second, "a cure", ("the other", first))
-    note = Note("the other", Span(SOURCE, first.start, first.end))
-    span = Span(SOURCE, second.start, second.end)
-    assert context.error(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,))
-    assert context.warning(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,), Severity.WARNING)
 
 
 def _targets(*mounts):

@@ -284,10 +284,7 @@ def test_an_ordinary_entry_merges_nothing():
 
 def test_the_repr_of_a_scalar_hides_its_text():
     """A node in a traceback shows no secret."""
-    assert (
-        repr(ScalarNode(0, 6, ScalarKind.STRING, "hunter"))
-        == "ScalarNode(start=0, end=6, kind=<ScalarKind.STRING: 'a string'>)"
-    )
+    assert repr(ScalarNode(0, 6, ScalarKind.STRING, "hunter")) == "ScalarNode(0, 6, ScalarKind.STRING)"
 
 
 def test_a_merge_conflict_is_reported():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 import pytest
-from config_schema import published
+from config_schema import description, published
 from configurations import MINIMAL, report
 
 from tornado_proxy.config.loading import compile_configuration
@@ -32,7 +32,7 @@ INVALID_EXAMPLES = [
     (text, expected) for (kind, text), (after, expected) in _PAIRS if kind == "yaml" and after == "text"
 ]
 
-_SECRET_OPTIONS = options_of(Reference)
+_SECRET_OPTIONS = [id(each) for each in options_of(Reference)]
 _SECRET = "A secret"
 _NAMES = {bool: "boolean", int: "number", str: "string", GuardedUrl: "string"}
 _PLURALS = {"string": "strings", "secret": "secrets"}
@@ -84,7 +84,7 @@ def _default(option: Option, kind: str) -> str:
 
 def _heading(path: OptionPath) -> str:
     """Returns the heading of an option's table; all options of secrets share one."""
-    if path.option in _SECRET_OPTIONS:
+    if id(path.option) in _SECRET_OPTIONS:
         return _SECRET
     return f"`{'.'.join(path.path[:-1])}`" if path.path[1:] else "Top level"
 
@@ -95,7 +95,7 @@ def _sections() -> dict[str, dict[str, str]]:
     for path in all_options(Settings):
         kind = "section" if isinstance(path.option, OptionGroup) else _type(path.option.type)
         default = "" if isinstance(path.option, OptionGroup) else _default(path.option, kind)
-        sections[_heading(path)][path.option.name] = f"{kind} | {default} | {path.option.description} |"
+        sections[_heading(path)][path.option.name] = f"{kind} | {default} | {description(path.option)} |"
     return sections
 
 

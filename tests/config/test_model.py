@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
-import inspect
-
 import pytest
+from config_schema import SECTIONS, description
 from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_target, settings, target
 
-from tornado_proxy.config import model
 from tornado_proxy.config.model import Mount, Settings, Target
 from tornado_proxy.config.options import all_options
 from tornado_proxy.config.providers import BasicProvider
@@ -14,10 +11,10 @@ from tornado_proxy.config.quantities import KIB, MIB
 from tornado_proxy.config.server import InternalServer, Limits, Log, S3Pool, Server
 
 
-@pytest.mark.parametrize("section", [section for _, section in inspect.getmembers(model, dataclasses.is_dataclass)])
+@pytest.mark.parametrize("section", SECTIONS)
 def test_every_section_is_frozen(section):
     """The fields of a section can't be changed."""
-    assert section.__dataclass_params__.frozen
+    assert section.__struct_config__.frozen
 
 
 def test_options_have_the_defaults_of_the_settings():
@@ -80,8 +77,7 @@ def test_numbers_have_bounds(text):
 @pytest.mark.parametrize("option", list(all_options(Settings)), ids=lambda option: option.dotted)
 def test_every_option_is_described(option):
     """Each option has a sentence that explains it."""
-    assert option.option.description
-    assert option.option.description.endswith(".")
+    assert description(option.option).endswith(".")
 
 
 def _bucket(options):

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Annotated
 
 import pytest
+from msgspec import field
 
 from tornado_proxy.config.actions import SystemMetadata, Webhook
 from tornado_proxy.config.model import Mount, Settings
-from tornado_proxy.config.options import OptionGroup, all_options, option, options_of, place_of
+from tornado_proxy.config.options import NoOption, OptionGroup, SettingsSection, all_options, options_of
 from tornado_proxy.config.quantities import Bounds
 from tornado_proxy.config.secrets import Secret, holds_secrets
 from tornado_proxy.config.server import Log
@@ -37,30 +37,26 @@ def test_no_option_is_found_twice():
     assert len(paths) == len(set(paths))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lock:
+class _Lock(SettingsSection, frozen=True):
     """A section of a key."""
 
-    key: Secret = option("What opens it.")
+    key: Secret
 
 
-_FRAME = OptionGroup("frame", "What holds it.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Door:
+class _Door(SettingsSection, frozen=True):
     """A section with a group, a list and fields that are not options."""
 
-    has_lock: bool = option("Whether it can be locked.", default=False)
-    max_width: Annotated[int, Bounds(1, 9)] | None = option("How wide it may be.", default=None, name="width")
-    wood: str = option("The wood of the frame.", default="oak", group=_FRAME)
-    nails: int = option("The nails in the frame.", default=4, group=_FRAME)
-    locks: tuple[_Lock, ...] = option("What keeps it shut.", default=())
-    made: int = field(default=1)  # not an option
-    place: object = place_of("width")  # not an option
+    groups = (OptionGroup("frame", "What holds it."),)
+
+    has_lock: bool = False
+    max_width: Annotated[int, Bounds(1, 9)] | None = field(name="width", default=None)
+    wood: str = field(name="frame.wood", default="oak")
+    nails: int = field(name="frame.nails", default=4)
+    locks: tuple[_Lock, ...] = ()
+    made: NoOption[int] = 1
 
 
-def test_options_are_the_fields_made_by_option():
+def test_options_are_the_fields_of_a_section():
     """An option has the name of its field in camelCase, or a name of its own."""
     assert [opt.name for opt in options_of(_Door)] == ["hasLock", "width", "wood", "nails", "locks"]
     assert [opt.attribute for opt in options_of(_Door)][1] == "max_width"

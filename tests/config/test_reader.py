@@ -317,6 +317,27 @@ def test_a_mistake_anywhere_leaves_no_settings(text):
     assert (settings, len(diagnostics)) == (None, 1)
 
 
+def test_places_of_options_are_kept():
+    """What reads a file later points at the option that names it, or at the section if that is left out."""
+    page = settings(f"templates: {{put: {{path: a.tpl, status: '201'}}}}\n{MINIMAL}").templates.put
+    places = [page.place.key(option).text for option in ("path", "status", "headers")]
+    assert places == ["path", "status", "{path: a.tpl, status: '201'}"]
+    assert [span.text for span in page.place.values("path")] == ["a.tpl"]
+
+
+def test_a_default_section_has_no_places():
+    """Nothing in the file is the place of a default."""
+    mount = target("").mount
+    assert (mount.place.key("host"), mount.place.values("host")) == (None, ())
+
+
+def test_equal_sections_at_different_places_are_equal():
+    """The place of a section is no part of its value: equal buckets share a client."""
+    one, two = settings("targets: {a: {bucket: {name: b-b}}, b: {bucket: {name: b-b}, mount: {path: /b}}}").targets
+    assert one.bucket.place.key("name") is not two.bucket.place.key("name")
+    assert (one.bucket, hash(one.bucket)) == (two.bucket, hash(two.bucket))
+
+
 def test_a_mistake_hides_no_other():
     """A wrong value doesn't hide other mistakes."""
     text = "server: {port: x, listenAddr: 5}\ntargets: {a: {bucket: {name: 1}, mount: {path: [/x, 5, /..]}}, '': {}}"

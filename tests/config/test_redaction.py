@@ -227,10 +227,10 @@ def test_a_span_in_the_last_line_needs_no_line_end():
 def test_the_bare_text_has_no_quotes():
     """A message contains the redacted text without its quotes."""
     source, node = _node("'••••'")
-    assert bare(node, source) == "••••"
+    assert bare(span_of(node, source)) == "••••"
 
 
 def test_a_long_text_is_cut():
     """A message contains at most 60 characters of a value."""
     source, node = _node("x" * 200)
-    assert bare(node, source) == "x" * 60 + "…"
+    assert bare(span_of(node, source)) == "x" * 60 + "…"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import replace
 
 import pytest
 from memory_store import MemoryStore
+from msgspec import structs
 from serving import FORM_TYPE, form, part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
@@ -192,7 +192,7 @@ async def test_an_index_document_may_be_for_users():
 async def test_head_is_decided_as_head():
     """Where GET is disabled, a HEAD finds the index document and the entries that a HEAD would find."""
     files = {"d/index.html": b"x" * 17, "e/a": b"x"}
-    head_only = Actions(replace(INDEX, enabled=False), HeadAction(enabled=True))
+    head_only = Actions(structs.replace(INDEX, enabled=False), HeadAction(enabled=True))
     shown = []
     for actions in (Actions(INDEX), head_only):
         async with serve(files, actions=actions, resources=[Resource("/**", ("GET", "HEAD"), white_list=True)]) as site:

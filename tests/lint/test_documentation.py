@@ -29,7 +29,7 @@ def _codes(package):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 # For an unexpected token, `report` gets only a help.
-                if name in {"Diagnostic", "report"} and re.fullmatch(r"[a-z0-9-]+", str(node.args[0].value)):
+                if name in {"Diagnostic", "report", "warning"} and re.fullmatch(r"[a-z0-9-]+", str(node.args[0].value)):
                     yield node.args[0].value
 
 

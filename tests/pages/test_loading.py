@@ -1,11 +1,11 @@
 """Templates and themes are read, compiled and checked."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from configurations import MINIMAL, settings
+from msgspec import structs
 
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
@@ -40,7 +40,7 @@ def test_template_places_are_the_configured_files():
 def test_unreadable_files_are_reported(tmp_path):
     """A file that cannot be read or is too large is reported at the option that names it."""
     configured = settings(MINIMAL + "templates: {put: {path: a}, delete: {path: b}, folderList: {path: c}}\n")
-    configured = replace(configured, directory=tmp_path)
+    configured = structs.replace(configured, directory=tmp_path)
     (tmp_path / "a").write_bytes(b"x")
     (tmp_path / "b").write_bytes(b"x" * (LARGEST + 1))
     read = read_templates(configured)
@@ -158,7 +158,7 @@ def _compile_theme(options, **files):
 
 def test_files_of_themes_are_read_and_watched(tmp_path):
     """The files are a logo, a style sheet and the templates of a directory; URLs are not read."""
-    configured = replace(
+    configured = structs.replace(
         settings(WITH_THEME % "logo: a.png, css: 'https://css.example/x.css', templates: brand"), directory=tmp_path
     )
     (tmp_path / "brand").mkdir()
@@ -171,7 +171,7 @@ def test_files_of_themes_are_read_and_watched(tmp_path):
         (tmp_path / name).write_bytes(content)
     assert list(template_places(configured)) == [tmp_path / "a.png", tmp_path / "brand"]
     assert [Path(file.name).name for file in read_templates(configured).files] == ["a.png", "_b.html", "listing.html"]
-    missing = replace(configured, directory=tmp_path / "nowhere")
+    missing = structs.replace(configured, directory=tmp_path / "nowhere")
     assert [diagnostic.span.text for diagnostic in read_templates(missing).diagnostics] == ["logo", "templates"]
 
 

@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import Resource
@@ -243,7 +242,7 @@ def test_an_endpoint_that_is_not_configured_is_empty():
 )
 def test_a_name_that_a_pattern_matches_is_hidden(make_site, globs, hidden, shown):
     """A pattern must match the whole name; only `*` and `?` have a special meaning."""
-    target = replace(make_site().target, listing=ListingOptions(hidden=globs))
+    target = structs.replace(make_site().target, listing=ListingOptions(hidden=globs))
     site = Site(target, RuleSet("site"))
     assert [name for name in (*hidden, *shown) if not site.shows(name)] == hidden
 

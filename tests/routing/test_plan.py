@@ -1,5 +1,3 @@
-import dataclasses
-
 import msgspec
 import pytest
 
@@ -247,7 +245,7 @@ def test_a_direct_upload_has_the_rewritten_key(plan_request, make_site):
         OfferForm("folder1/archive/a.txt", "/m/in/a.txt", 10, 300),
     )
     for max_size in (None, 5 * 1024**3 + 1):
-        large = dataclasses.replace(DIRECT.put, max_size=max_size, direct_upload_expiration=60)
+        large = msgspec.structs.replace(DIRECT.put, max_size=max_size, direct_upload_expiration=60)
         plan = plan_request(make_site(actions=Actions(put=large)), "PUT /a?upload=direct")
         assert plan == (OfferForm("a", "/a", 5 * 1024**3, 60),)
 

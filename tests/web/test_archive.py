@@ -6,11 +6,11 @@ import asyncio
 import io
 import tarfile
 import zipfile
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from memory_store import MemoryStore
+from msgspec import structs
 from serving import serve
 
 from tornado_proxy.auth.authenticator import SignIn
@@ -232,7 +232,7 @@ async def test_the_paths_of_an_archive_are_rewritten():
 
 async def test_hidden_files_are_left_out():
     """Hidden names are left out of the archive, as of the listing."""
-    listing = replace(ARCHIVES_ENABLED, hidden=(".*", "sub"))
+    listing = structs.replace(ARCHIVES_ENABLED, hidden=(".*", "sub"))
     async with serve({**FILES, "p/d/.git/x": b""}, **(OPTIONS | {"listing": listing})) as site:
         assert list(_zip_members(await site.get("/m/d/?format=zip"))) == ["d/a.txt"]
 
@@ -298,7 +298,7 @@ async def test_a_disconnect_closes_the_object():
     store = _CountingStore()
     for number in range(3):
         store.add(f"d/{number}", b"x" * (32 << 20))
-    async with serve(store, listing=replace(ARCHIVES_ENABLED, archive=ArchiveOptions(True))) as site:
+    async with serve(store, listing=structs.replace(ARCHIVES_ENABLED, archive=ArchiveOptions(True))) as site:
         async with site.connect() as client:
             await client.send(b"GET /d/?format=zip HTTP/1.1\r\nHost: files.test\r\n\r\n")
             await client.receive_head()

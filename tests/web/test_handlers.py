@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from fakes import FailingStore
 from memory_store import MemoryStore
+from msgspec import structs
 from serving import EVERYTHING, PAGES, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, SignIn
@@ -366,7 +366,7 @@ async def test_a_change_from_another_origin_is_refused(method, headers, server, 
     """A PUT or DELETE from a page of another origin is a 403, unless CORS allows the origin."""
     store = MemoryStore()
     store.add("d/a", b"x")
-    put = replace(EVERYTHING, put=PutAction(enabled=True, raw_uploads=True, allow_override=True))
+    put = structs.replace(EVERYTHING, put=PutAction(enabled=True, raw_uploads=True, allow_override=True))
     async with serve(store, actions=put, server=server) as site:
         answer = await site.request(method, "/d/a", {"Authorization": "ann", **headers}, b"new")
     assert (answer.status == 403) == refused

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 from urllib.parse import quote, urljoin
@@ -13,6 +12,7 @@ from urllib.parse import quote, urljoin
 import pytest
 from fakes import FailingStore, OneObjectStore, ScriptedBody
 from memory_store import MemoryStore
+from msgspec import structs
 from serving import EVERYTHING, generation, head, serve
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, Webhook
@@ -618,7 +618,7 @@ async def test_a_removal_whose_client_left_is_reported():
 async def test_without_webhooks_nothing_is_reported():
     """A request without a webhook for its method is not reported."""
     assert await _reported_events("GET", "/m/dir/a.txt", actions=EVERYTHING) == []
-    assert await _reported_events("GET", "/m/dir/a.txt", actions=replace(ACTIONS, get=GetAction())) == []
+    assert await _reported_events("GET", "/m/dir/a.txt", actions=structs.replace(ACTIONS, get=GetAction())) == []
 
 
 async def test_the_default_endpoint_is_not_reported():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from dataclasses import replace
 
 import pytest
 import serving
 from certificates import Pair, pair
+from msgspec import structs
 from serving import TornadoServer, serve
 
 from tornado_proxy.auth.authenticator import CertificateAuthenticator
@@ -290,11 +290,11 @@ EMPTY = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
 @pytest.mark.parametrize(
     ("certificate", "message"),
     [
-        (replace(A.certificate, key=B.certificate.key), "the private key does not belong to the certificate"),
-        (replace(A.certificate, key=A.certificate.chain), "the private key is not one in PEM"),
-        (replace(A.certificate, key=Secret("", "")), "the private key is not one in PEM"),
-        (replace(A.certificate, chain=Secret("", EMPTY)), "the certificate is not one in PEM"),
-        (replace(A.certificate, chain=A.certificate.key), "the certificate is not one in PEM"),
+        (structs.replace(A.certificate, key=B.certificate.key), "the private key does not belong to the certificate"),
+        (structs.replace(A.certificate, key=A.certificate.chain), "the private key is not one in PEM"),
+        (structs.replace(A.certificate, key=Secret("", "")), "the private key is not one in PEM"),
+        (structs.replace(A.certificate, chain=Secret("", EMPTY)), "the certificate is not one in PEM"),
+        (structs.replace(A.certificate, chain=A.certificate.key), "the certificate is not one in PEM"),
         (Certificate(), "the certificate is not one in PEM"),
         (pair("a.test", passphrase=b"secret").certificate, "the private key has a passphrase"),
     ],

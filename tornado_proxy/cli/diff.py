@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,7 +183,7 @@ def _read(place: str | Path | RulesBucket) -> Read:
     from tornado_proxy.storage.errors import StorageError  # noqa: PLC0415 - the same
 
     try:
-        return Read(release_in_force(replace(place, credentials=None)))
+        return Read(release_in_force(msgspec.structs.replace(place, credentials=None)))
     except StorageError as error:
         raise CommandError(str(error)) from error
 

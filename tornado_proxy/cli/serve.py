@@ -11,7 +11,6 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -304,7 +303,11 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
         return ExitStatus.FINDINGS
     try:
         listener, port = configuration.settings.server, arguments.port
-        sockets = demo.open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
+        sockets = (
+            demo.open_demo_sockets(listener)
+            if port is None
+            else open_sockets(msgspec.structs.replace(listener, port=port))
+        )
         admin = demo.open_demo_sockets(configuration.settings.internal_server)
     except CannotListen as error:
         raise CommandError(str(error)) from error

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from tornado_proxy.config import providers
-from tornado_proxy.config.document import Node
-from tornado_proxy.config.reader import ValidationContext
+from tornado_proxy.config.document import bare
+from tornado_proxy.config.reader import ValidationContext, warning
 from tornado_proxy.config.values import enumeration
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
-from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Span, did_you_mean
 from tornado_proxy.semantics.request import WRITING
 
 _NO_WILDCARD = re.compile(r"[?\[{]")
@@ -31,13 +31,13 @@ def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
         if provider.name in seen:
             message = f"there is more than one provider {context.quoted_name(provider)}"
             advice = "give each provider a unique name"
-            yield context.error("duplicate-provider", message, context.name(provider), advice)
+            yield Diagnostic("duplicate-provider", message, context.name(provider), advice)
         seen.add(provider.name)
     ssl, certificates = context.settings.server.ssl, context.settings.certificate_providers
     if certificates and (ssl is None or not ssl.enabled or ssl.client_auth == "none"):
         message = "nobody can sign in by certificates: clients are not asked for one"
         advice = "add `clientAuth: request` and `clientCAs` to `server.ssl`"
-        yield context.warning("unasked-certificates", message, context.name(certificates[0]), advice)
+        yield warning("unasked-certificates", message, context.name(certificates[0]), advice)
 
 
 def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -49,16 +49,16 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
         for path in (provider.login_path, provider.callback_path, provider.logout_path):
             if path.rstrip("/") in first:
                 message = f"`{path}` is already a page of `{first[path.rstrip('/')]}`"
-                yield context.error("overlapping-pages", message, name, "give each page a path of its own")
+                yield Diagnostic("overlapping-pages", message, name, "give each page a path of its own")
             first.setdefault(path.rstrip("/"), provider.name)
         option = next((each for each in ("sessionKey", "clientSecret") if context.is_set(provider, each)), None)
         if option is None:
             message = f"sessions of {context.quoted_name(provider)} have no key"
-            yield context.error("missing-option", message, name, advice)
+            yield Diagnostic("missing-option", message, name, advice)
         # Where secrets are not looked up, they are empty.
         elif 0 < len(provider.session_secret()) < providers.SHORTEST_KEY:
             message = f"`{option}` has fewer than {providers.SHORTEST_KEY} characters, too few for the key of sessions"
-            yield context.error("bad-value", message, context.key(provider, option), advice)
+            yield Diagnostic("bad-value", message, context.key(provider, option), advice)
 
 
 def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -67,59 +67,59 @@ def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
         asks = [option for option in ("provider", *_KINDS) if context.is_set(resource, option)]
         if resource.white_list and asks:
             message = f"`whiteList` and `{asks[0]}` contradict each other"
-            note = (f"`{asks[0]}` is given here", context.key(resource, asks[0]))
+            notes = (Note(f"`{asks[0]}` is given here", context.key(resource, asks[0])),)
             node = context.key(resource, "whiteList")
-            yield context.error("contradiction", message, node, "leave one of them out", note)
+            yield Diagnostic("contradiction", message, node, "leave one of them out", notes)
         elif resource.provider:
             yield from _demands(context, resource, resource.provider)
         elif not resource.white_list:
             message = "the resource has neither `provider` nor `whiteList`"
             advice = "add `provider` and `basic.credentials`, or `whiteList: true`"
-            yield context.error("undecided-resource", message, context.key(resource, "path"), advice)
+            yield Diagnostic("undecided-resource", message, context.key(resource, "path"), advice)
 
 
 def _demands(context: ValidationContext, resource: providers.Resource, name: str) -> Iterator[Diagnostic]:
     """Checks that the provider of a resource exists, and that the options of the resource fit it."""
-    node = context.value(resource, "provider")
+    node = context.values(resource, "provider")[0]
     provider = next((each for each in context.settings.providers if each.name == name), None)
     if provider is None:
         names = [each.name for each in context.settings.providers]
         near = did_you_mean(name, names)
         others = f"the providers are {enumeration(names)}" if names else "declare it in `authProviders`"
         advice = f"did you mean `{near}`?" if near else others
-        yield context.error("unknown-provider", f"unknown provider `{context.text(node)}`", node, advice)
+        yield Diagnostic("unknown-provider", f"unknown provider `{bare(node)}`", node, advice)
         return
     kind = next(option for option, each in _KINDS.items() if isinstance(provider, each))
     for option in _KINDS:
         if option != kind and context.is_set(resource, option):
-            message = f"`{option}` does not fit the provider `{context.text(node)}`"
+            message = f"`{option}` does not fit the provider `{bare(node)}`"
             advice = f"it is one of `authProviders.{kind}`"
-            yield context.error("contradiction", message, context.key(resource, option), advice)
+            yield Diagnostic("contradiction", message, context.key(resource, option), advice)
     if kind == "basic" and not resource.users:
         message, key = "the resource has a `provider` but no users", context.key(resource, "provider")
-        yield context.error("missing-credentials", message, key, "add `basic.credentials`")
+        yield Diagnostic("missing-credentials", message, key, "add `basic.credentials`")
 
 
 def _users(context: ValidationContext) -> Iterator[Diagnostic]:
     for resource in context.sections(providers.Resource):
-        first: dict[str, Node] = {}
+        first: dict[str, Span] = {}
         for user in resource.users:
-            node = context.value(user, "user")
+            node = context.values(user, "user")[0]
             if user.user in first:
-                message = f"the user `{context.text(node)}` is listed twice, and only the first password counts"
-                yield context.error("duplicate-user", message, node, None, ("first listed here", first[user.user]))
+                message = f"the user `{bare(node)}` is listed twice, and only the first password counts"
+                yield Diagnostic("duplicate-user", message, node, None, (Note("first listed here", first[user.user]),))
             first.setdefault(user.user, node)
     for rule in context.sections(providers.AccessRule):
         named = [option for option in ("group", "email") if context.is_set(rule, option)]
         if len(named) != 1:
             message = "a rule names either a `group` or an `email`"
             advice = "make two rules of it" if named else "such as `{group: editors}`"
-            yield context.error("access-rule", message, context.key(rule, "group"), advice)
+            yield Diagnostic("access-rule", message, context.key(rule, "group"), advice)
         elif rule.regexp:
             try:
                 compile_pattern(rule.group or rule.email or "")
             except PatternError as error:
-                yield context.error("bad-pattern", str(error), context.value(rule, named[0]), error.help)
+                yield Diagnostic("bad-pattern", str(error), context.values(rule, named[0])[0], error.help)
 
 
 def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -127,21 +127,21 @@ def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
         mounts = target.mount.paths
         earlier: list[providers.Resource] = []
         for resource in target.resources:
-            node = context.value(resource, "path")
+            node = context.values(resource, "path")[0]
             if wildcard := _NO_WILDCARD.search(resource.path):
                 message = f"`{wildcard.group()}` is not a wildcard in a glob"
                 advice = "`*` matches any part of one segment, `**` any number of segments"
-                yield context.warning("glob-syntax", message, node, advice)
+                yield warning("glob-syntax", message, node, advice)
             if not any(_may_cover(resource.path, mount) for mount in mounts):
                 message = f"the glob covers nothing of target {context.quoted_name(target)}"
                 advice = f"a glob covers the whole request path, the mount included: {enumeration(mounts)}"
-                yield context.warning("outside-mount", message, node, advice)
+                yield warning("outside-mount", message, node, advice)
             covering = [each for each in earlier if _covers(each.path, resource.path)]
             if {method for each in covering for method in each.methods}.issuperset(resource.methods):
-                message = f"`{context.text(node)}` is never used: an earlier resource matches first"
-                note = ("this one matches its requests", context.value(covering[0], "path"))
+                message = f"`{bare(node)}` is never used: an earlier resource matches first"
+                notes = (Note("this one matches its requests", context.values(covering[0], "path")[0]),)
                 advice = "move the special resource above the general one"
-                yield context.warning("unreachable-resource", message, node, advice, note)
+                yield warning("unreachable-resource", message, node, advice, notes)
             earlier.append(resource)
 
 
@@ -168,11 +168,11 @@ def _methods(context: ValidationContext) -> Iterator[Diagnostic]:
         if writes and not target.resources:
             message = f"everyone may {enumeration(writes)} in target {context.quoted_name(target)}"
             advice = "restrict access with `resources`, or allow everyone there with `whiteList: true`"
-            yield context.warning("open-writes", message, context.key(target.actions, writes[0]), advice)
+            yield warning("open-writes", message, context.key(target.actions, writes[0]), advice)
         for method in (each for each in methods if target.resources and each not in covered and each != "HEAD"):
             message = f"`{method}` is enabled, but no resource covers it, so nobody may use it"
             advice = f"add `{method}` to the `methods` of a resource"
-            yield context.warning("uncovered-method", message, context.key(target, "resources"), advice)
+            yield warning("uncovered-method", message, context.key(target, "resources"), advice)
 
 
 def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -181,11 +181,11 @@ def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
         if get.user_isolation and not target.resources:
             message = "`userIsolation` needs users, and nobody has to sign in"
             advice = "add `resources` with a `provider`"
-            yield context.error("isolation-without-users", message, context.key(get, "config"), advice)
+            yield Diagnostic("isolation-without-users", message, context.key(get, "config"), advice)
         for resource in target.resources:
             if get.user_isolation and resource.white_list:
                 message = "`userIsolation` refuses everyone here: nobody signs in"
-                yield context.warning("isolation-without-users", message, context.key(resource, "whiteList"))
+                yield warning("isolation-without-users", message, context.key(resource, "whiteList"))
 
 
 CHECKS = (_providers, _oidc_providers, _resources, _users, _globs, _methods, _isolation)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from itertools import chain
@@ -50,14 +49,16 @@ class ScalarKind(Enum):
     BROKEN = "broken"  # a diagnostic says why
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarNode:
+class ScalarNode(msgspec.Struct, frozen=True):
     """A scalar; its text may be a secret and stays out of the `repr`."""
 
     start: int  # code-point offsets, the end excluded
     end: int
     kind: ScalarKind
-    text: str = field(repr=False)
+    text: str
+
+    def __repr__(self) -> str:
+        return f"ScalarNode({self.start}, {self.end}, {self.kind})"
 
     @property
     def data(self) -> Any:
@@ -120,9 +121,9 @@ def span_of(node: Node, shown: SourceFile) -> Span:
     return Span(shown, node.start, max(node.start, end))
 
 
-def bare(node: Node, shown: SourceFile) -> str:
-    """The text of a node without its quotes, cut if it is long."""
-    text = span_of(node, shown).text.strip("\"'")
+def bare(span: Span | None) -> str:
+    """The text at a place without its quotes, cut if it is long."""
+    text = span.text.strip("\"'") if span else ""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

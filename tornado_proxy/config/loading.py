@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, assert_never
+from typing import assert_never
+
+import msgspec
 
 from tornado_proxy.config import access_checks, checks, document
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import Mark, OptionType, options_of
+from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionType, SettingsSection, members_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, did_you_mean, errors, read_file
@@ -37,8 +39,7 @@ _NAMES = {  # the forms of names; a secret that was put there by mistake rarely 
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """The settings of a configuration file, or the reasons why it cannot be used.
 
     `settings` is None if a diagnostic is an error. `source` is the file with its secrets redacted; None if the file
@@ -47,7 +48,7 @@ class Loaded:
 
     settings: Settings | None
     diagnostics: tuple[Diagnostic, ...] = ()
-    source: SourceFile | None = field(default=None, repr=False)
+    source: SourceFile | None = None
 
 
 def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = None) -> Loaded:
@@ -94,23 +95,13 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
         advice = "a configuration has at least `targets`"
         diagnostics.append(Diagnostic("empty-value", "the configuration is empty", Span(shown, 0, 0), advice))
     elif composed.whole and composed.root:
-        settings, more = _settings(composed.root, shown, directory, secrets)
-        diagnostics += more
+        context, mistakes = read_settings(composed.root, shown, directory, secrets)
+        diagnostics += mistakes
+        if context:
+            settings = context.settings
+            diagnostics += [each for check in (*checks.CHECKS, *access_checks.CHECKS) for each in check(context)]
     ordered = tuple(sorted(dict.fromkeys(diagnostics), key=lambda each: each.span.start if each.span else 0))
     return Loaded(None if errors(ordered) else settings, ordered, shown)
-
-
-def _settings(
-    root: document.Node, shown: SourceFile, directory: Path, secrets: Resolver
-) -> tuple[Settings | None, list[Diagnostic]]:
-    context, diagnostics = read_settings(root, shown, directory, secrets)
-    if context is None:
-        return None, diagnostics
-    settings = context.settings
-    diagnostics += [diagnostic for check in (*checks.CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
-    nodes = context.items(settings, "rules") if settings.rules else ()
-    rule_spans = {place: document.span_of(node, shown) for place, node in zip(settings.rules, nodes, strict=True)}
-    return replace(settings, directory=directory, rule_spans=rule_spans), diagnostics
 
 
 def _diagnostic(fault: document.Fault, shown: SourceFile) -> Diagnostic:
@@ -145,6 +136,13 @@ def _masked(text: str, ranges: Iterable[_Range]) -> str:
     return "".join((*masked, text[reached:]))
 
 
+@cache
+def _is_guarded(section: type[SettingsSection], group: OptionGroup | None) -> bool:
+    """Whether a secret belongs here, so that what is no option could be one."""
+    members = members_of(section, group).values()
+    return section is Reference or any(isinstance(each, Option) and each.type.is_secret for each in members)
+
+
 class _Redactor:
     """Walks over documents along the options and collects what must not be shown."""
 
@@ -167,7 +165,7 @@ class _Redactor:
             case _:
                 assert_never(node)
 
-    def section(self, section: type[Any], node: document.Node, group: str | None = None) -> None:
+    def section(self, section: type[SettingsSection], node: document.Node, group: OptionGroup | None = None) -> None:
         """Hides possible secrets in a section, or in a group of its options."""
         if not isinstance(node, document.MappingNode):
             self._value_of(node, may_hold_secrets=holds_secrets(section))
@@ -178,21 +176,20 @@ class _Redactor:
             if not document.merged(entry):
                 self._entry(section, entry, group)
 
-    def _entry(self, section: type[Any], entry: document.MappingEntry, group: str | None) -> None:
+    def _entry(self, section: type[SettingsSection], entry: document.MappingEntry, group: OptionGroup | None) -> None:
         key, value = entry
-        here = {each.name: each for each in options_of(section) if (each.group.name if each.group else None) == group}
-        groups = {each.group.name for each in options_of(section) if each.group and not group}
+        members, guarded = members_of(section, group), _is_guarded(section, group)
         name = key.text if isinstance(key, document.ScalarNode) else ""
-        guarded = section is Reference or any(each.type.is_secret for each in here.values())
         if isinstance(key, document.ScalarNode):
             # Somebody may write `{ann: hunter2}` for a name and a password.
-            self._scalar(key, hidden=guarded and name not in here and not did_you_mean(name, here))
+            self._scalar(key, hidden=guarded and name not in members and not did_you_mean(name, members))
         else:
             self.hide(key)
-        if name in groups:
-            self.section(section, value, name)
-        elif name not in here:
+        member = members.get(name)
+        if member is None:
             self.hide(value)
+        elif isinstance(member, OptionGroup):
+            self.section(section, value, member)
         elif section is Reference:
             pattern = _NAMES.get(name)
             is_name = pattern and isinstance(value, document.ScalarNode) and pattern.fullmatch(value.text)
@@ -200,7 +197,7 @@ class _Redactor:
         elif guarded and isinstance(value, document.ScalarNode) and ":" in value.text:  # as in `user: ann:hunter2`
             self.hide(value)
         else:
-            self._value(here[name].type, value)
+            self._value(member.type, value)
 
     def _value(self, kind: OptionType, node: document.Node) -> None:
         if kind.section and (Mark.OR_PATH not in kind.marks or isinstance(node, document.MappingNode)):

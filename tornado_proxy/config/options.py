@@ -1,31 +1,34 @@
-"""Declares options of the configuration: each is a field of a frozen dataclass with its type, default and meaning.
+"""Declares options of the configuration: each is a field of a section, with its type, its default and a docstring.
 
-    @dataclass(frozen=True, slots=True)
-    class Log:
+    class Log(SettingsSection, frozen=True):
         \"\"\"The log on standard error.\"\"\"
 
-        level: Literal["debug", "info"] = option("The least severe level that is logged.", default="info")
+        level: Literal["debug", "info"] = "info"
+        \"\"\"The least severe level that is logged.\"\"\"
 
 The reader, the redaction, the JSON Schema and the tables of docs/configuration.md are derived from these fields.
 A function in the annotation of a type returns a value in its final form, or raises `InvalidValue`.
-An option is written in camelCase in the file. Fields that are not made by `option` are not read from the file.
+An option is written in camelCase in the file, or as `msgspec.field` names it, after its group and a dot if it has one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import MISSING, field, fields, is_dataclass
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from functools import partial
+from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
+from msgspec.structs import fields
 
 from tornado_proxy.config.quantities import Bounds
+from tornado_proxy.lang.diagnostic import Span
 
 ANY = "*"
 """The part of an option's path for a name that the user chooses, or for an item of a list."""
+
+_T = TypeVar("_T")
 
 
 class OptionGroup(msgspec.Struct, frozen=True):
@@ -45,6 +48,49 @@ class Mark(Enum):
     PAIRS = "a tuple of names and values, written as a mapping"
     MAY_BE_HASHED = "a secret whose hash may stand in the file"
     OR_PATH = "a string may stand for a section: it is a path"
+    REQUIRED = "the file must have it, although the field has a default"
+    NO_OPTION = "a field that is not read from the file"
+
+
+NoOption = Annotated[_T, Mark.NO_OPTION]
+ByName = Annotated[tuple[_T, ...], Mark.BY_NAME]
+Pairs = Annotated[tuple[tuple[str, _T], ...], Mark.PAIRS]
+
+
+class SectionPlace(msgspec.Struct, frozen=True):
+    """The places of options of a section in the file. All are equal, so that sections with equal options are."""
+
+    options: Mapping[str, tuple[Span, ...]] = {}  # the key, or the section if it is left out, and the values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SectionPlace)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def key(self, option: str) -> Span | None:
+        """The key of an option; None in a section that the file does not have."""
+        return next(iter(self.options.get(option, ())), None)
+
+    def values(self, option: str) -> tuple[Span, ...]:
+        """The items of a list, or the only value; none in a section that the file does not have."""
+        return self.options.get(option, ())[1:]
+
+
+def camel_case(name: str) -> str:
+    """Converts the name of an attribute to its form in the file: `max_size` becomes `maxSize`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+class SettingsSection(msgspec.Struct, frozen=True, kw_only=True, rename=camel_case):
+    """A mapping of the file whose options are the fields of a class."""
+
+    shape: ClassVar[str | None] = None  # an example
+    groups: ClassVar[tuple[OptionGroup, ...]] = ()
+    placed: ClassVar[tuple[str, ...]] = ()  # the options whose places are kept for messages about what they name
+
+    place: NoOption[SectionPlace] = SectionPlace()
 
 
 class OptionType(NamedTuple):
@@ -54,11 +100,11 @@ class OptionType(NamedTuple):
     marks: tuple[Any, ...] = ()
 
     @property
-    def section(self) -> type[Any] | None:
+    def section(self) -> type[SettingsSection] | None:
         """The section that is written for a value of this type; None for other values."""
         if self.is_secret:
             return self.base.written_as  # type: ignore[no-any-return]
-        return self.base if isinstance(self.base, type) and is_dataclass(self.base) else None
+        return self.base if isinstance(self.base, type) and issubclass(self.base, SettingsSection) else None
 
     @property
     def is_secret(self) -> bool:
@@ -87,7 +133,7 @@ class OptionType(NamedTuple):
         return next((each for each in self.marks if isinstance(each, Bounds)), None)
 
     @property
-    def nested(self) -> tuple[type[Any] | None, tuple[str, ...]]:
+    def nested(self) -> tuple[type[SettingsSection] | None, tuple[str, ...]]:
         """The section within the type, and the steps that lead to it."""
         if not self.is_list:
             return self.section, ()
@@ -114,75 +160,41 @@ class Option(msgspec.Struct, frozen=True):
     attribute: str
     name: str
     type: OptionType
-    description: str
-    is_required: bool
-    default: Any  # `MISSING` where there is none
+    default: Any  # `NODEFAULT` where there is none
     group: OptionGroup | None = None
 
+    @property
+    def is_required(self) -> bool:
+        """Whether the file must have it."""
+        return self.default is msgspec.NODEFAULT or Mark.REQUIRED in self.type.marks
 
-def option(  # noqa: PLR0913 - an option has many properties
-    description: str,
-    *,
-    default: Any = MISSING,
-    name: str | None = None,
-    group: OptionGroup | None = None,
-    required: bool = False,
-    show: bool = True,
-) -> Any:
-    """Returns a field of a dataclass that is an option.
-
-    An option without a default is required; `required` is for an option that only the file must have. `name` is its
-    name in the file if that is not the attribute in camelCase. `show` is whether the `repr` shows the value.
-    """
-    is_required = required or default is MISSING
-    metadata = {"description": description, "name": name, "group": group, "is_required": is_required}
-    return field(default=default, repr=show, metadata=metadata)
+    @property
+    def dotted(self) -> str:
+        """The name after that of the group."""
+        return f"{self.group.name}.{self.name}" if self.group else self.name
 
 
-optional = partial(option, default=None)
-"""Returns an option whose value is None where the file has none."""
-
-several = partial(option, default=())
-"""Returns an option of several values, which is empty where the file has none."""
-
-flag = partial(option, default=False)
-"""Returns an option that is false unless the file says otherwise."""
-
-
-def place_of(name: str) -> Any:
-    """Returns a field that is not an option: the place of the name of the option `name` in the file."""
-    return field(default=None, repr=False, compare=False, metadata={"place_of": name})
-
-
-def values_of(name: str) -> Any:
-    """Returns a field that is not an option: the places of the values of the option `name`, one for each of a list."""
-    return field(default=(), repr=False, compare=False, metadata={"values_of": name})
-
-
-_OPTIONS: dict[type[Any], tuple[Option, ...]] = {}
-
-
-def options_of(section: type[Any]) -> tuple[Option, ...]:
+@cache
+def options_of(section: type[SettingsSection]) -> tuple[Option, ...]:
     """The options of a section, in the order of its fields."""
-    if section not in _OPTIONS:
-        types = get_type_hints(section, include_extras=True)
-        _OPTIONS[section] = tuple(
-            Option(
-                **{**each.metadata, "name": each.metadata["name"] or camel_case(each.name)},
-                attribute=each.name,
-                type=option_type(types[each.name]),
-                default=each.default,
-            )
-            for each in fields(section)
-            if "description" in each.metadata
-        )
-    return _OPTIONS[section]
+    options, groups = [], {each.name: each for each in section.groups}
+    for each in fields(section):
+        kind = option_type(each.type)
+        if Mark.NO_OPTION not in kind.marks:
+            group_name, _, name = each.encode_name.rpartition(".")
+            options.append(Option(each.name, name, kind, each.default, groups[group_name] if group_name else None))
+    return tuple(options)
 
 
-def camel_case(name: str) -> str:
-    """Converts the name of an attribute to its form in the file: `max_size` becomes `maxSize`."""
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
+@cache
+def members_of(section: type[SettingsSection], group: OptionGroup | None = None) -> dict[str, Option | OptionGroup]:
+    """The options and groups of a section, or the options of a group, by their names in the order of the fields."""
+    members: dict[str, Option | OptionGroup] = {}
+    for option in options_of(section):
+        if group in (None, option.group):
+            member = option.group if option.group and not group else option
+            members.setdefault(member.name, member)
+    return members
 
 
 class OptionPath(NamedTuple):
@@ -197,18 +209,14 @@ class OptionPath(NamedTuple):
         return ".".join(self.path)
 
 
-def all_options(section: type[Any], path: tuple[str, ...] = ()) -> Iterator[OptionPath]:
+def all_options(
+    section: type[SettingsSection], path: tuple[str, ...] = (), group: OptionGroup | None = None
+) -> Iterator[OptionPath]:
     """Every option and group below a section, in the order of the file's documentation; `path` is the section's own."""
-    seen = set()
-    for each in options_of(section):
-        above = path
-        if each.group:
-            above = (*path, each.group.name)
-            if each.group not in seen:
-                yield OptionPath(above, each.group)
-            seen.add(each.group)
-        here = (*above, each.name)
-        yield OptionPath(here, each)
-        below, steps = each.type.nested
-        if below:
-            yield from all_options(below, (*here, *steps))
+    for name, member in members_of(section, group).items():
+        here = (*path, name)
+        yield OptionPath(here, member)
+        if isinstance(member, OptionGroup):
+            yield from all_options(section, here, member)
+        elif (nested := member.type.nested)[0]:
+            yield from all_options(nested[0], (*here, *nested[1]))

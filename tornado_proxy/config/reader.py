@@ -7,14 +7,12 @@ places of their sections: checks compare options with one another, and point at 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
-from msgspec.structs import replace
 
 from tornado_proxy.config import values
 from tornado_proxy.config.document import (
@@ -28,7 +26,16 @@ from tornado_proxy.config.document import (
     span_of,
 )
 from tornado_proxy.config.model import RulesBucket, Settings
-from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionType, all_options, options_of
+from tornado_proxy.config.options import (
+    Mark,
+    Option,
+    OptionGroup,
+    OptionType,
+    SectionPlace,
+    SettingsSection,
+    all_options,
+    members_of,
+)
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
@@ -42,10 +49,10 @@ _NAME = OptionType(str, (values.line,))
 _MOVED = {"keyRewriteList": "write rewrites in rule files, and list these or their directory in `rules`"}
 
 
-class SectionPlace(NamedTuple):
+class SectionNodes(NamedTuple):
     """A section, the key that names it (the section itself where no key does), and its mapping."""
 
-    section: Any
+    section: SettingsSection
     name: Node
     node: MappingNode
 
@@ -58,74 +65,68 @@ class ValidationContext(msgspec.Struct, frozen=True):
 
     settings: Settings
     shown: SourceFile
-    places: Mapping[int, SectionPlace]  # by the `id` of the section
+    nodes: Mapping[int, SectionNodes]  # by the `id` of the section
 
     def sections(self, kind: type[_S]) -> Iterator[_S]:
         """The sections of a class that the file has, in its order."""
-        return (each.section for each in self.places.values() if isinstance(each.section, kind))
+        return (each.section for each in self.nodes.values() if isinstance(each.section, kind))
 
-    def name(self, section: Any) -> Node:
+    def name(self, section: SettingsSection) -> Span:
         """The key that names a section, such as a target."""
-        return self.places[id(section)].name
+        return span_of(self.nodes[id(section)].name, self.shown)
 
-    def quoted_name(self, section: Any) -> str:
+    def quoted_name(self, section: SettingsSection) -> str:
         """The name of a section in backticks, as it may be shown."""
-        return f"`{self.text(self.name(section))}`"
+        return f"`{bare(self.name(section))}`"
 
-    def is_set(self, section: Any, option: str) -> bool:
+    def is_set(self, section: SettingsSection, option: str) -> bool:
         """Whether the file has an option."""
-        return self._entry(section, option) is not None
+        return id(section) in self.nodes and _entry(self.nodes[id(section)].node, option) is not None
 
-    def key(self, section: Any, option: str) -> Node:
+    def key(self, section: SettingsSection, option: str) -> Span:
         """The key of an option; the section that could have it if it is left out."""
-        entry = self._entry(section, option)
-        return entry.key if entry else self.places[id(section)].node
+        return _places(self.nodes[id(section)].node, option, self.shown)[0]
 
-    def value(self, section: Any, option: str) -> Node:
-        """The value of an option that the file has."""
-        entry = self._entry(section, option)
-        assert entry is not None, "the caller knows that it is given"
-        return entry.value
+    def values(self, section: SettingsSection, option: str) -> tuple[Span, ...]:
+        """The items of a list, or the only value; the section that could have it if it is left out."""
+        return _places(self.nodes[id(section)].node, option, self.shown)[1:]
 
-    def items(self, section: Any, option: str) -> tuple[Node, ...]:
-        """The items of a list that the file has, or the single string in its place."""
-        node = self.value(section, option)
-        return node.items if isinstance(node, SequenceNode) else (node,)
+    def texts(self, section: SettingsSection, option: str) -> tuple[str, ...]:
+        """The texts of the strings of a list, or of the only one."""
+        nodes = _nodes(self.nodes[id(section)].node, option)[1:]
+        return tuple(each.text for each in nodes if isinstance(each, ScalarNode))
 
-    def _entry(self, section: Any, option: str) -> MappingEntry | None:
-        place = self.places.get(id(section))
-        node: Node | None = place.node if place else None
-        entry = None
-        for name in option.split("."):
-            entry = node.fields.get(name) if isinstance(node, MappingNode) else None
-            node = entry.value if entry else None
-        return entry
 
-    def text(self, node: Node) -> str:
-        """The text of a node as it may be shown."""
-        return bare(node, self.shown)
+def _entry(node: Node, option: str) -> MappingEntry | None:
+    name, _, inner = option.partition(".")
+    entry = node.fields.get(name) if isinstance(node, MappingNode) else None
+    return _entry(entry.value, inner) if entry and inner else entry
 
-    def error(
-        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
-    ) -> Diagnostic:
-        """Returns an error at a node, which makes the configuration unusable; `note` explains a second node."""
-        notes = (Note(note[0], span_of(note[1], self.shown)),) if note else ()
-        return Diagnostic(code, message, span_of(node, self.shown), help, notes)
 
-    def warning(
-        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
-    ) -> Diagnostic:
-        """Returns a warning at a node, which leaves the configuration usable."""
-        return replace(self.error(code, message, node, help, note), severity=Severity.WARNING)
+def _nodes(node: MappingNode, option: str) -> tuple[Node, ...]:
+    """The key of an option and its values; for one that is left out, twice the section."""
+    key, value = _entry(node, option) or (node, node)
+    return (key, *(value.items if isinstance(value, SequenceNode) else (value,)))
+
+
+def _places(node: MappingNode, option: str, shown: SourceFile) -> tuple[Span, ...]:
+    return tuple(span_of(each, shown) for each in _nodes(node, option))
+
+
+def warning(
+    code: str, message: str, span: Span | None, help: str | None = None, notes: tuple[Note, ...] = ()
+) -> Diagnostic:
+    """Returns a diagnostic that leaves the configuration usable."""
+    return Diagnostic(code, message, span, help, notes, Severity.WARNING)
 
 
 def read(
     root: Node, shown: SourceFile, directory: Path, resolve: Resolver
 ) -> tuple[ValidationContext | None, list[Diagnostic]]:
     """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
-    reader = _DocumentReader(shown, directory, resolve)
-    settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings)))
-    return settings and ValidationContext(settings, shown, reader.places), reader.diagnostics
+    reader, preset = _DocumentReader(shown, directory, resolve), {"directory": directory}
+    settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
+    return settings and ValidationContext(settings, shown, reader.nodes), reader.diagnostics
 
 
 class _NamedNode(msgspec.Struct, frozen=True):
@@ -141,13 +142,13 @@ class _NamedNode(msgspec.Struct, frozen=True):
         """The subject of a message."""
         if self.key is None:
             return "the configuration"
-        name = f"`{bare(self.key, self.shown)}`"
+        name = f"`{bare(span_of(self.key, self.shown))}`"
         return f"an item of {name}" if self.is_item else name
 
     @property
     def text(self) -> str:
         """The value as it may be shown."""
-        return bare(self.node, self.shown)
+        return bare(span_of(self.node, self.shown))
 
     @property
     def span(self) -> Span:
@@ -162,10 +163,10 @@ class _NamedNode(msgspec.Struct, frozen=True):
         """The key, or the value if it has no key of its own."""
         return self.span if self.key is None or self.is_item else span_of(self.key, self.shown)
 
-    def mapping(self, owner: type[Any] | OptionGroup) -> MappingNode:
+    def mapping(self, owner: type[SettingsSection] | OptionGroup) -> MappingNode:
         """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
         if not isinstance(self.node, MappingNode):
-            raise _wrong_type("a mapping", self, _shape(owner))
+            raise _wrong_type("a mapping", self, owner.shape)
         return self.node
 
 
@@ -178,7 +179,7 @@ class _DocumentReader:
         self._resolve = resolve
         self._failures = 0
         self.diagnostics: list[Diagnostic] = []
-        self.places: dict[int, SectionPlace] = {}
+        self.nodes: dict[int, SectionNodes] = {}
 
     def attempt(self, place: _NamedNode, read: Callable[[_NamedNode], Any]) -> Any:
         """The result of `read` for a place, or None after a diagnostic."""
@@ -196,69 +197,60 @@ class _DocumentReader:
         self._failures += 1
         self.diagnostics.append(Diagnostic(code, message, span, help))
 
-    def value(self, kind: OptionType, place: _NamedNode, *, name: str | None = None) -> Any:
-        """The value of a node; `name` names a section in a mapping by name."""
+    def value(self, kind: OptionType, place: _NamedNode, *, preset: Mapping[str, Any] = {}) -> Any:
+        """The value of a node; `preset` has what a section has without options."""
         node = place.node
         if isinstance(node, ScalarNode) and node.kind in _UNFIT:
             code, message, advice = _UNFIT[node.kind]
-            raise InvalidValue(message, _shape(kind.section) or advice, code)
+            raise InvalidValue(message, (kind.section and kind.section.shape) or advice, code)
         if kind.is_secret:
             return self._secret(kind, place)
         if Mark.OR_PATH in kind.marks and not isinstance(node, MappingNode):
             text = values.line(_scalar(OptionType(Path), place))
             return RulesBucket(values.rules_url(text)) if text.startswith(values.S3) else self._directory / text
         if kind.section:
-            return self._section(kind.section, place, {} if name is None else {"name": name})
+            return self._section(kind.section, place, preset)
         value: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
         for mark in kind.marks:
             value = mark(value) if callable(mark) and value is not None else value
         return self._directory / values.line(value) if kind.base is Path else value
 
-    def _section(self, section: type[Any], place: _NamedNode, preset: Mapping[str, Any]) -> Any:
+    def _section(self, section: type[SettingsSection], place: _NamedNode, preset: Mapping[str, Any]) -> Any:
         node, before = place.mapping(section), self._failures
-        attributes = {**preset, **self._options(options_of(section), section, place)}
+        attributes = {**preset, **self._options(section, None, place)}
         if self._failures > before:
             return None
-        for each in fields(section):
-            if option := each.metadata.get("place_of"):
-                key = node.fields[option].key if option in node.fields else node
-                attributes[each.name] = span_of(key, self._shown)
-            if option := each.metadata.get("values_of"):
-                value = node.fields[option].value if option in node.fields else node
-                items = value.items if isinstance(value, SequenceNode) else (value,)
-                attributes[each.name] = tuple(span_of(item, self._shown) for item in items)
+        if section.placed:
+            places = {option: _places(node, option, self._shown) for option in section.placed}
+            attributes["place"] = SectionPlace(places)
         made = section(**attributes)
-        self.places[id(made)] = SectionPlace(made, place.key or node, node)
+        self.nodes[id(made)] = SectionNodes(made, place.key or node, node)
         return made
 
-    def _options(self, options: Iterable[Option], owner: type[Any] | OptionGroup, place: _NamedNode) -> dict[str, Any]:
+    def _options(self, section: type[SettingsSection], group: OptionGroup | None, place: _NamedNode) -> dict[str, Any]:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
+        owner, members = group or section, members_of(section, group)
         node = place.mapping(owner)
-        named: dict[str, list[Option]] = {}
-        for each in options:
-            named.setdefault(each.group.name if each.group and each.group is not owner else each.name, []).append(each)
-        meant = self._unknown(node, tuple(named))
+        meant = self._unknown(node, tuple(members))
         attributes: dict[str, Any] = {}
-        for name, members in named.items():
-            group = members[0].group if members[0].group is not owner else None
+        for name, member in members.items():
             if name in node.fields:
                 key, value = node.fields[name]
                 inner = _NamedNode(value, key, self._shown)
-                if group:
-                    attributes |= self.attempt(inner, partial(self._options, members, group)) or {}
+                if isinstance(member, Option):
+                    attributes[member.attribute] = self.attempt(inner, partial(self.value, member.type))
                 else:
-                    attributes[members[0].attribute] = self.attempt(inner, partial(self.value, members[0].type))
-            elif members[0].is_required and name not in meant:
-                self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, _shape(owner))
+                    attributes |= self.attempt(inner, partial(self._options, section, member)) or {}
+            elif isinstance(member, Option) and member.is_required and name not in meant:
+                self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, owner.shape)
         return attributes
 
     def _unknown(self, node: MappingNode, names: tuple[str, ...]) -> set[str | None]:
         """Reports unknown names, and returns the options that they probably mean."""
         unknown = node.fields.keys() - set(names)
         for name in unknown:
-            key = node.fields[name].key
-            message = f"unknown option `{bare(key, self._shown)}`"
-            self._report("unknown-option", message, span_of(key, self._shown), _instead_of(name, names))
+            span = span_of(node.fields[name].key, self._shown)
+            self._report("unknown-option", f"unknown option `{bare(span)}`", span, _instead_of(name, names))
         return {did_you_mean(name, names) for name in unknown}
 
     def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
@@ -281,8 +273,8 @@ class _DocumentReader:
         for name, (key, value) in node.fields.items():
             self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
             inner = _NamedNode(value, key, self._shown)
-            own_name = name if Mark.BY_NAME in kind.marks else None
-            read = self.attempt(inner, partial(self.value, kind.item, name=own_name))
+            preset = {"name": name} if Mark.BY_NAME in kind.marks else {}
+            read = self.attempt(inner, partial(self.value, kind.item, preset=preset))
             sections.append((name, read) if Mark.PAIRS in kind.marks else read)
         return sections
 
@@ -297,19 +289,13 @@ class _DocumentReader:
         is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret is in the configuration file itself"
-            span = span_of(key, self._shown)
-            self.diagnostics.append(Diagnostic("plain-secret", message, span, Reference.shape, (), Severity.WARNING))
+            self.diagnostics.append(warning("plain-secret", message, span_of(key, self._shown), Reference.shape))
         try:
             return self._resolve(reference)
         except SecretMissing as missing:
             span = span_of(value, self._shown)
             self.diagnostics.append(Diagnostic("missing-secret", missing.message, span, missing.help))
             return Secret(reference.origin, "")
-
-
-def _shape(owner: type[Any] | OptionGroup | None) -> str | None:
-    """An example of a section or a group."""
-    return getattr(owner, "shape", None)
 
 
 def _scalar(kind: OptionType, place: _NamedNode) -> Any:

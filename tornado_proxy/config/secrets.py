@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import option, optional, options_of
+from tornado_proxy.config.options import SettingsSection, options_of
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import read_file
 
@@ -29,22 +28,19 @@ HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 """The beginnings of hashed passwords: bcrypt and argon2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(SettingsSection, frozen=True):
     """The place of a secret: exactly one of the four options."""
 
-    shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
+    shape = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
-    env: Annotated[str, values.variable] | None = optional("The environment variable that holds the secret.")
-    path: Annotated[str, values.line] | None = optional(
-        "The file that holds the secret, relative to the configuration file. One line end is trimmed."
-    )
-    credential: Annotated[str, values.credential] | None = optional(
-        "The systemd credential that holds the secret (`LoadCredential=` in the unit)."
-    )
-    value: str | None = optional(
-        "The secret itself. Everyone who can read the file knows it, so there is a warning.", show=False
-    )
+    env: Annotated[str, values.variable] | None = None
+    """The environment variable that holds the secret."""
+    path: Annotated[str, values.line] | None = None
+    """The file that holds the secret, relative to the configuration file. One line end is trimmed."""
+    credential: Annotated[str, values.credential] | None = None
+    """The systemd credential that holds the secret (`LoadCredential=` in the unit)."""
+    value: str | None = None
+    """The secret itself. Everyone who can read the file knows it, so there is a warning."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -67,30 +63,37 @@ class Reference:
         """The place of the secret, in words that may be shown."""
         return _ORIGINS[self.kind].format(self.text)
 
+    def __repr__(self) -> str:
+        return f"Reference({self.origin if self.kinds else ''})"
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+
+class Secret(msgspec.Struct, frozen=True):
     """A resolved secret: `origin`, the place that it came from, may be shown; the value may not."""
 
     written_as: ClassVar[type[Reference]] = Reference
 
     origin: str
-    _value: str = field(repr=False)
+    _value: str
+
+    def __repr__(self) -> str:
+        return f"Secret(origin={self.origin!r})"
 
     def reveal(self) -> str:
         """The secret itself, without the line end that a file or an editor left."""
         return self._value
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(SettingsSection, frozen=True):
     """An access key pair, with a session token if it has one."""
 
-    shape: ClassVar[str] = "such as `{accessKey: {env: NAME}, secretKey: {path: FILE}}`"
+    shape = "such as `{accessKey: {env: NAME}, secretKey: {path: FILE}}`"
 
-    access_key: Secret = option("The access key's identifier.")
-    secret_key: Secret = option("The secret access key.")
-    session_token: Secret | None = optional("The session token of temporary credentials.")
+    access_key: Secret
+    """The access key's identifier."""
+    secret_key: Secret
+    """The secret access key."""
+    session_token: Secret | None = None
+    """The session token of temporary credentials."""
 
     def reveal(self) -> tuple[str, str, str | None]:
         """Returns the three themselves."""
@@ -169,7 +172,7 @@ def _decoded(path: Path, origin: str, read: Callable[[Path], bytes]) -> str:
         raise SecretMissing(f"{origin} is not UTF-8") from None
 
 
-def holds_secrets(section: type[Any]) -> bool:
+def holds_secrets(section: type[SettingsSection]) -> bool:
     """Whether a section is a reference to a secret, or has one below it."""
     below = (each.type.nested[0] for each in options_of(section))
     return section is Reference or any(each is not None and holds_secrets(each) for each in below)

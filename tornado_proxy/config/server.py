@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from msgspec import field
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType, SecretHeaders
-from tornado_proxy.config.options import Mark, flag, option, optional, several, values_of
+from tornado_proxy.config.options import Mark, NoOption, SettingsSection
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
-from tornado_proxy.lang.diagnostic import Span
 
 VERSIONS = ("TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 
@@ -52,87 +52,79 @@ def cipher_suite(text: str) -> str:
     return text
 
 
-Network = Annotated[str, values.network]
-Address = Annotated[str, values.listen_address]
 Port = Annotated[int, Bounds(0, 65535)]
 Timeout = Annotated[float, Duration(0.1, DAY)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LOG_LEVELS = get_args(LogLevel)
 
-
-Origin = Annotated[str, values.origin]
 DocumentUrl = Annotated[GuardedUrl, document_url]
-BareUrl = Annotated[GuardedUrl, values.bare_url]
 TlsVersion = Annotated[str, tls_version]
-CipherSuite = Annotated[str, cipher_suite]
 
 
-@dataclass(frozen=True, slots=True)
-class UrlConfig:
+class UrlConfig(SettingsSection, frozen=True):
     """The options for fetching a certificate or key."""
 
-    http_timeout: Annotated[float, Duration(0.001, 300)] = option("How long fetching may take.", default=5.0)
-    aws_region: Annotated[str, values.region] | None = optional(
-        "The AWS region. The default is the region of the ARN, or else the one that boto3 finds."
-    )
-    aws_endpoint: Annotated[str, values.endpoint] | None = optional("The URL of a server that is not AWS.")
-    aws_disable_ssl: bool = flag("Whether to use HTTP if `awsEndpoint` has no scheme.", name="awsDisableSSL")
-    aws_credentials: Credentials | None = optional("The key pair. Without one, boto3 looks for credentials.")
+    http_timeout: Annotated[float, Duration(0.001, 300)] = 5.0
+    """How long fetching may take."""
+    aws_region: Annotated[str, values.region] | None = None
+    """The AWS region. The default is the region of the ARN, or else the one that boto3 finds."""
+    aws_endpoint: Annotated[str, values.endpoint] | None = None
+    """The URL of a server that is not AWS."""
+    aws_disable_ssl: bool = field(name="awsDisableSSL", default=False)
+    """Whether to use HTTP if `awsEndpoint` has no scheme."""
+    aws_credentials: Credentials | None = None
+    """The key pair. Without one, boto3 looks for credentials."""
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(SettingsSection, frozen=True):
     """A certificate with its chain and private key, each in PEM."""
 
-    shape: ClassVar[str] = "such as `{certificateUrl: files.crt, privateKeyUrl: files.key}`"
+    shape = "such as `{certificateUrl: files.crt, privateKeyUrl: files.key}`"
+    placed = ("certificateUrl", "privateKeyUrl")
 
-    certificate: str | None = optional("The certificate and its chain, the certificate first.")
-    certificate_url: DocumentUrl | None = optional(
-        "The location: a file, relative to the configuration, or a URL with `file:`, `http:`, `https:`, "
-        "`s3:` or `arn:` (S3, Secrets Manager, SSM)."
-    )
-    certificate_url_config: UrlConfig = option("How `certificateUrl` is fetched.", default=UrlConfig())
-    private_key: Secret | None = optional("The private key, without a passphrase.")
-    private_key_url: DocumentUrl | None = optional("The location of the private key, as for `certificateUrl`.")
-    private_key_url_config: UrlConfig = option("How `privateKeyUrl` is fetched.", default=UrlConfig())
-    spans: tuple[Span, ...] = values_of("certificateUrl")
-    key_spans: tuple[Span, ...] = values_of("privateKeyUrl")
+    certificate: str | None = None
+    """The certificate and its chain, the certificate first."""
+    certificate_url: DocumentUrl | None = None
+    """The location: a file, relative to the configuration, or a URL with `file:`, `http:`, `https:`, `s3:` or `arn:`
+    (S3, Secrets Manager, SSM)."""
+    certificate_url_config: UrlConfig = UrlConfig()
+    """How `certificateUrl` is fetched."""
+    private_key: Secret | None = None
+    """The private key, without a passphrase."""
+    private_key_url: DocumentUrl | None = None
+    """The location of the private key, as for `certificateUrl`."""
+    private_key_url_config: UrlConfig = UrlConfig()
+    """How `privateKeyUrl` is fetched."""
     # The documents, after they have been read.
-    chain: Secret | None = field(default=None, repr=False)
-    key: Secret | None = field(default=None, repr=False)
+    chain: NoOption[Secret | None] = None
+    key: NoOption[Secret | None] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ssl:
+class Ssl(SettingsSection, frozen=True):
     """TLS of a listener."""
 
-    enabled: bool = option("Whether the listener speaks TLS only.", default=True)
-    certificates: tuple[Certificate, ...] = several(
-        "The certificates. A client gets the first one for the host that it requests, or else the first of all."
-    )
-    self_signed_hostnames: tuple[Annotated[str, values.host, values.line], ...] = several(
-        "Host names of a self-signed certificate for tests, which is made at start and comes first."
-    )
-    min_version: TlsVersion = option(
-        "The oldest version of TLS that is accepted.", default="TLSv1.2", name="minTLSVersion"
-    )
-    max_version: TlsVersion = option(
-        "The newest version of TLS that is accepted.", default="TLSv1.3", name="maxTLSVersion"
-    )
-    cipher_suites: tuple[CipherSuite, ...] = several(
-        "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed, and a list of no others allows "
-        "TLS 1.3 only. The default is every suite with ECDHE and AEAD."
-    )
-    client_auth: Literal["none", "request", "require"] = option(
-        "Whether clients are asked for a certificate, and whether those without one are turned away.", default="none"
-    )
-    client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = several(
-        "The locations of the CA certificates that sign client certificates, as for `certificateUrl`.", name="clientCAs"
-    )
-    spans: tuple[Span, ...] = values_of("clientCAs")
+    placed = ("clientCAs",)
+
+    enabled: bool = True
+    """Whether the listener speaks TLS only."""
+    certificates: tuple[Certificate, ...] = ()
+    """The certificates. A client gets the first one for the host that it requests, or else the first of all."""
+    self_signed_hostnames: tuple[Annotated[str, values.host, values.line], ...] = ()
+    """Host names of a self-signed certificate for tests, which is made at start and comes first."""
+    min_version: TlsVersion = field(name="minTLSVersion", default="TLSv1.2")
+    """The oldest version of TLS that is accepted."""
+    max_version: TlsVersion = field(name="maxTLSVersion", default="TLSv1.3")
+    """The newest version of TLS that is accepted."""
+    cipher_suites: tuple[Annotated[str, cipher_suite], ...] = ()
+    """The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed, and a list of no others allows TLS
+    1.3 only. The default is every suite with ECDHE and AEAD."""
+    client_auth: Literal["none", "request", "require"] = "none"
+    """Whether clients are asked for a certificate, and whether those without one are turned away."""
+    client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = field(name="clientCAs", default=())
+    """The locations of the CA certificates that sign client certificates, as for `certificateUrl`."""
     # The self-signed certificate and the documents, after they have been made and read.
-    self_signed: Certificate | None = None
-    client_roots: tuple[Secret, ...] = field(default=(), repr=False)
+    self_signed: NoOption[Certificate | None] = None
+    client_roots: NoOption[tuple[Secret, ...]] = ()
 
     @property
     def all_certificates(self) -> tuple[Certificate, ...]:
@@ -140,40 +132,42 @@ class Ssl:
         return (*((self.self_signed,) if self.self_signed else ()), *self.certificates)
 
 
-@dataclass(frozen=True, slots=True)
-class Cors:
+class Cors(SettingsSection, frozen=True):
     """Cross-origin requests: which pages of other origins may read answers (Fetch, 3.2)."""
 
-    enabled: bool = flag("Whether answers have CORS headers.")
-    allow_all: bool = flag(
-        "Whether pages of any origin have full access without credentials. Overrides the other options."
-    )
-    allow_origins: tuple[Origin, ...] = several(
-        "The origins that have access; one `*` matches any text. The default is every origin."
-    )
-    allow_methods: tuple[Line, ...] = several(
-        "The methods that pages of these origins may use. The default is GET, POST and HEAD."
-    )
-    allow_headers: tuple[Line, ...] = several(
-        "The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type."
-    )
-    expose_headers: tuple[HeaderName, ...] = several("The headers of answers that these pages may read.")
-    max_age: Annotated[int, Bounds(0, 86400)] = option(
-        "How many seconds a browser may cache the answer to a preflight; 0 leaves it to the browser.", default=0
-    )
-    allow_credentials: bool = flag("Whether these pages may send cookies and passwords. Requires `allowOrigins`.")
-    options_passthrough: bool = flag("Whether a preflight is also handled as an ordinary OPTIONS request.")
+    enabled: bool = False
+    """Whether answers have CORS headers."""
+    allow_all: bool = False
+    """Whether pages of any origin have full access without credentials. Overrides the other options."""
+    allow_origins: tuple[Annotated[str, values.origin], ...] = ()
+    """The origins that have access; one `*` matches any text. The default is every origin."""
+    allow_methods: tuple[Line, ...] = ()
+    """The methods that pages of these origins may use. The default is GET, POST and HEAD."""
+    allow_headers: tuple[Line, ...] = ()
+    """The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type."""
+    expose_headers: tuple[HeaderName, ...] = ()
+    """The headers of answers that these pages may read."""
+    max_age: Annotated[int, Bounds(0, 86400)] = 0
+    """How many seconds a browser may cache the answer to a preflight; 0 leaves it to the browser."""
+    allow_credentials: bool = False
+    """Whether these pages may send cookies and passwords. Requires `allowOrigins`."""
+    options_passthrough: bool = False
+    """Whether a preflight is also handled as an ordinary OPTIONS request."""
 
 
-@dataclass(frozen=True, slots=True)
-class CacheHeaders:
+class CacheHeaders(SettingsSection, frozen=True):
     """Headers about caching, for answers that are no errors. An object's own Cache-Control and Expires come first."""
 
-    no_cache_enabled: bool = flag("Whether caching is forbidden. Overrides the other options.")
-    expires: Line | None = optional("The Expires header.")
-    cache_control: Line | None = optional("The Cache-Control header.")
-    pragma: Line | None = optional("The Pragma header.")
-    x_accel_expires: Line | None = optional("The X-Accel-Expires header, which nginx reads.")
+    no_cache_enabled: bool = False
+    """Whether caching is forbidden. Overrides the other options."""
+    expires: Line | None = None
+    """The Expires header."""
+    cache_control: Line | None = None
+    """The Cache-Control header."""
+    pragma: Line | None = None
+    """The Pragma header."""
+    x_accel_expires: Line | None = None
+    """The X-Accel-Expires header, which nginx reads."""
 
 
 COMPRESSED_TYPES = (
@@ -182,27 +176,28 @@ COMPRESSED_TYPES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Compress:
+class Compress(SettingsSection, frozen=True):
     """Compression of answers, by gzip or deflate, for clients that accept it."""
 
-    enabled: bool = option("Whether answers are compressed.", default=True)
-    level: Annotated[int, Bounds(1, 9)] = option("The level of compression, from 1 (fast) to 9 (small).", default=5)
-    types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
-        "The types of answers that are compressed, such as `text/*`.", default=COMPRESSED_TYPES
-    )
-    min_size: Annotated[int, Size(0, GIB)] = option("The size of the smallest answer that is compressed.", default=1024)
+    enabled: bool = True
+    """Whether answers are compressed."""
+    level: Annotated[int, Bounds(1, 9)] = 5
+    """The level of compression, from 1 (fast) to 9 (small)."""
+    types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = COMPRESSED_TYPES
+    """The types of answers that are compressed, such as `text/*`."""
+    min_size: Annotated[int, Size(0, GIB)] = 1024
+    """The size of the smallest answer that is compressed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(SettingsSection, frozen=True):
     """The address and the port of a server, and its TLS."""
 
-    address: Address = option(
-        "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
-    )
-    port: Port = option("The port. 0 selects any free port.", default=8080)
-    ssl: Ssl | None = optional("TLS. Without this section, the listener speaks plain HTTP.")
+    address: Annotated[str, values.listen_address] = field(name="listenAddr", default="127.0.0.1")
+    """The address. An empty string listens on every interface."""
+    port: Port = 8080
+    """The port. 0 selects any free port."""
+    ssl: Ssl | None = None
+    """TLS. Without this section, the listener speaks plain HTTP."""
 
     @property
     def speaks_tls(self) -> bool:
@@ -210,193 +205,149 @@ class Listener:
         return self.ssl is not None and self.ssl.enabled
 
 
-@dataclass(frozen=True, slots=True)
-class Server(Listener):
+class Server(Listener, frozen=True):
     """The server for clients."""
 
-    grace_period: Annotated[float, Duration(0, DAY)] = option(
-        "How long running requests may take to finish when the service stops.", default=30.0
-    )
-    http2: bool = option(
-        "Whether clients may speak HTTP/2. It needs `ssl`, without versions before TLS 1.2 and suites with CBC.",
-        default=True,
-    )
-    event_loop: Literal["auto", "asyncio", "uvloop"] = option(
-        "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
-    )
-    generation_header: bool = option(
-        "Whether answers identify the files in force by the header `X-Tornado-Proxy-Generation`.", default=True
-    )
-    trusted_proxies: tuple[Network, ...] = several(
-        "Addresses and networks of proxies whose headers about the client are trusted."
-    )
-    proxy_protocol: bool = flag(
-        "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2."
-    )
-    health_path: PagePath = option(
-        "The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same "
-        "path; empty disables it.",
-        default="",
-    )
-    cors: Cors | None = optional("Access for pages of other origins (CORS).")
-    cache: CacheHeaders | None = optional("Headers about caching.")
-    compress: Compress = option("Compression of answers.", default=Compress())
+    grace_period: Annotated[float, Duration(0, DAY)] = 30.0
+    """How long running requests may take to finish when the service stops."""
+    http2: bool = True
+    """Whether clients may speak HTTP/2. It needs `ssl`, without versions before TLS 1.2 and suites with CBC."""
+    event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
+    """The event loop. `auto` is uvloop if it is installed, else asyncio."""
+    generation_header: bool = True
+    """Whether answers identify the files in force by the header `X-Tornado-Proxy-Generation`."""
+    trusted_proxies: tuple[Annotated[str, values.network], ...] = ()
+    """Addresses and networks of proxies whose headers about the client are trusted."""
+    proxy_protocol: bool = False
+    """Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2."""
+    health_path: PagePath = ""
+    """The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same path;
+    empty disables it."""
+    cors: Cors | None = None
+    """Access for pages of other origins (CORS)."""
+    cache: CacheHeaders | None = None
+    """Headers about caching."""
+    compress: Compress = Compress()
+    """Compression of answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class InternalServer(Listener):
+class InternalServer(Listener, frozen=True):
     """The admin listener: health, metrics, status. Keep it away from clients."""
 
-    port: Port = option("The port. 0 selects any free port.", default=9090)
-    read_only: bool = flag(
-        "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only."
-    )
-    kept_requests: Annotated[int, Bounds(0, 10_000)] = option(
-        "How many of the last requests a draft of rules is tried on. Each process keeps so many in memory: method, "
-        "host, path and key, but no query, headers or user. 0 keeps none.",
-        default=500,
-    )
+    port: Port = 9090
+    """The port. 0 selects any free port."""
+    read_only: bool = False
+    """Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only."""
+    kept_requests: Annotated[int, Bounds(0, 10_000)] = 500
+    """How many of the last requests a draft of rules is tried on. Each process keeps so many in memory: method, host,
+    path and key, but no query, headers or user. 0 keeps none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(SettingsSection, frozen=True):
     """Limits on everything that a client can make large or slow."""
 
-    max_header_size: Annotated[int, Size(KIB, 16 * MIB)] = option(
-        "The largest size of the request line and headers together.", default=64 * KIB
-    )
-    max_form_field_size: Annotated[int, Size(KIB, 64 * MIB)] = option(
-        "The largest size of an upload's form without its file.", default=64 * KIB
-    )
-    idle_timeout: Timeout = option("How long a connection may be idle between requests.", default=75.0)
-    header_timeout: Timeout = option("How long a client may take to send the request line and headers.", default=60.0)
-    body_timeout: Timeout = option(
-        "How long a client may pause while it sends a body. On average over this time, it must send 1 KiB a second.",
-        default=60.0,
-    )
-    send_timeout: Timeout = option(
-        "How long a client may pause while it reads an answer. On average over this time, it must read 1 KiB a second.",
-        default=60.0,
-    )
+    max_header_size: Annotated[int, Size(KIB, 16 * MIB)] = 64 * KIB
+    """The largest size of the request line and headers together."""
+    max_form_field_size: Annotated[int, Size(KIB, 64 * MIB)] = 64 * KIB
+    """The largest size of an upload's form without its file."""
+    idle_timeout: Timeout = 75.0
+    """How long a connection may be idle between requests."""
+    header_timeout: Timeout = 60.0
+    """How long a client may take to send the request line and headers."""
+    body_timeout: Timeout = 60.0
+    """How long a client may pause while it sends a body. On average over this time, it must send 1 KiB a second."""
+    send_timeout: Timeout = 60.0
+    """How long a client may pause while it reads an answer. On average over this time, it must read 1 KiB a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class S3Pool:
+class S3Pool(SettingsSection, frozen=True):
     """Options for calls to a target's bucket."""
 
-    threads: Annotated[int, Bounds(1, 1024)] = option(
-        "How many calls of boto3 run at once for a target; each has a thread and a connection.", default=32
-    )
-    queue: Annotated[int, Bounds(0, 1_000_000)] = option(
-        "How many calls of a target wait for a thread, or five seconds for a connection; others are answered with 503.",
-        default=1000,
-    )
-    upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
-        "The memory for uploads of all targets in a process, as it is filled; uploads without any wait.",
-        default=128 * MIB,
-    )
-    read_memory: Annotated[int, Size(MIB, 1024 * GIB)] = option(
-        "The memory for bodies on their way to clients, of all targets in a process: 128 KiB for each; further reads "
-        "wait five seconds, and are then answered with 503.",
-        default=1536 * MIB,
-    )
-    resumes: Annotated[int, Bounds(0, 100)] = option(
-        "How often in a row a read that breaks off is resumed where it stopped, within the target's `timeout`; 0 never "
-        "resumes.",
-        default=8,
-    )
-    release_after: Annotated[float, Duration(0.1, DAY)] = option(
-        "How long a client may pause before its connection to S3 is let go; the read is resumed when the client reads "
-        "on.",
-        default=2.0,
-    )
-    reads: Literal["loop", "executor"] = option(
-        "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"
-    )
-    connections: Annotated[int, Bounds(1, 65_536)] = option(
-        "How many connections the event loop uses to read from a target, at most a fifth of the descriptors for all "
-        "targets; further requests wait.",
-        default=512,
-    )
-    probe_interval: Annotated[float, Duration(0, DAY)] = option(
-        "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.", default=60.0
-    )
-    ready_needs_bucket: bool = flag(
-        "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded."
-    )
+    threads: Annotated[int, Bounds(1, 1024)] = 32
+    """How many calls of boto3 run at once for a target; each has a thread and a connection."""
+    queue: Annotated[int, Bounds(0, 1_000_000)] = 1000
+    """How many calls of a target wait for a thread, or five seconds for a connection; others are answered with 503."""
+    upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = 128 * MIB
+    """The memory for uploads of all targets in a process, as it is filled; uploads without any wait."""
+    read_memory: Annotated[int, Size(MIB, 1024 * GIB)] = 1536 * MIB
+    """The memory for bodies on their way to clients, of all targets in a process: 128 KiB for each; further reads wait
+    five seconds, and are then answered with 503."""
+    resumes: Annotated[int, Bounds(0, 100)] = 8
+    """How often in a row a read that breaks off is resumed where it stopped, within the target's `timeout`; 0 never
+    resumes."""
+    release_after: Annotated[float, Duration(0.1, DAY)] = 2.0
+    """How long a client may pause before its connection to S3 is let go; the read is resumed when the client reads
+    on."""
+    reads: Literal["loop", "executor"] = "loop"
+    """Whether objects are read on the event loop, or by boto3 in threads."""
+    connections: Annotated[int, Bounds(1, 65_536)] = 512
+    """How many connections the event loop uses to read from a target, at most a fifth of the descriptors for all
+    targets; further requests wait."""
+    probe_interval: Annotated[float, Duration(0, DAY)] = 60.0
+    """The time between two probes of the buckets, plus or minus a tenth. 0 disables probes."""
+    ready_needs_bucket: bool = False
+    """Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromoteIf:
+class PromoteIf(SettingsSection, frozen=True):
     """What must hold at the end of a stage for its edit to be put in force."""
 
-    requests: Annotated[int, Bounds(1)] = option("The fewest requests that were compared.", default=100)
-    errors: Annotated[int, Bounds(0)] = option(
-        "The most requests that fail with the edit and do not fail without it.", default=0
-    )
-    missing_percent: Annotated[int, Bounds(0, 100)] = option(
-        "The percentage of new keys, of those that were asked for, that may not exist.", default=0
-    )
+    requests: Annotated[int, Bounds(1)] = 100
+    """The fewest requests that were compared."""
+    errors: Annotated[int, Bounds(0)] = 0
+    """The most requests that fail with the edit and do not fail without it."""
+    missing_percent: Annotated[int, Bounds(0, 100)] = 0
+    """The percentage of new keys, of those that were asked for, that may not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reload:
+class Reload(SettingsSection, frozen=True):
     """The tests of an edit before it is put in force."""
 
-    tests: Literal["refuse", "warn", "off"] = option(
-        "What happens if a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "
-        "runs no tests.",
-        default="warn",
-    )
-    probe: Literal["refuse", "warn", "off"] = option(
-        "What happens if a bucket that an edit adds or changes cannot be used: the edit is refused, or a warning is "
-        "logged. `off` does not ask S3.",
-        default="warn",
-    )
-    test_timeout: Timeout = option(
-        "How long the tests may run. Tests that have not finished by then count as failed.", default=10.0
-    )
-    stage: Annotated[float, Duration(1, 7 * DAY)] | None = optional(
-        "How long an edit decides beside what is in force, without an effect, before it is put in force. Without it, "
-        "an edit is in force at once."
-    )
-    promote_if: PromoteIf = option(
-        "The conditions at the end of `stage`; else the edit is refused.", default=PromoteIf()
-    )
-    canary: Annotated[int, Bounds(1, 50)] | None = optional(
-        "The percentage of clients that an edit answers after `stage`; as long again it answers 25 %, then all. "
-        "Without it, an edit answers all at once."
-    )
-    poll_interval: Annotated[float, Duration(1, DAY)] = option(
-        "The time between two looks at rules in a bucket, plus or minus a tenth.", default=10.0
-    )
-    head_samples: Annotated[int, Bounds(0, 1000)] = option(
-        "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0
-    )
+    tests: Literal["refuse", "warn", "off"] = "warn"
+    """What happens if a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` runs no
+    tests."""
+    probe: Literal["refuse", "warn", "off"] = "warn"
+    """What happens if a bucket that an edit adds or changes cannot be used: the edit is refused, or a warning is
+    logged. `off` does not ask S3."""
+    test_timeout: Timeout = 10.0
+    """How long the tests may run. Tests that have not finished by then count as failed."""
+    stage: Annotated[float, Duration(1, 7 * DAY)] | None = None
+    """How long an edit decides beside what is in force, without an effect, before it is put in force. Without it, an
+    edit is in force at once."""
+    promote_if: PromoteIf = PromoteIf()
+    """The conditions at the end of `stage`; else the edit is refused."""
+    canary: Annotated[int, Bounds(1, 50)] | None = None
+    """The percentage of clients that an edit answers after `stage`; as long again it answers 25 %, then all. Without
+    it, an edit answers all at once."""
+    poll_interval: Annotated[float, Duration(1, DAY)] = 10.0
+    """The time between two looks at rules in a bucket, plus or minus a tenth."""
+    head_samples: Annotated[int, Bounds(0, 1000)] = 0
+    """How many new keys a second, over all processes, are asked for by HEAD while an edit is staged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(SettingsSection, frozen=True):
     """The log on standard error, or in systemd's journal."""
 
-    level: LogLevel = option("The least severe level that is logged.", default="info")
-    format: Literal["text", "json", "journal"] = option(
-        "Whether lines are text or JSON, or entries of systemd's journal with fields (text where none reads the log).",
-        default="text",
-    )
-    access: bool = option("Whether each request is logged, whatever the level.", default=True)
-    access_levels: bool = flag("Whether lines of text about requests with a 5xx have the level `error`.")
+    level: LogLevel = "info"
+    """The least severe level that is logged."""
+    format: Literal["text", "json", "journal"] = "text"
+    """Whether lines are text or JSON, or entries of systemd's journal with fields (text where none reads the log)."""
+    access: bool = True
+    """Whether each request is logged, whatever the level."""
+    access_levels: bool = False
+    """Whether lines of text about requests with a 5xx have the level `error`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tracing:
+class Tracing(SettingsSection, frozen=True):
     """Traces of OpenTelemetry, sent by OTLP over HTTP; needs the extra `otel`."""
 
-    shape: ClassVar[str] = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
+    shape = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
 
-    endpoint: BareUrl = option("The URL that traces are sent to.")
-    secret_headers: SecretHeaders = several("Headers of the calls, by name.")
-    service_name: Line = option("The name of the service in traces.", default="tornado-proxy")
-    sampled_percent: Annotated[int, Bounds(0, 100)] = option(
-        "The percentage of requests that are traced, unless their `traceparent` header decides.", default=100
-    )
+    endpoint: Annotated[GuardedUrl, values.bare_url]
+    """The URL that traces are sent to."""
+    secret_headers: SecretHeaders = ()
+    """Headers of the calls, by name."""
+    service_name: Line = "tornado-proxy"
+    """The name of the service in traces."""
+    sampled_percent: Annotated[int, Bounds(0, 100)] = 100
+    """The percentage of requests that are traced, unless their `traceparent` header decides."""

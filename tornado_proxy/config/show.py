@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from tornado_proxy.config.model import RulesBucket, Settings
-from tornado_proxy.config.options import Mark, OptionType, options_of
+from tornado_proxy.config.options import Mark, OptionType, SettingsSection, options_of
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 
@@ -22,7 +23,7 @@ def canonical(settings: Settings) -> str:
     return json.dumps(_differing(settings))
 
 
-def _differing(section: Any) -> dict[str, Any]:
+def _differing(section: SettingsSection) -> dict[str, Any]:
     options = sorted(options_of(type(section)), key=lambda each: each.name)
     pairs = ((each, getattr(section, each.attribute)) for each in options)
     return {each.name: _value(value, each.type, _differing) for each, value in pairs if value != each.default}
@@ -52,12 +53,11 @@ def _relative(settings: Settings) -> tuple[Path | RulesBucket, ...]:
     )
 
 
-def _changed(above: str, old: Any, new: Any) -> Iterator[ChangedOption]:
+def _changed(above: str, old: SettingsSection, new: SettingsSection) -> Iterator[ChangedOption]:
     for option in options_of(type(new)):
         before, after = getattr(old, option.attribute), getattr(new, option.attribute)
-        path = f"{above}{option.group.name}.{option.name}" if option.group else f"{above}{option.name}"
         if before != after:
-            yield from _changed_value(path, before, after, option.type)
+            yield from _changed_value(f"{above}{option.dotted}", before, after, option.type)
 
 
 def _changed_value(path: str, old: Any, new: Any, kind: OptionType) -> Iterator[ChangedOption]:
@@ -89,7 +89,7 @@ def _without_common_ends(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[tu
     return old, new
 
 
-def show(section: Any) -> dict[str, Any]:
+def show(section: SettingsSection) -> dict[str, Any]:
     """Returns all options of settings, or of a section, as data for JSON, with each secret replaced by its place."""
     shown: dict[str, Any] = {}
     for option in options_of(type(section)):
@@ -109,4 +109,4 @@ def _value(value: Any, kind: OptionType, described: Callable[[Any], dict[str, An
         return [_value(each, kind.item, described) for each in value]
     if isinstance(value, Path | GuardedUrl):
         return str(value)
-    return described(value) if value is not None and kind.section and fields(value) else value
+    return described(value) if isinstance(value, SettingsSection) else value

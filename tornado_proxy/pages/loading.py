@@ -50,18 +50,17 @@ def template_places(settings: Settings) -> Mapping[Path, Span | None]:
 def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
     general = settings.templates
     for path in general.helpers:
-        yield path, general.helpers_span
+        yield path, general.place.key("helpers")
     options: list[PageOptions | HelperOptions] = [*_pages(general).values()]
     for target in settings.targets:
         options += (*target.templates.helpers, *_pages(target.templates).values())
     for each in options:
         if each.path is not None and not getattr(each, "in_bucket", False):
-            yield each.path, each.path_span
+            yield each.path, each.place.key("path")
     for theme in _themes(settings).values():
-        named = ((theme.logo, theme.logo_span), (theme.css, theme.css_span), (theme.templates, theme.templates_span))
-        for place, span in named:
+        for option, place in (("logo", theme.logo), ("css", theme.css), ("templates", theme.templates)):
             if place is not None and "://" not in place:
-                yield place, span
+                yield place, theme.place.key(option)
 
 
 def _pages(templates: Templates | TargetTemplates) -> dict[str, PageOptions]:
@@ -194,9 +193,9 @@ class _Loader:
         else:
             message = f"the {'status' if error.part == 'status' else f'header `{error.part}`'}: {mistake}"
             if isinstance(options, Target):
-                span = options.actions.get.config_span
+                span = options.actions.get.place.key("config")
             else:
-                span = options.status_span if error.part == "status" else options.headers_span
+                span = options.place.key("status" if error.part == "status" else "headers")
         return Diagnostic("bad-template", message, span, mistake.help)
 
     def themed(self, options: ThemeOptions) -> Pages | None:
@@ -212,7 +211,7 @@ class _Loader:
         unknown = [name for name in templates if name not in REPLACEABLE and not name.startswith("_")]
         pages_named = ", ".join(f"`{each}`" for each in REPLACEABLE)
         hint = f"the pages are {pages_named}; names of other templates begin with `_`"
-        span = options.templates_span
+        span = options.place.key("templates")
         self.diagnostics += [Diagnostic("unknown-page", f"no page is called `{name}`", span, hint) for name in unknown]
         if logo is None or css is None or unknown:
             return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import datetime
 from email.header import Header
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tornado_proxy.config.actions import PutAction
+from tornado_proxy.config.actions import PutAction, SystemMetadata
+from tornado_proxy.config.options import options_of
 from tornado_proxy.config.quantities import MIB
 from tornado_proxy.golang.template.budget import RenderLimits
 from tornado_proxy.golang.template.errors import RenderError
@@ -150,7 +150,8 @@ class PropertyTemplates:
 
     def __init__(self, put: PutAction) -> None:
         self._metadata = _compiled((name.lower(), text) for name, text in put.metadata)
-        texts = {**asdict(put.system_metadata), "storage_class": put.storage_class}
+        texts = {each.attribute: getattr(put.system_metadata, each.attribute) for each in options_of(SystemMetadata)}
+        texts["storage_class"] = put.storage_class
         self._others = _compiled((name, text) for name, text in texts.items() if text)
         self._canned_acl = put.canned_acl
         self.read_size = any("ContentSize" in each.text for _, each in (*self._metadata, *self._others))

@@ -6,7 +6,6 @@ import asyncio
 import random
 import re
 import time
-from dataclasses import replace
 from datetime import datetime
 
 import msgspec
@@ -291,7 +290,7 @@ def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
     """Returns the endpoint of a bucket in a region."""
     from tornado_proxy.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
 
-    client = make_client(replace(bucket, region=region), 1)
+    client = make_client(msgspec.structs.replace(bucket, region=region), 1)
     try:
         return find_endpoint(client, bucket.name)
     finally:

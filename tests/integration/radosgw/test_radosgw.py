@@ -8,6 +8,7 @@ import urllib.request
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from stores import async_chunks, post_form, read_object
 
 from tornado_proxy.config.model import CallHeaders, Credentials
@@ -29,7 +30,7 @@ MIB = 1024**2
 async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
     """A wrong signature or an unknown key is a mistake of the configuration; the answer to a HEAD does not tell."""
     credentials = Credentials(*(Secret("test", text) for text in pair))
-    store = S3Store(replace(radosgw.bucket(bucket.name), credentials=credentials), S3Pool(4))
+    store = S3Store(structs.replace(radosgw.bucket(bucket.name), credentials=credentials), S3Pool(4))
     for call, error in (
         (store.open("a", ANY), CredentialsRefused),
         (store.head("a", ANY), AccessDenied),

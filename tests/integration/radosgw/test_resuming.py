@@ -7,11 +7,12 @@ import random
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import md5
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec import structs
 from stores import BucketUnderTest
 
 from tornado_proxy.config.model import CallHeaders
@@ -84,7 +85,7 @@ async def store_behind(
     server = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     noticed: list[tuple[str, str]] = []
-    configured = replace(endpoint.bucket(bucket.name, **settings), s3_endpoint=url)
+    configured = structs.replace(endpoint.bucket(bucket.name, **settings), s3_endpoint=url)
     store = S3Store(configured, S3Pool(4, reads=reads), notice=lambda read: noticed.append(read[:2]))
     try:
         yield store, noticed

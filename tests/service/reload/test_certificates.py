@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 from certificates import pair
 from files import CONFIGURATION, Files
+from msgspec import structs
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
@@ -111,7 +111,7 @@ DOCUMENTS = {"https://far.test/a": A.chain, "s3://bucket/key": A.key}
 def test_certificates_are_fetched_once(tmp_path):
     """A certificate of both listeners is fetched once."""
     requested = []
-    settings = replace(_settings(REMOTE), internal_server=InternalServer(ssl=Ssl(certificates=(REMOTE,))))
+    settings = structs.replace(_settings(REMOTE), internal_server=InternalServer(ssl=Ssl(certificates=(REMOTE,))))
     fetch = _fetcher(DOCUMENTS, requested)
     result = _find(settings, tmp_path, fetch=fetch)
     assert sorted(requested) == sorted(DOCUMENTS)
@@ -181,7 +181,7 @@ def test_disabled_tls_reads_nothing(tmp_path):
 @pytest.mark.parametrize("listener", ["server", "internal_server"])
 def test_a_wrong_private_key_is_an_error(listener):
     """A key of another certificate is found before the configuration is in force."""
-    ssl = Ssl(certificates=(replace(A.certificate, key=B.certificate.key),))
+    ssl = Ssl(certificates=(structs.replace(A.certificate, key=B.certificate.key),))
     settings = (
         Settings(server=Server(ssl=ssl)) if listener == "server" else Settings(internal_server=InternalServer(ssl=ssl))
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from files import CONFIGURATION, Files
 from hostile_s3 import hostile_s3
 from in_force import RecordingServing
+from msgspec import structs
 from scripted_s3 import error_reply
 
 from tornado_proxy.config.model import Bucket, Target
@@ -90,7 +90,10 @@ async def test_a_bucket_that_cannot_be_used_is_not_asked_again():
     async with hostile_s3(error_reply(403, "AccessDenied")) as s3:
         pair = Credentials(Secret("value", "x"), Secret("value", "y"))
         bucket = Bucket("files", s3_endpoint=s3.url, force_path_style=True, credentials=pair)
-        targets = [Target("closed", bucket=bucket), Target("away", bucket=replace(bucket, s3_endpoint=_NOWHERE))]
+        targets = [
+            Target("closed", bucket=bucket),
+            Target("away", bucket=structs.replace(bucket, s3_endpoint=_NOWHERE)),
+        ]
         keys = [(target.name, f"{number}") for target in targets for number in range(20)]
         parts = []
         answers = await find_objects(targets, keys, 5, parts.append)

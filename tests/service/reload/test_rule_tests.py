@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from files import CONFIGURATION, Files
+from msgspec import structs
 
 from tornado_proxy.config.server import Reload
 from tornado_proxy.lang.diagnostic import Severity
@@ -23,7 +24,7 @@ def files(tmp_path):
 
 
 def _with_reload_options(configuration, **options):
-    settings = replace(configuration.settings, reload=Reload(**options))
+    settings = structs.replace(configuration.settings, reload=Reload(**options))
     return replace(configuration, snapshot=replace(configuration.snapshot, settings=settings))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from stores import in_memory, read_object
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
@@ -93,7 +93,7 @@ def test_a_write_to_a_removed_target_is_ignored(parts):
 @pytest.fixture
 def staged(parts):
     """The parts of a staged generation: `public` has another bucket, `private` keeps its store, `bare` has a cache."""
-    public, bare = replace(TARGETS[0], bucket=Bucket("moved")), replace(TARGETS[3], cache=ObjectCache())
+    public, bare = structs.replace(TARGETS[0], bucket=Bucket("moved")), structs.replace(TARGETS[3], cache=ObjectCache())
     stores = {"private": parts.stores["private"]}
     for target in (public, bare):
         bucket = in_memory()

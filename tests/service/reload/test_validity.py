@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 
 import pytest
 from certificates import Pair, pair
 from files import CONFIGURATION, Files
 from in_force import RecordingServing
+from msgspec import structs
 
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
@@ -101,7 +101,7 @@ def test_a_self_signed_certificate_is_for_any_host():
 
 def test_what_cannot_be_read_has_no_dates():
     """A certificate that cannot be used is reported as such, once."""
-    broken = replace(VALID.certificate, key=OTHER.certificate.key)
+    broken = structs.replace(VALID.certificate, key=OTHER.certificate.key)
     assert [*validities(Settings(server=Server(ssl=Ssl(certificates=(broken, Certificate())))))] == []
     assert [*validities(_settings(VALID, enabled=False))] == []
 

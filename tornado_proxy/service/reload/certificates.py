@@ -6,13 +6,14 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from itertools import repeat
+from itertools import zip_longest
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
 
 import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
@@ -78,14 +79,16 @@ class _Search:
         if names:
             made = self.self_signed.get(names) or self._last.self_signed.get(names) or self_signed(names)
             self.self_signed[names] = made
-        places = ssl.spans or repeat(None)
-        roots = (self._document(*each) for each in zip(ssl.client_cas, repeat(UrlConfig()), places, strict=False))
+        named = zip_longest(ssl.client_cas, ssl.place.values("clientCAs"))
+        roots = (self._document(url, UrlConfig(), span) for url, span in named)
         return replace(ssl, certificates=certificates, self_signed=made, client_roots=tuple(filter(None, roots)))
 
     def _filled(self, section: Certificate) -> Certificate:
         chain = Secret("the configuration file", section.certificate) if section.certificate else None
-        chain = chain or self._document(section.certificate_url, section.certificate_url_config, first(section.spans))
-        config, span = section.private_key_url_config, first(section.key_spans)
+        chain = chain or self._document(
+            section.certificate_url, section.certificate_url_config, first(section.place.values("certificateUrl"))
+        )
+        config, span = section.private_key_url_config, first(section.place.values("privateKeyUrl"))
         key = section.private_key or self._document(section.private_key_url, config, span)
         return replace(section, chain=chain, key=key)
 
@@ -136,13 +139,13 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
             try:
                 ask_clients(SSLContext(PROTOCOL_TLS_SERVER), ssl)
             except CertificateUnusable as error:
-                yield Diagnostic("unusable-certificate", str(error), first(ssl.spans))
+                yield Diagnostic("unusable-certificate", str(error), first(ssl.place.values("clientCAs")))
         for each in ssl.certificates:
             if each.chain and each.key and each.chain.reveal() and each.key.reveal():
                 try:
                     make_context(replace(ssl, certificates=(each,), self_signed=None, client_auth="none"))
                 except CertificateUnusable as error:
-                    span = first(each.key_spans if error.of_key else each.spans)
+                    span = first(each.place.values("privateKeyUrl" if error.of_key else "certificateUrl"))
                     yield Diagnostic("unusable-certificate", str(error), span, error.advice)
 
 
@@ -178,7 +181,7 @@ def validities(settings: Settings) -> Iterator[Validity]:
             with suppress(CertificateUnusable):  # reported as such
                 names, leaf = names_of(each), leaf_of(each)
                 dates = leaf.not_valid_before_utc.timestamp(), leaf.not_valid_after_utc.timestamp()
-                yield Validity(listener, names, *dates, first(each.spans))
+                yield Validity(listener, names, *dates, first(each.place.values("certificateUrl")))
 
 
 def certificate_views(settings: Settings, now: float) -> list[dict[str, object]]:
@@ -214,7 +217,7 @@ def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic
         if not is_pattern and not {host, f"*.{host.partition('.')[2]}"} & named:
             message = f"no certificate is for `{host}`, where target `{target.name}` is mounted"
             advice = "add one, unless a proxy in front has it"
-            yield Diagnostic("other-host", message, target.mount.host_span, advice, severity=Severity.WARNING)
+            yield Diagnostic("other-host", message, target.mount.place.key("host"), advice, severity=Severity.WARNING)
 
 
 def self_signed(names: tuple[str, ...]) -> Certificate:

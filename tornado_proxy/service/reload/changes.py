@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from msgspec import structs
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import options_of
+from tornado_proxy.config.options import SettingsSection, options_of
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite, RuleSet
@@ -37,21 +38,21 @@ def changes(in_force: Configuration, configuration: Configuration) -> Iterator[s
     # The order decides between host patterns that match the same host.
     if [name for name in old if name in new] != [name for name in new if name in old]:
         yield "the order of the targets changed"
-    if changed := _changed(replace(in_force.settings, targets=()), replace(configuration.settings, targets=())):
+    one, other = (structs.replace(each.settings, targets=()) for each in (in_force, configuration))
+    if changed := _changed(one, other):
         yield f"changed: {', '.join(changed)}"
 
 
-def _changed(old: Any, new: Any, path: str = "") -> list[str]:
+def _changed(old: SettingsSection, new: SettingsSection, path: str = "") -> list[str]:
     """Returns the paths of the options that differ between two sections, such as `bucket.region`."""
     paths: list[str] = []
     for each in options_of(type(new)) if old != new else ():
-        name = f"{path}{each.group.name}.{each.name}" if each.group else f"{path}{each.name}"
         one, other = getattr(old, each.attribute), getattr(new, each.attribute)
         if one == other:
             continue
         is_within = each.type.section and not each.type.is_secret and one is not None and other is not None
         # If no option differs, a certificate was renewed.
-        paths += (is_within and _changed(one, other, f"{name}.")) or [name]
+        paths += (is_within and _changed(one, other, f"{path}{each.dotted}.")) or [f"{path}{each.dotted}"]
     return paths
 
 
@@ -93,10 +94,10 @@ def _listed(names: Sequence[str]) -> str:
 def fixed_at_start(configuration: Configuration, at_start: Settings) -> Configuration:
     """Restores the settings that only a restart changes, and names those that differ."""
     settings, server, internal = configuration.settings, at_start.server, at_start.internal_server
-    restored = replace(
+    restored = structs.replace(
         settings,
-        server=replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
-        internal_server=replace(settings.internal_server, address=internal.address, port=internal.port),
+        server=structs.replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
+        internal_server=structs.replace(settings.internal_server, address=internal.address, port=internal.port),
         s3=at_start.s3,
         log=at_start.log,
         tracing=at_start.tracing,

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import msgspec
+
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
@@ -41,7 +43,7 @@ async def probed(configuration: Configuration, in_force: Configuration) -> Confi
         Diagnostic(
             BUCKET_DOWN,
             f"the bucket of target `{target.name}` cannot be used: {result.problem.message}",
-            target.bucket.span,
+            target.bucket.place.key("name"),
             result.problem.help,
             severity=severity,
         )
@@ -102,7 +104,7 @@ async def _opened(
             continue
         limits = {name: min(getattr(bucket, name), within) for name in ("connect_timeout", "read_timeout")}
         try:
-            stores[target.name] = S3Store(replace(bucket, max_attempts=1, **limits), _POOL)
+            stores[target.name] = S3Store(msgspec.structs.replace(bucket, max_attempts=1, **limits), _POOL)
         except StorageError as error:
             problems[target.name] = BucketProblem("failed", str(error), "correct the target's `bucket`")
     try:

@@ -248,10 +248,9 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 
 def _anywhere(settings: Settings) -> Settings:
     """Returns the settings without what differs from machine to machine: paths, and where the listeners listen."""
-    server = replace(settings.server, address="", port=0)
-    return replace(
-        settings, rules=(), server=server, internal_server=replace(settings.internal_server, address="", port=0)
-    )
+    server = msgspec.structs.replace(settings.server, address="", port=0)
+    internal = msgspec.structs.replace(settings.internal_server, address="", port=0)
+    return msgspec.structs.replace(settings, rules=(), server=server, internal_server=internal)
 
 
 def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
@@ -356,10 +355,12 @@ def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
             odd = doubt(listed.password.reveal()) if listed.password.reveal() else None
         except UnreadableHash as error:
             advice = "give a bcrypt or argon2 hash, or the password itself"
-            yield Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, advice)
+            yield Diagnostic("unreadable-hash", f"{whose}: {error}", listed.place.key("password"), advice)
             continue
         if odd is not None:
             advice = (
                 "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
             )
-            yield Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, advice, (), Severity.WARNING)
+            yield Diagnostic(
+                "doubtful-password", f"{whose}: {odd}", listed.place.key("password"), advice, (), Severity.WARNING
+            )
