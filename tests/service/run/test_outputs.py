@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import socket
 from contextlib import contextmanager
 
@@ -65,6 +66,33 @@ def test_a_link_in_place_of_the_file_is_not_followed(tmp_path, caplog):
         output.write([b"a line\n"])
     assert ((tmp_path / "log.1").read_text(), other.read_text()) == ("a line\n", "theirs\n")
     assert len(caplog.records) == 1
+
+
+LINES = [b"%03d%b\n" % (number, b"." * 500) for number in range(300)]
+
+
+def test_many_lines_take_few_writes():
+    """A write to a socket has as many whole lines as come to it as one piece."""
+    reading, writing = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with reading, writing:
+        StreamOutput(writing.fileno()).write(LINES)
+        writing.close()
+        pieces = list(iter(lambda: reading.recv(1_000_000), b""))
+    assert b"".join(pieces) == b"".join(LINES)
+    assert all(piece.endswith(b"\n") for piece in pieces)
+    assert all(16_000 < len(piece) <= 32_768 for piece in pieces[:-1])
+
+
+def test_a_pipe_takes_no_more_than_it_does_at_once(monkeypatch):
+    """The lines of several processes do not come between each other's."""
+    reading, writing = os.pipe()
+    sizes, write = [], os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: sizes.append(len(data)) or write(descriptor, data))
+    StreamOutput(writing).write(LINES[:50])
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b"".join(LINES[:50])
+    assert max(sizes) <= select.PIPE_BUF
 
 
 @pytest.fixture

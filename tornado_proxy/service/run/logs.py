@@ -159,7 +159,7 @@ def flush_logging() -> None:
         handler.flush()
 
 
-GATHER = 0.02  # seconds between two writes
+GATHER = 0.1  # seconds between two writes: each takes the interpreter from the requests for a moment
 ROOM = 4 * 1024 * 1024  # bytes of waiting lines: some 10,000 requests
 
 
@@ -174,7 +174,8 @@ class LogWriter:
         self._output = output
         self._lost_line = lost
         self._room = room
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._waiting: list[bytes] = []
         self._size = 0  # bytes that wait
         self._lost = 0  # lines dropped after those that wait
@@ -187,7 +188,7 @@ class LogWriter:
     def put(self, line: str) -> None:
         """Queues a line, or drops it if there is no room."""
         data = f"{line}\n".encode(errors="backslashreplace")
-        with self._changed:
+        with self._lock:  # not by way of the condition, whose methods are Python's
             if self._closed:
                 return
             if self._waiting and self._size + len(data) > self._room:

@@ -102,6 +102,18 @@ def _file_behind(descriptor: int) -> Path | None:
 _LOG_FILE = _file_behind(STANDARD_ERROR)
 
 
+def _largest_write(descriptor: int) -> int:
+    """Returns how many bytes one write can take without another process's lines in between.
+
+    For a pipe that is `PIPE_BUF` (POSIX, `write`). A file is locked, and Linux takes so much as one piece for a socket.
+    """
+    try:
+        is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+    except OSError:  # it is closed
+        is_pipe = True
+    return select.PIPE_BUF if is_pipe else 32 * 1024
+
+
 class StreamOutput:
     """Writes to a descriptor; if its file was renamed or removed, as logrotate does, to a new one of the same name."""
 
@@ -110,6 +122,7 @@ class StreamOutput:
         self._file = file
         self._writable = select.poll()
         self._writable.register(descriptor, select.POLLOUT)
+        self._most = _largest_write(descriptor)
 
     @classmethod
     def of_standard_error(cls) -> StreamOutput:
@@ -120,7 +133,7 @@ class StreamOutput:
         """Writes lines; waits while the reader is slow, and drops them if it has gone or the disk is full."""
         if self._file is not None:
             self._follow(self._file)
-        for piece in _pieces(lines):
+        for piece in _pieces(lines, self._most):
             self._write(piece)
 
     def close(self) -> None:
@@ -155,12 +168,12 @@ class StreamOutput:
                 return  # the reader has gone, or the disk is full: there is nowhere to report it
 
 
-def _pieces(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """Joins lines up to the size that a pipe takes without another process's lines in between (POSIX, `write`)."""
+def _pieces(lines: Sequence[bytes], most: int) -> Iterator[bytes]:
+    """Joins lines up to a size."""
     piece: list[bytes] = []
     size = 0
     for line in lines:
-        if piece and size + len(line) > select.PIPE_BUF:
+        if piece and size + len(line) > most:
             yield b"".join(piece)
             piece, size = [], 0
         piece.append(line)

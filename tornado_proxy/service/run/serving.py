@@ -89,7 +89,7 @@ class SingleProcess:
         self._inherited = False
         self.worker_ends = 0
         self._freezes = freezes
-        bus = Bus()
+        self._bus = bus = Bus()
         self.emit = bus.emit
         log_service_events(bus)
         if (log_request := access_listener(settings.log)) is not None:
@@ -110,8 +110,8 @@ class SingleProcess:
         bus.add(self._forget, ObjectWritten)
         parts = self._builder.build(configuration)
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
-        self._generations = Generations(parts, bus.emit, number)
-        self.application = ProxyApplication(lambda: self.generation, bus.emit)
+        self._generations = Generations(parts, bus.emit_soon, number)
+        self.application = ProxyApplication(lambda: self.generation, bus.emit_soon)
         self._staged: _Successor | None = None
         self._staging = StagingCounter()
         self._staging.listen(bus)
@@ -262,6 +262,7 @@ class SingleProcess:
         if the sockets are inherited.
         """
         await self._server.shut_down(grace, leave_queue=self._inherited if leave_queue is None else leave_queue)
+        self._bus.flush()
         await self._webhooks.close(_WEBHOOKS_WITHIN)
         if self._tracer is not None:
             await asyncio.to_thread(self._tracer.close)
