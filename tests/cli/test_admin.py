@@ -341,6 +341,13 @@ def test_the_response_of_another_server_is_shown_shortened(command):
     assert len(result.err) < 400
 
 
+def test_an_answer_that_is_no_object_is_a_failure(command):
+    """Another server may answer with a list: it is shown, without a traceback."""
+    with _serve_response(200, "[1]", "application/json") as address:
+        result = command("promote", "--admin", address)
+    assert (result.status, result.err) == (2, f"tornado-proxy promote: http://{address} answered 200: [1]\n")
+
+
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
     """Starts two services with files of their own; returns their listeners and their rule files."""

@@ -82,8 +82,8 @@ class AdminListener(msgspec.Struct, frozen=True):
             return cls(url)
         return cls(url, _context(url.hostname or "", tls), is_shown_certificate=tls.cert is not None)
 
-    def ask(self, method: str, path: str, within: float, *other_statuses: int) -> tuple[int, Any]:
-        """Returns the JSON of an answer with its status, 200 or one of the others; raises `CommandError`."""
+    def ask(self, method: str, path: str, within: float, *other_statuses: int) -> tuple[int, dict[str, Any]]:
+        """Returns the JSON object of an answer with its status, 200 or one of the others; raises `CommandError`."""
         try:
             with closing(_ListenerConnection(self, within)) as connection:
                 connection.request(method, path)
@@ -91,7 +91,9 @@ class AdminListener(msgspec.Struct, frozen=True):
                 content = answer.read(_LARGEST).decode()
                 is_json = answer.headers.get_content_type() == "application/json"
                 if is_json and answer.status in (200, *other_statuses):
-                    return answer.status, json.loads(content)
+                    report = json.loads(content)
+                    if isinstance(report, dict):
+                        return answer.status, report
                 reason = visible(content.strip()[:_SHOWN])
                 raise CommandError(f"{self.url.geturl()} answered {answer.status}: {reason}")
         except TimeoutError:

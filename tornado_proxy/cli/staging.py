@@ -77,8 +77,7 @@ def _ended(arguments: argparse.Namespace, command: str, fate: str) -> int:
 
 
 def _stage(listener: AdminListener, within: float) -> dict[str, Any]:
-    stage: dict[str, Any] = listener.ask("GET", "/-/staged", within)[1]
-    return stage
+    return listener.ask("GET", "/-/staged", within)[1]
 
 
 def _lines(stage: dict[str, Any]) -> Iterator[str]:

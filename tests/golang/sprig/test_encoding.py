@@ -129,6 +129,7 @@ def test_values_are_written_as_json(function, text):
         ('"�"', '"�"'),
         ("(concat)", "null"),
         ("(list)", "[]"),
+        ('(dict "\\xff" 1 "\\xfe" (dict "\\xff" 2 "\\xfe" 3))', '{"�":{"�":3,"�":2},"�":1}'),
         ('(toDate "2006-01-02" "2020-02-29")', '"2020-02-29T00:00:00Z"'),
     ],
 )

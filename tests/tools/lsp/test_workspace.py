@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,14 @@ def test_the_text_of_an_editor_replaces_the_file_on_disk(folder):
     _write(folder, "a.rules")
     name = str(folder / "a.rules")
     workspace = Workspace((folder,), texts={name: "# new\n"})
-    assert [file.data for file in workspace.sources(name).files] == [b"# new\n"]
+    assert [file.data for file in workspace.sources(name).files] == [BOM_UTF8 + b"# new\n"]
+
+
+def test_a_byte_order_mark_in_an_editor_counts_as_a_character():
+    """An editor that keeps the mark counts it in its positions."""
+    text = "\ufeff" + site('rewrite `^/a$` -> "/b"')
+    (document,) = analyse(Workspace(texts={NAME: text}).sources(NAME), Selection()).loaded.documents
+    assert document.source.text == text
 
 
 def test_an_unsaved_file_is_sorted_by_its_name(folder):
@@ -140,7 +148,7 @@ def test_a_file_is_recognized_through_links(folder):
     (folder / "rules").symlink_to("real")
     name = os.path.realpath(folder / "rules/a.rules")
     sources = Workspace(places=(folder / "rules",), texts={name: "# new\n"}).sources(name)
-    assert [file.data for file in sources.files] == [b"# new\n"]
+    assert [file.data for file in sources.files] == [BOM_UTF8 + b"# new\n"]
 
 
 @pytest.mark.parametrize("name", ["untitled:Untitled-1", "/nowhere/rules.txt"])

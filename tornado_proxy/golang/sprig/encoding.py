@@ -115,8 +115,8 @@ def _plain(value: go.Value, budget: RenderBudget, depth: int = 0) -> Any:
     return _plain_members(value, budget, depth)
 
 
-def _plain_members(value: go.Value, budget: RenderBudget, depth: int) -> dict[str, Any]:
-    """Returns the members of an object in Go's order."""
+def _plain_members(value: go.Value, budget: RenderBudget, depth: int) -> msgspec.Raw:
+    """Returns the text of an object with its members in Go's order."""
     if isinstance(value, go.Map):
         members = sorted(value.items())
     elif isinstance(value, go.Struct) and not value.type.opaque:
@@ -124,7 +124,10 @@ def _plain_members(value: go.Value, budget: RenderBudget, depth: int) -> dict[st
     else:
         raise go.ExecutionError(f"`{go.type_name(value)}` has no form in JSON")
     budget.text(sum(len(name) for name, _ in members))
-    return {runes(name): _plain(item, budget, depth + 1) for name, item in members}
+    encode = msgspec.json.encode
+    # Not a dict: names that differ only in bytes that are not UTF-8 are written alike.
+    written = (b"%b:%b" % (encode(runes(name)), encode(_plain(item, budget, depth + 1))) for name, item in members)
+    return msgspec.Raw(b"{%b}" % b",".join(written))
 
 
 def _write(budget: RenderBudget, value: go.Value, *, html: bool = True, pretty: bool = False) -> bytes:

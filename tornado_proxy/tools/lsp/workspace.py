@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import difflib
 import os
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,7 +90,8 @@ class Workspace(msgspec.Struct, frozen=True):
         mistakes: list[Diagnostic] = []
         for each in names:
             if each in self.texts:
-                files.append(RuleFile(each, self.texts[each].encode(errors="surrogatepass")))
+                # Only this mark is taken away again: positions in an editor count one that its text has.
+                files.append(RuleFile(each, BOM_UTF8 + self.texts[each].encode(errors="surrogatepass")))
             elif Path(each).is_file():  # a pipe would block
                 read = read_rule_files([Path(each)])
                 files += read.files
