@@ -102,6 +102,12 @@ def test_a_missing_configuration_is_a_failure(command):
     assert (result.status, result.err) == (2, "tornado-proxy probe: there is no file `nowhere.yaml`\n")
 
 
+def test_a_directory_is_no_configuration(command):
+    """The message says that the configuration is a directory, and the status is 2."""
+    result = command("probe", "--config", ".")
+    assert (result.status, result.err) == (2, "tornado-proxy probe: `.` is not a file\n")
+
+
 def test_systemd_credentials_cannot_be_used_from_a_shell(command, configure, closed_url, tmp_path, monkeypatch):
     """A root shell has no systemd credentials, so the help describes how to run the probe."""
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)

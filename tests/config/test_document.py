@@ -135,6 +135,12 @@ def test_a_syntax_error_ends_the_composing():
     ]
 
 
+def test_a_syntax_error_where_its_collection_begins_has_no_note():
+    """A note that would show the place of the fault a second time is left out."""
+    (fault,) = compose("a: {b: [\n").faults
+    assert (fault.start, fault.note) == (9, None)
+
+
 @pytest.mark.parametrize("text", ["a:\n\tb: c", "a: |\n\tb\n c", "a:\n  b: c\n\td: e"])
 def test_a_tab_in_an_indentation_is_reported(text):
     """A tab in an indentation has a message of its own."""

@@ -68,6 +68,12 @@ def test_a_missing_configuration_is_a_failure(files, capfd):
     assert "there is no file `nowhere.yaml`" in capfd.readouterr().err
 
 
+def test_a_directory_is_no_configuration(files, capfd):
+    """A directory in place of the configuration ends the command with status 2, and is not called missing."""
+    assert main(["serve", "--config", str(files.parent)]) == 2
+    assert f"`{files.parent}` is not a file" in capfd.readouterr().err
+
+
 def test_readiness_may_need_a_bucket(files, tmp_path):
     """With `readyNeedsBucket`, a service without a reachable bucket serves, but is not ready."""
     text = files.read_text().replace("probeInterval: 1h", "readyNeedsBucket: true, probeInterval: 100ms")

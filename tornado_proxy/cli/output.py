@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import TextIO
 
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
@@ -31,6 +32,11 @@ class ExitStatus(IntEnum):
     FINDINGS = 1  # the files are wrong: diagnostics, failed tests, differences
     FAILED = 2  # the tool could not do its work: usage, files that cannot be read, a dead port
     WAITING = 3  # of `staged`: the edit is still staged
+
+
+def not_a_file(path: Path) -> str:
+    """The message that a path which a command needs is missing, or is something else than a file."""
+    return f"`{path}` is not a file" if path.exists() else f"there is no file `{path}`"
 
 
 class CommandError(Exception):

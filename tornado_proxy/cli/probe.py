@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_timeout
 from tornado_proxy.cli.inputs import raise_errors, require_target
-from tornado_proxy.cli.output import CommandError, ExitStatus, activity
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity, not_a_file
 from tornado_proxy.service.reload.probing import probe_buckets
 from tornado_proxy.service.reload.snapshot import read_to_check
 from tornado_proxy.storage.probe import PROBE_WITHIN, ProbeResult
@@ -31,7 +31,7 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
 def run_probe(arguments: argparse.Namespace) -> int:
     """Probes; returns 1 if a bucket cannot be used or the configuration has mistakes."""
     if not arguments.config.is_file():
-        raise CommandError(f"there is no file `{arguments.config}`")
+        raise CommandError(not_a_file(arguments.config))
     snapshot = read_to_check(arguments.config, dict(os.environ))
     raise_errors(snapshot.diagnostics)
     assert snapshot.settings is not None, "a configuration without errors has settings"

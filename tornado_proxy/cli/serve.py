@@ -19,7 +19,7 @@ import msgspec
 
 from tornado_proxy.admin.listener import admin_listener
 from tornado_proxy.cli.arguments import add_count, add_file, add_flag, number
-from tornado_proxy.cli.output import CommandError, ExitStatus, show
+from tornado_proxy.cli.output import CommandError, ExitStatus, not_a_file, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
@@ -95,7 +95,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
         if getattr(arguments, option) and not arguments.check:
             return _fail(f"`--{option}` goes with `--check`; {reason}")
     if not arguments.config.is_file() and arguments.last_good is None:
-        return _fail(f"there is no file `{arguments.config}`")
+        return _fail(not_a_file(arguments.config))
     return _checked_as_unit(arguments) if arguments.unit else _served(arguments)
 
 

@@ -341,7 +341,8 @@ def _syntax_fault(error: yaml.MarkedYAMLError, text: str) -> Fault:
     message, advice = next(complaints, ("from here on the text cannot be read as YAML", _SAME_COLUMN))
     if text[start:end] == "\t":
         return Fault("yaml-syntax", "a tab indents this line", start, end, "indent with spaces")
-    note = ("it begins here", *_point(error.context_mark, text)) if error.context_mark else None
+    begin = _point(error.context_mark, text)
+    note = ("it begins here", *begin) if error.context_mark and begin != (start, end) else None
     return Fault("yaml-syntax", message, start, end, advice, note)
 
 
