@@ -8,7 +8,7 @@ their keys can also be elsewhere: on a web server, in S3, in AWS Secrets Manager
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -66,6 +66,9 @@ class Reference(SettingsSection, frozen=True):
     def __repr__(self) -> str:
         return f"Reference({self.origin if self.kinds else ''})"
 
+    def __rich_repr__(self) -> Iterator[str]:
+        yield self.origin if self.kinds else ""
+
 
 class Secret(msgspec.Struct, frozen=True):
     """A resolved secret: `origin`, the place that it came from, may be shown; the value may not."""
@@ -77,6 +80,9 @@ class Secret(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Secret(origin={self.origin!r})"
+
+    def __rich_repr__(self) -> Iterator[tuple[str, str]]:
+        yield "origin", self.origin
 
     def reveal(self) -> str:
         """The secret itself, without the line end that a file or an editor left."""
