@@ -8,7 +8,7 @@ their keys can also be elsewhere: on a web server, in S3, in AWS Secrets Manager
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -66,8 +66,8 @@ class Reference(SettingsSection, frozen=True):
     def __repr__(self) -> str:
         return f"Reference({self.origin if self.kinds else ''})"
 
-    def __rich_repr__(self) -> Iterator[str]:
-        yield self.origin if self.kinds else ""
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("origin", self.origin if self.kinds else "")]
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -81,8 +81,8 @@ class Secret(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         return f"Secret(origin={self.origin!r})"
 
-    def __rich_repr__(self) -> Iterator[tuple[str, str]]:
-        yield "origin", self.origin
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("origin", self.origin)]
 
     def reveal(self) -> str:
         """The secret itself, without the line end that a file or an editor left."""
