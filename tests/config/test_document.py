@@ -108,6 +108,12 @@ def test_a_fault_has_its_place(text, message, marked_text):
     assert (fault, fault_text) == (message, marked_text)
 
 
+def test_each_document_has_a_node_of_its_own():
+    """No document is taken for one before it, whose text would then be hidden in place of its own."""
+    text = "--- a\n" * 10
+    assert [each.start for each in compose(text).documents] == [*range(4, len(text), 6)]
+
+
 def test_a_duplicate_key_has_a_note_at_the_first():
     """The fault of a duplicate key shows both places."""
     (fault,) = compose("a: 1\na: 2").faults

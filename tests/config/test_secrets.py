@@ -32,6 +32,14 @@ def test_a_secret_is_shown_by_its_origin():
     assert secret.reveal() == "hunter2"
 
 
+@pytest.mark.parametrize(
+    "shown", [Secret("a file", "hunter2"), Reference(value="hunter2")], ids=["secret", "reference"]
+)
+def test_rich_shows_no_secret(shown):
+    """The fields that the library Rich prints of a value, also in tracebacks with locals, do not have the secret."""
+    assert "hunter2" not in repr([*shown.__rich_repr__()])
+
+
 def test_a_reference_hides_its_value():
     """The `repr` of a reference doesn't contain its value, which may be the secret."""
     assert "hunter2" not in repr(Reference(value="hunter2"))

@@ -80,6 +80,38 @@ def test_a_page_needs_nothing_kept(folder, monkeypatch, writes, exists):
     assert not exists or not list(folder.iterdir())
 
 
+@pytest.mark.parametrize("size", [0, 5, 20, 50, 200])
+def test_a_damaged_file_is_made_anew(folder, compiled, size):
+    """A file that was cut, as by a full disk, costs a compilation and no start."""
+    _rendered()
+    (kept,) = folder.iterdir()
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:size])
+    assert _rendered() == "\n&lt;"
+    assert kept.read_bytes() == whole
+    assert compiled == ["a", "a"]
+
+
+def test_no_bit_of_a_damaged_file_is_run(folder, compiled):
+    """Changed byte code could do anything."""
+    _rendered()
+    (kept,) = folder.iterdir()
+    whole = bytearray(kept.read_bytes())
+    whole[whole.rindex(b"escape")] ^= 1
+    kept.write_bytes(whole)
+    assert _rendered() == "\n&lt;"
+    assert compiled == ["a", "a"]
+
+
+def test_every_user_may_read_what_is_kept(folder):
+    """A package is installed by root, and its service runs as another user."""
+    _rendered()
+    (kept,) = folder.iterdir()
+    module = folder / "module"
+    module.touch()
+    assert kept.stat().st_mode == module.stat().st_mode
+
+
 def test_the_pages_are_compiled_once(folder, compiled):
     """A start finds the templates of the service's own theme, each under one name."""
     Theme()

@@ -125,6 +125,14 @@ def test_an_error_has_its_reason():
     )
 
 
+@pytest.mark.parametrize("form", ["text", "json", "journal"])
+def test_an_empty_reason_is_left_out(form):
+    """An error without a text has no reason in any form, like every other field that is empty."""
+    lines = []
+    access_log(form, lines.append)(ErrorServed(REQUEST, 400, 90, 0, 0.0, ""))
+    assert "reason" not in lines[0].lower()
+
+
 @pytest.mark.parametrize("url", ["https://ann:pASSw@s3.test/b", "http://pASSw@s3.test", "//a:pASSw@h"])
 def test_a_reason_shows_no_user_information(url):
     """An address in a library's error is logged without its user information."""

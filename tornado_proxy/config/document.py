@@ -187,7 +187,9 @@ def compose(text: str) -> Composed:
     builder = _NodeBuilder()
     try:
         _check_depth(text)
-        documents = [builder.build(each).node for each in yaml.compose_all(text, Loader=_LOADER)]
+        # All are kept until the last is converted: a new node could have the `id` of one that is gone.
+        composed = [*yaml.compose_all(text, Loader=_LOADER)]
+        documents = [builder.build(each).node for each in composed]
     except _TooLarge as error:
         return Composed((), (*builder.faults, Fault("unsupported-yaml", _TOO_MUCH, *error.args)), whole=False)
     except yaml.MarkedYAMLError as error:

@@ -66,6 +66,9 @@ class Reference(SettingsSection, frozen=True):
     def __repr__(self) -> str:
         return f"Reference({self.origin if self.kinds else ''})"
 
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("origin", self.origin if self.kinds else "")]
+
 
 class Secret(msgspec.Struct, frozen=True):
     """A resolved secret: `origin`, the place that it came from, may be shown; the value may not."""
@@ -77,6 +80,9 @@ class Secret(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Secret(origin={self.origin!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("origin", self.origin)]
 
     def reveal(self) -> str:
         """The secret itself, without the line end that a file or an editor left."""

@@ -145,9 +145,9 @@ def _fields(event: Served | ErrorServed) -> dict[str, Field]:
     }
     fields = {name: value for name, value in fields.items() if value}
     fields["sent"], fields["received"], fields["ms"] = event.sent, event.received, round(event.seconds * 1000, 1)
-    if event.reason is not None:
-        if _is_broken(event):
-            fields["complete"] = False
+    if _is_broken(event):
+        fields["complete"] = False
+    if event.reason:
         fields["reason"] = _reason(event)
     return fields
 
