@@ -101,13 +101,14 @@ server.kill(first.pid)
     assert (result.returncode, result.stdout) == (0, "b'2'\n"), result.stderr
 
 
-def test_the_fork_server_ignores_signals_of_the_terminal():
-    """SIGINT and SIGHUP reach every process of a terminal, and the supervisor handles them."""
+def test_the_fork_server_ignores_signals_for_all_processes():
+    """A terminal sends SIGINT and SIGHUP to every process, others send SIGTERM so; the supervisor handles them."""
     result = _run("""
 first, _ = await start_worker(server, b"shared")  # the worker has started
 await first.status
 os.kill(server.pid, signal.SIGINT)
 os.kill(server.pid, signal.SIGHUP)
+os.kill(server.pid, signal.SIGTERM)
 process, channel = await start_worker(server, b"shared")
 assert channel.recv(100) == str(id(ready)).encode()
 assert await process.status == 0

@@ -122,7 +122,8 @@ class ForkServer:
 
 def _serve_forks(ours: socket.socket, work: Work) -> None:
     setproctitle("tornado-proxy: fork server")
-    for number in (signal.SIGINT, signal.SIGHUP):  # a terminal sends them to all processes; the supervisor handles them
+    # They may be sent to all processes at once, as by a terminal or `timeout`; the supervisor handles them.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     for name in _MANAGER_ONLY:
         os.environ.pop(name, None)
@@ -160,7 +161,8 @@ def _obey(ours: socket.socket, children: set[int], work: Work, pipe: tuple[int, 
     else:
         if pid == 0:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             for descriptor in pipe:
                 os.close(descriptor)
             ours.close()
