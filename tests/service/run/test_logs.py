@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -17,7 +18,8 @@ from select import PIPE_BUF
 import pytest
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.service.run.logs import LogWriter
+from tornado_proxy.service.run import logs
+from tornado_proxy.service.run.logs import LogWriter, Outlet
 from tornado_proxy.service.run.outputs import StreamOutput
 
 SCRIPT = """
@@ -197,6 +199,17 @@ def test_lines_arrive_in_order():
             writer.put(f"line {number}")
         assert _read_lines(reading, "line 999") == [f"line {number}" for number in range(1000)]
         assert writer.drain(20)
+
+
+def test_a_line_of_the_service_does_not_wait_for_others(monkeypatch):
+    """Only lines about requests are gathered: an error may be the last thing that a process tells."""
+    monkeypatch.setattr(logs, "GATHER", 1000)
+    with _pipe() as (reading, writing):
+        outlet = Outlet(logging.Formatter("%(message)s"), StreamOutput(writing))
+        for number in range(10):
+            outlet.emit(logging.LogRecord("tornado_proxy", logging.ERROR, "", 0, f"line {number}", (), None))
+            assert _read_lines(reading, f"line {number}") == [f"line {number}"]
+        outlet.close()
 
 
 def _read_after_drain(reading: int, writer: LogWriter) -> list[str]:

@@ -80,6 +80,7 @@ class Outlet(logging.Handler):
         """Queues a record."""
         try:
             self.writer.put(self.format(record))
+            self.writer.hurry()  # what it tells may come before the end of the process
         except Exception:  # noqa: BLE001 - as logging.Handler does: report it, and go on
             self.handleError(record)
 
@@ -181,7 +182,7 @@ class LogWriter:
         self._lost = 0  # lines dropped after those that wait
         self._writing = False
         self._closed = False
-        self._hurry = threading.Event()  # a thread waits until all lines are written
+        self._hurry = threading.Event()  # the next lines are not gathered
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
@@ -199,9 +200,13 @@ class LogWriter:
             if not self._writing:
                 self._changed.notify_all()
 
+    def hurry(self) -> None:
+        """Writes the lines that wait, and those after them, without gathering more first."""
+        self._hurry.set()
+
     def drain(self, patience: float) -> bool:
         """Waits at most `patience` seconds until everything is written; returns whether it is."""
-        self._hurry.set()
+        self.hurry()
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._writing, patience)
 
