@@ -7,6 +7,7 @@ import gc
 import os
 import socket
 import sys
+from contextvars import ContextVar
 
 import pytest
 from hostile_s3 import wait_until
@@ -16,6 +17,7 @@ from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapsh
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.run.runtime import run_event_loop
 from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.telemetry.events import RequestRecord, Served
 
 
 @pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
@@ -210,6 +212,24 @@ class _FakeTracer:
     def close(self) -> None:
         """Record the closing."""
         _FakeTracer.closed = True
+
+
+async def test_the_tracer_hears_of_a_request_in_its_context(tmp_path, monkeypatch):
+    """The calls of a request are noted there, and those of another one of the same turn elsewhere."""
+    name: ContextVar[str] = ContextVar("name", default="")
+    names: list[str] = []
+    monkeypatch.setattr("tornado_proxy.service.run.serving.RequestTracer", _FakeTracer)
+    monkeypatch.setattr(_FakeTracer, "listen", lambda _, bus: bus.add(lambda _: names.append(name.get()), Served))
+    serving = _single_process(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
+    served = Served(RequestRecord("r1", 0.0, "::1", "GET", "h", "/a", 1), 200, 3, 0, 0.1)
+
+    async def end_request(own: str) -> None:
+        name.set(own)
+        serving.application.emit(served)
+
+    await asyncio.gather(end_request("first"), end_request("second"))
+    await serving.wind_down(0.0)
+    assert names == ["first", "second"]
 
 
 async def test_winding_down_closes_the_tracer(tmp_path, monkeypatch):

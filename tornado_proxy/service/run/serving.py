@@ -110,8 +110,10 @@ class SingleProcess:
         bus.add(self._forget, ObjectWritten)
         parts = self._builder.build(configuration)
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
-        self._generations = Generations(parts, bus.emit_soon, number)
-        self.application = ProxyApplication(lambda: self.generation, bus.emit_soon)
+        # The tracer finds the calls of a request in the request's context.
+        emit = bus.emit_soon if self._tracer is None else bus.emit
+        self._generations = Generations(parts, emit, number)
+        self.application = ProxyApplication(lambda: self.generation, emit)
         self._staged: _Successor | None = None
         self._staging = StagingCounter()
         self._staging.listen(bus)
