@@ -95,13 +95,9 @@ class SingleProcess:
         if (log_request := access_listener(settings.log)) is not None:
             bus.add(log_request, Served, ErrorServed)
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
-        self._webhooks.listen(bus)
         self._tracer = _tracer(settings.tracing)
-        if self._tracer is not None:
-            self._tracer.listen(bus)
         self._builder = GenerationBuilder(settings, bus.emit)
         self._metrics = RequestMetrics(lambda: self.application.in_flight, lambda: cache_counts(self.generation.parts))
-        self._metrics.listen(bus)
         self._kept = KeptRequests(settings.internal_server.kept_requests)
         bus.add(self._kept.add, Served, ErrorServed)
         # Its last requests were counted under names that may have gone.
@@ -116,7 +112,9 @@ class SingleProcess:
         self.application = ProxyApplication(lambda: self.generation, emit)
         self._staged: _Successor | None = None
         self._staging = StagingCounter()
-        self._staging.listen(bus)
+        for each in (self._webhooks, self._tracer, self._metrics, self._staging):
+            if each is not None:
+                each.listen(bus)
         self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
 
     @property
