@@ -332,7 +332,7 @@ def test_a_default_section_has_no_places():
 
 
 def test_equal_sections_at_different_places_are_equal():
-    """The place of a section is no part of its value: equal buckets share a client."""
+    """Two sections with equal options at different places are equal, so that equal buckets share a client."""
     one, two = settings("targets: {a: {bucket: {name: b-b}}, b: {bucket: {name: b-b}, mount: {path: /b}}}").targets
     assert one.bucket.place.key("name") is not two.bucket.place.key("name")
     assert (one.bucket, hash(one.bucket)) == (two.bucket, hash(two.bucket))

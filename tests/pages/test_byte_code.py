@@ -122,7 +122,7 @@ def test_the_pages_are_compiled_once(folder, compiled):
 
 
 def test_the_templates_of_a_theme_are_not_kept(folder):
-    """They belong to a configuration, of which the package keeps nothing."""
+    """A theme belongs to a configuration, and the package keeps nothing of a configuration."""
     Theme(templates={"page.html": "a"})
     assert not list(folder.iterdir())
 

@@ -68,7 +68,7 @@ _SERVICES = frozenset({"s3", "sts", "oidc", "portal.sso", "signin"})
 class _SmallFiles(JSONFileLoader):
     """Reads of botocore's data about AWS what a bucket needs.
 
-    The rest stays text, whose memory is free again at once. As objects it would take 6 MiB, half of which Python keeps.
+    It does not make objects of the rest: they would take 6 MiB, and Python would keep half of that once they are freed.
     """
 
     def load_file(self, file_path: str) -> Any:
