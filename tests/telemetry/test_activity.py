@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from serving import rule_set
 
 from tornado_proxy.telemetry import metrics
@@ -73,13 +74,13 @@ def test_a_quantile_is_the_bound_of_its_bucket():
 
 def test_the_first_byte_counts_and_not_the_whole_transfer(process):
     """A long download whose first byte came soon is in the bucket of its first byte."""
-    process.bus.emit(_served(seconds=60)._replace(first_byte=0.0015))
+    process.bus.emit(structs.replace(_served(seconds=60), first_byte=0.0015))
     assert process.activity.targets["site"].buckets[1] == 1
 
 
 def test_own_files_are_counted_apart(process):
     """Style sheets and scripts of pages count for no target; a missing one is an error like others."""
-    own = _request(path="/a/.tornado-proxy/style.css")._replace(target=None)
+    own = structs.replace(_request(path="/a/.tornado-proxy/style.css"), target=None)
     process.bus.emit(Served(own, 200, 10, 0, 0.1))
     process.bus.emit(ErrorServed(own, 404, 10, 0, 0.1, "why"))
     assert {name: tally.requests for name, tally in process.activity.targets.items()} == {OWN_FILES: 1, "": 1}

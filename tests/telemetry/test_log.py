@@ -10,6 +10,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span
 from tornado_proxy.telemetry.events import (
@@ -262,7 +263,7 @@ def test_a_diagnostic_is_logged_at_the_level_of_its_severity(caplog, severity):
 def test_a_line_of_json_can_be_filtered(status, level):
     """A collector finds requests by type, and failures of the service by level."""
     facts = {"userAgent": "curl/8", "referrer": "", "s3Ms": 12.3, "s3RequestId": "4F2A"}
-    line = json.loads(_line(Served(REQUEST._replace(facts=facts), status, 0, 0, 0.0), "json"))
+    line = json.loads(_line(Served(replace(REQUEST, facts=facts), status, 0, 0, 0.0), "json"))
     assert (line["level"], line["type"], line["userAgent"], line["protocol"]) == (
         level,
         "request",

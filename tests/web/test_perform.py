@@ -423,13 +423,14 @@ def _context(store) -> RequestContext:
     current = generation(store)
     mounts = current.parts.mounts
     (entry,) = mounts.sites
-    decision = Decision(Request(path=RequestPath("/a")), (), RouteMatch(entry, "/", Key("/a")))
+    match = RouteMatch(entry, "/", Key("/a"))
+    decision = Decision(Request(path=RequestPath("/a")), (), match)
 
     async def ask(path):
         return beside(mounts, decision, path, permitted=True)
 
     walks = Shares("a walk", 1, 1)
-    return RequestContext(decision, current.parts, {}, UNCONDITIONAL, walks, ask)
+    return RequestContext(decision, match, current.parts, {}, UNCONDITIONAL, walks, ask)
 
 
 async def test_a_plan_without_an_answer_is_a_missing_object():

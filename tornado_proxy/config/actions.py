@@ -160,7 +160,7 @@ class DeleteAction(SettingsSection, frozen=True, rename=_in_config):
     """Calls after each successful DELETE."""
 
 
-class Actions(SettingsSection, frozen=True, rename="upper"):
+class Actions(SettingsSection, frozen=True, cache_hash=True, rename="upper"):
     """The methods that are enabled for a target; `resources` decides who may use them."""
 
     get: GetAction = GetAction()

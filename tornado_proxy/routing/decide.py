@@ -7,7 +7,7 @@ A driver may wait for a password check or a form; `simulate` answers from its ar
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -49,14 +49,14 @@ _MOUNTED_THERE = (Refuse(400, "something else is mounted at the path of the file
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
 
 
-class AccessCheck(NamedTuple):
+class AccessCheck(msgspec.Struct, frozen=True):
     """A check of access to a path, and the guard that decides."""
 
     path: RequestPath
     guard: Guard
 
 
-class Decision(NamedTuple):
+class Decision(msgspec.Struct, frozen=True):
     """The decision about a request, complete when it has a `plan`."""
 
     request: Request
@@ -83,6 +83,11 @@ class Decision(NamedTuple):
     def rewrite(self) -> Rewrite | None:
         """The rewrite that matched the key, even if it failed; None without a match."""
         return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
+
+    def again(self, request: Request) -> Decision:
+        """Returns the same decision about another request of this address."""
+        data = self.data and TargetKeyRewriteData(self.data.key, self.data.user, request, self.data.target)
+        return Decision(request, self.plan, self.match, self.checks, self.user, data, self.rewritten, self.failure)
 
 
 class Authenticate(msgspec.Struct, frozen=True):
@@ -124,7 +129,7 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
     page = mounts.target_list
     if page is not None and request.method in READING and page.is_at(request.host, request.path):
         decision = yield from _check_access(Decision(request, ()), page.access, request.path)
-        return decision if decision.plan else decision._replace(plan=(ListTargets(),))
+        return decision if decision.plan else replace(decision, plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
     if match is None:
         return Decision(request, _NO_TARGET)
@@ -140,7 +145,7 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
     early = plan_early(match, request)
     if not early:
         return _rewrite(decision, match, match.key, request.path)
-    decision = decision._replace(plan=early)
+    decision = replace(decision, plan=early)
     first = early[0]
     return (yield from _decide_upload(mounts, decision, match, first)) if isinstance(first, ReadForm) else decision
 
@@ -155,10 +160,10 @@ def _decide_upload(mounts: Mounts, decision: Decision, match: RouteMatch, form: 
     try:
         path = upload_path(directory, name)
     except RequestError as error:
-        return decision._replace(plan=_refused(error))
+        return replace(decision, plan=_refused(error))
     owner = mounts.find(decision.request.host, path)
     if path in mounts.provider_pages or owner is None or owner.mount != match.mount:
-        return decision._replace(plan=_MOUNTED_THERE)
+        return replace(decision, plan=_MOUNTED_THERE)
     # The user who signed in for the directory of an upload stays signed in for the file.
     decision = yield from _check_access(decision, match.site.access, path)
     return decision if decision.plan else _rewrite(decision, match, Key(match.key + path[len(directory) :]), path)
@@ -172,16 +177,16 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     if isinstance(guard, Anyone):
         return decision
     if isinstance(guard, Nobody):
-        return decision._replace(plan=_NOT_COVERED)
+        return replace(decision, plan=_NOT_COVERED)
     user = yield Authenticate(decision, guard)
     if isinstance(user, Refuse):
-        return decision._replace(plan=(user,))
+        return replace(decision, plan=(user,))
     assert isinstance(user, User)
-    decision = decision._replace(user=user)
+    decision = replace(decision, user=user)
     permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(decision, guard.opa, user)))
     if isinstance(permitted, Refuse):
-        return decision._replace(plan=(permitted,))
-    return decision if permitted else decision._replace(plan=NOT_AUTHORIZED)
+        return replace(decision, plan=(permitted,))
+    return decision if permitted else replace(decision, plan=NOT_AUTHORIZED)
 
 
 def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
@@ -190,14 +195,14 @@ def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath)
     home = "/"
     if site.target.actions.get.user_isolation:
         if user is None:
-            return decision._replace(plan=_NO_HOME)
+            return replace(decision, plan=_NO_HOME)
         if reason := segment_objection(user.identifier):
-            return decision._replace(plan=(Refuse(403, f"users are isolated, and the user's name {reason}"),))
+            return replace(decision, plan=(Refuse(403, f"users are isolated, and the user's name {reason}"),))
         if user.identifier not in site.target.actions.get.user_isolation_admins:
             home = f"/{user.identifier}/"
     key = Key(home + key[1:])
     if len(key.encode()) > _LONGEST_KEY:
-        return decision._replace(plan=_TOO_LONG)
+        return replace(decision, plan=_TOO_LONG)
     data = TargetKeyRewriteData(key, user, request, site.data)
     try:
         rewritten = site.rules.apply(data)
@@ -221,11 +226,15 @@ class Deciding:
     """A decision under way: `question` is what it waits for, None once `decision` is complete."""
 
     decision: Decision
-    question: Question | None
+    question: Question | None = None
 
-    def __init__(self, steps: Steps) -> None:
-        self._steps = steps
-        self.answer(None)
+    def __init__(self, steps: Steps | None = None, decision: Decision | None = None) -> None:
+        """Begins with the first of some steps, or has a complete decision."""
+        if decision is not None:
+            self.decision = decision
+        elif steps is not None:
+            self._steps = steps
+            self.answer(None)
 
     def answer(self, answer: QuestionAnswer) -> None:
         """Answers the question."""

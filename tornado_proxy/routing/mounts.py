@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
@@ -65,7 +67,7 @@ def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], before: I
     return tuple(made)
 
 
-class RouteMatch(NamedTuple):
+class RouteMatch(msgspec.Struct, frozen=True):
     """The site of a request, the mount path that matched (it ends in `/`), and the key below it.
 
     A request for the mount path without its closing slash also has the key `/`; its path differs.

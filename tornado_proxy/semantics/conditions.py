@@ -21,7 +21,7 @@ _ETAG = r'(?:W/)?"[^\x00-\x20"\x7f]*"'
 _ONE = re.compile(_ETAG)
 _LIST = re.compile(rf"[ \t,]*(?:{_ETAG}[ \t]*(?:,[ \t,]*|$))*")
 
-_NAMES = frozenset({"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"})
+CONDITIONAL = frozenset({"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"})
 
 ANY = "*"  # the value of a condition that any existing representation meets
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -69,7 +69,7 @@ class Conditions(msgspec.Struct, frozen=True):
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Conditions:
         """Returns the conditions in headers whose names are spelt like `If-Match` and whose values are joined."""
-        if _NAMES.isdisjoint(headers):
+        if CONDITIONAL.isdisjoint(headers):
             return UNCONDITIONAL
         if_match = parse_etags(headers.get("If-Match"))
         if_none_match = parse_etags(headers.get("If-None-Match"))

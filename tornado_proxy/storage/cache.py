@@ -79,10 +79,6 @@ class CacheCounts(msgspec.Struct):
     evictions: int = 0
     bytes: int = 0
 
-    def count(self, result: CacheResult) -> None:
-        """Counts one result."""
-        setattr(self, result, getattr(self, result) + 1)
-
 
 class _CachedObject:
     """An entry of the cache, with the body if it is cached; without `info` if the object must not be cached.
@@ -144,13 +140,20 @@ class CachingStore(ForwardingStore):
                 await found.close()
         return self._uncached(await self.behind.open(key, conditions, part))
 
+    def at_hand(self, key: ObjectKey) -> MemoryObject | None:
+        """Returns an object that is fresh, with its body."""
+        entry = self._fresh(key)
+        if entry is None or entry.body is None:
+            return None
+        return MemoryObject(self._counted_info(entry, _HIT), None, entry.body)
+
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """Returns the headers of an object."""
         entry, result = self._fresh(key), _HIT
         if entry is None:
             entry, result = await self._revalidate(key)
         if entry is None or entry.info is None:
-            self.counts.count(_MISS)
+            self.counts.miss += 1
             return replace(await self.behind.head(key, conditions), cache=_MISS)
         info = self._counted_info(entry, result)
         errors.check_conditions(key, info, conditions)
@@ -245,7 +248,7 @@ class CachingStore(ForwardingStore):
 
     def _uncached(self, opened: OpenedObject) -> OpenedObject:
         """Counts a miss, and passes an object on."""
-        self.counts.count(_MISS)
+        self.counts.miss += 1
         return _Uncached(opened)
 
     # Entries
@@ -277,7 +280,7 @@ class CachingStore(ForwardingStore):
     def _counted_info(self, entry: _CachedObject, result: CacheResult) -> ObjectInfo:
         """Counts the result; returns the info with it."""
         assert entry.info is not None
-        self.counts.count(result)
+        setattr(self.counts, result, getattr(self.counts, result) + 1)
         age = int(self._clock() - entry.since)
         if entry.info.cache != result or entry.info.age != age:
             entry.info = replace(entry.info, cache=result, age=age)

@@ -24,7 +24,7 @@ CacheResult = Literal["hit", "miss", "revalidated"]
 """Whether a cache had the object, did not have it, or had it and S3 confirmed that it is unchanged."""
 
 
-class ObjectInfo(msgspec.Struct, frozen=True):
+class ObjectInfo(msgspec.Struct, frozen=True, cache_hash=True):
     """The headers of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
 
     size: int

@@ -1,7 +1,4 @@
-"""The events, and the bus that passes each to its listeners.
-
-Events of requests are named tuples: the access log takes all fields of one at once.
-"""
+"""The events, and the bus that passes each to its listeners."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.storage.probe import ProbeResult
 
 
-class RequestRecord(NamedTuple):
+class RequestRecord(msgspec.Struct, frozen=True):
     """The data of a request at its end; None for steps that were not reached.
 
     It never holds the query, where signatures and tokens travel.
@@ -46,7 +43,7 @@ class RequestRecord(NamedTuple):
     asked_key: str | None = None  # which the rules saw
 
 
-class Served(NamedTuple):
+class Served(msgspec.Struct, frozen=True):
     """A request succeeded; `complete` is false if the answer broke off after its first byte."""
 
     request: RequestRecord
@@ -59,7 +56,7 @@ class Served(NamedTuple):
     first_byte: float | None = None  # seconds to the head of the answer, None if unknown
 
 
-class ErrorServed(NamedTuple):
+class ErrorServed(msgspec.Struct, frozen=True):
     """A request got an error; `reason` is for the operator, never for the client."""
 
     request: RequestRecord
@@ -147,7 +144,7 @@ class Retired(msgspec.Struct, frozen=True):
     generation: int
 
 
-class S3Called(NamedTuple):
+class S3Called(msgspec.Struct, frozen=True):
     """A call to a bucket ended."""
 
     target: str

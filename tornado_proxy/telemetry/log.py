@@ -99,19 +99,20 @@ def access_log(
 
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol, _ = (
-        event.request
-    )
+    request = event.request
+    client, method, host, path, protocol = request.client, request.method, request.host, request.path, request.protocol
+    target, key, rule, user = request.target, request.key, request.rule, request.user
     # Nearly no request has anything to quote: one look at all its texts says so.
     if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
         client, method, host, path = map(_safe, (client, method, host, path))
         target, key, rule, user = (each and _safe(each) for each in (target, key, rule, user))
     line = (
-        f"time={moment(at)} id={request_id}{client and f' client={client}'}{method and f' method={method}'}"
-        f"{host and f' host={host}'}{path and f' path={path}'}{protocol and f' protocol={protocol}'}"
+        f"time={moment(request.at)} id={request.request_id}{client and f' client={client}'}"
+        f"{method and f' method={method}'}{host and f' host={host}'}{path and f' path={path}'}"
+        f"{protocol and f' protocol={protocol}'}"
         f" status={event.status} sent={event.sent} received={event.received} ms={event.seconds * 1000:.1f}"
         f"{f' target={target}' if target else ''}{f' key={key}' if key else ''}{f' rule={rule}' if rule else ''}"
-        f"{f' user={user}' if user else ''} generation={generation}"
+        f"{f' user={user}' if user else ''} generation={request.generation}"
     )
     if event.reason is None:
         return line
@@ -121,27 +122,25 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 def _fields(event: Served | ErrorServed) -> dict[str, Field]:
     """Returns a request as the members of an object, without those that are empty or zero, except the counts."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol, _ = (
-        event.request
-    )
+    request = event.request
     fields: dict[str, Field] = {
-        "time": moment(at),
+        "time": moment(request.at),
         "level": "info" if event.status < 500 else "error",
         "type": "request",
-        "message": f"{method} {path} {event.status}",
-        "id": request_id,
-        "client": client,
-        "method": method,
-        "host": host,
-        "path": path,
-        "protocol": protocol,
+        "message": f"{request.method} {request.path} {event.status}",
+        "id": request.request_id,
+        "client": request.client,
+        "method": request.method,
+        "host": request.host,
+        "path": request.path,
+        "protocol": request.protocol,
         "status": event.status,
-        "target": target,
-        "key": key,
-        "rule": rule,
-        "user": user,
-        "generation": generation,
-        **facts,
+        "target": request.target,
+        "key": request.key,
+        "rule": request.rule,
+        "user": request.user,
+        "generation": request.generation,
+        **request.facts,
     }
     fields = {name: value for name, value in fields.items() if value}
     fields["sent"], fields["received"], fields["ms"] = event.sent, event.received, round(event.seconds * 1000, 1)

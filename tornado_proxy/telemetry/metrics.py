@@ -198,6 +198,17 @@ class _Requests:
         self.seconds, self.sent, self.received = _Observed(SECONDS), _Observed(BYTES), _Observed(BYTES)
         self.waits = [0] * (len(WAITS) + 1)
 
+    def add(self, event: Served | ErrorServed) -> None:
+        """Adds a request; `observe`, called for each histogram, would take as long again."""
+        for observed, value in (
+            (self.seconds, event.seconds),
+            (self.sent, event.sent),
+            (self.received, event.received),
+        ):
+            observed.buckets[bisect_left(observed.bounds, value)] += 1
+            observed.sum += value
+        self.waits[bisect_left(WAITS, event.seconds if event.first_byte is None else event.first_byte)] += 1
+
 
 _HISTOGRAMS = (
     ("request_duration_seconds", "From a request's head to the end of its answer", SECONDS, "seconds"),
@@ -323,10 +334,7 @@ class RequestMetrics:
             method = OTHER
         self._requests[target, method, event.status] += 1
         series = self._series[target, method, event.status // 100]
-        series.seconds.observe(event.seconds)
-        series.waits[bisect_left(WAITS, event.seconds if event.first_byte is None else event.first_byte)] += 1
-        series.sent.observe(event.sent)
-        series.received.observe(event.received)
+        series.add(event)
         if request.rewrite is not None:
             rule, identity = (target, request.rewrite.label), rewrite_id(target, request.rewrite)
             if rule not in self._rules and len(self._rules) >= MOST_RULES:

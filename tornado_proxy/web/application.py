@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import lru_cache
@@ -17,7 +16,7 @@ from tornado.httputil import (
     RequestStartLine,
     ResponseStartLine,
 )
-from tornado.web import Application, RequestHandler
+from tornado.web import Application
 
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
@@ -92,9 +91,6 @@ class ProxyApplication(Application):
         """Ends what was started for the application: it follows no more edits, and lets go of its buckets."""
         await self.closing.aclose()
 
-    def log_request(self, handler: RequestHandler) -> None:
-        """Logs nothing: a listener of the events writes the access log."""
-
 
 def _origin_of(request: HTTPServerRequest, trusted: TrustedProxies | None) -> tuple[Origin, bool]:
     """Returns where a request comes from, behind the proxies that are trusted, and whether one of them sent it."""
@@ -153,8 +149,8 @@ class _Delegate(HTTPMessageDelegate):
                 server_connection=self._server_connection,
             )
         self._handler = handler = self._application.handler(request)
-        handler.task = asyncio.get_running_loop().create_task(handler.run())
-        return None if handler.body.is_wanted or handler.body.ended else handler.body.until_wanted()
+        handler.start()
+        return None if handler.body.ended or handler.body.is_wanted else handler.body.until_wanted()
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
         """Passes on a piece of the body."""
@@ -162,7 +158,8 @@ class _Delegate(HTTPMessageDelegate):
 
     def finish(self) -> None:
         """Marks the body as complete."""
-        self._handler.body.end()
+        if not self._handler.body.ended:
+            self._handler.body.end()
 
     def on_connection_close(self) -> None:
         """Breaks the request off."""
@@ -180,10 +177,12 @@ def _handler_for(
     if health_path and asked.uri == health_path and asked.method in READING:
         return HealthHandler, {}
     policy = parts.policy_headers
-    answer = (policy.preflight(asked) if policy else None) or _asset(asked, parts)
+    answer = policy.preflight(asked) if policy else None
+    if answer is None and ASSETS_AT in (asked.uri or ""):
+        answer = _asset(asked, parts)
     if answer is not None:
         return AnswerHandler, {"answer": answer}
-    deciding = Deciding(decide(parts.mounts, _read(asked, origin, is_proxied=is_proxied)))
+    deciding = _begin_deciding(asked, parts, origin, is_proxied=is_proxied)
     decision = deciding.decision
     if decision.match is not None:
         return ObjectHandler, {"deciding": deciding}
@@ -201,23 +200,33 @@ _WITHOUT_TARGET: dict[type[Attempt], type[Handler]] = {
 
 def _asset(asked: HTTPServerRequest, parts: Parts) -> Answer | None:
     """Returns an asset of pages, which is public and available below every path."""
-    target = asked.uri or ""
-    if ASSETS_AT not in target or asked.method not in READING:
+    if asked.method not in READING:
         return None
-    name = read_address(target)[0].rpartition(ASSETS_AT)[2]
+    name = read_address(asked.uri or "")[0].rpartition(ASSETS_AT)[2]
     all_pages = (parts.pages, *parts.renderer.pages.themed.values())
     asset = next((each.assets[name] for each in all_pages if name in each.assets), None)
     return Whole(200, asset.headers, asset.body) if asset else None
 
 
-def _read(asked: HTTPServerRequest, origin: Origin, *, is_proxied: bool) -> Request:
-    """Reads a request; raises `RequestError`."""
+def _begin_deciding(asked: HTTPServerRequest, parts: Parts, origin: Origin, *, is_proxied: bool) -> Deciding:
+    """Begins to decide about a request, or repeats the decision about its address; raises `RequestError`."""
     fields, host = tuple(asked.headers.get_all()), asked.headers.get("Host", "")
-    request = read_request(
-        asked.uri or "", asked.method or "", host, fields, origin.scheme, origin.address, asked.version
-    )
+    certificate = None if is_proxied or origin.scheme == "http" else certificate_of(asked)
+    address = asked.method or "", (is_proxied and origin.authority) or host, asked.uri or ""
+    repeated = parts.repeated.find(address)
+    if repeated is not None:
+        known = repeated.request
+        client = fields, origin.scheme, origin.address, asked.version, known.authority, is_proxied, certificate
+        request = Request(known.method, known.host, known.path, known.raw_query, known.query, *client)
+        return Deciding(decision=repeated.again(request))
+    where = origin.scheme, origin.address, asked.version
+    request = read_request(asked.uri or "", asked.method or "", host, fields, *where)
     if is_proxied:
         authority = origin.authority or request.authority
-        return replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
-    certificate = certificate_of(asked)
-    return request if certificate is None else replace(request, certificate=certificate)
+        request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
+    elif certificate is not None:
+        request = replace(request, certificate=certificate)
+    deciding = Deciding(decide(parts.mounts, request))
+    if deciding.question is None:
+        parts.repeated.keep(address, deciding.decision)
+    return deciding

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
@@ -24,10 +25,11 @@ TURN = 16
 """The decisions about paths after which other requests get a turn."""
 
 
-class RequestContext(NamedTuple):
+class RequestContext(msgspec.Struct, frozen=True):
     """The values that a plan is performed with."""
 
     decision: Decision
+    match: RouteMatch  # the target of the request
     parts: Parts
     headers: Mapping[str, str]  # of the request, names in any case
     conditions: Conditions  # of the request
@@ -49,12 +51,6 @@ class RequestContext(NamedTuple):
     def request(self) -> Request:
         """The request."""
         return self.decision.request
-
-    @property
-    def match(self) -> RouteMatch:
-        """The target of the request."""
-        assert self.decision.match is not None
-        return self.decision.match
 
     @property
     def user(self) -> User | None:

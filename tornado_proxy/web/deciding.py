@@ -19,6 +19,7 @@ from tornado_proxy.routing.decide import (
     Decision,
     NameFile,
     Question,
+    QuestionAnswer,
     decide_beside,
 )
 from tornado_proxy.routing.plan import Refuse
@@ -46,9 +47,11 @@ class CrossOrigin(RequestError):
 class DecidedHandler(Handler):
     """Decides about a request before its method is called, and answers what is refused."""
 
+    decision: Decision  # it always has one
+
     def initialize(self, deciding: Deciding) -> None:
         """Begins with a decision under way."""
-        self.deciding = deciding
+        self.deciding, self.decision = deciding, deciding.decision
 
     def prepare(self) -> Awaitable[None] | None:
         """Decides up to the name of a form's file, before a byte of the body is taken; an error is answered here."""
@@ -57,18 +60,18 @@ class DecidedHandler(Handler):
         is_decided = deciding.question is None and not isinstance(deciding.decision.plan[0], Refuse)
         return None if is_decided and self.request.method in _SAFE else self._prepare()
 
-    @property
-    def decision(self) -> Decision:
-        """The decision so far."""
-        return self.deciding.decision
-
     async def decide(self) -> None:
         """Answers the questions of the decision, up to the one for which the body must be read."""
         deciding = self.deciding
         while deciding.question is not None and not isinstance(deciding.question, NameFile):
-            deciding.answer(await self._answer(deciding.question))
+            self.answer_question(await self._answer(deciding.question))
         if deciding.question is None and deciding.decision.user is not None:
             self._note_access(deciding.decision)
+
+    def answer_question(self, answer: QuestionAnswer) -> None:
+        """Answers the question of the decision."""
+        self.deciding.answer(answer)
+        self.decision = self.deciding.decision
 
     async def ask(self, path: RequestPath) -> Decision:
         """Decides what the user of the request would be answered to a request for another path."""

@@ -111,8 +111,9 @@ _CODINGS = tuple(_WINDOWS)
 _PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
 _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
 
-# The types of objects that are remembered; they have few.
+# The types of objects, and the headers of answers, that are remembered.
 _TYPES_KEPT = 256
+_HEADERS_KEPT = 256
 
 # Headers that the compressed form does not have: ranges and digests count in the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
@@ -134,7 +135,7 @@ class Compressor:
     def __init__(self, options: Compress, all_running: Compressions) -> None:
         self._level = options.level
         self._is_meant = lru_cache(_TYPES_KEPT)(partial(is_of_types, frozenset(options.types)))
-        self._min_size = max(1, options.min_size)
+        self._varying = lru_cache(_HEADERS_KEPT)(partial(_varying, self._is_meant, max(1, options.min_size)))
         self._all = all_running
 
     def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
@@ -146,15 +147,15 @@ class Compressor:
     def _negotiated(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         if answer.status == 304:
             return _unchanged(answer, asked)
-        named = {name.lower(): value for name, value in answer.headers}
-        if answer.status == 206 or not self._is_meant(named.get("content-type", "")) or not self._may_be(named):
+        varying = self._varying(answer.headers)
+        if answer.status == 206 or varying is None:
             return answer
         accepted = asked.headers.get("Accept-Encoding")
         coding = negotiate_coding(accepted, _CODINGS) if accepted else None
         is_busy = isinstance(answer, Streamed) and self._all.running >= _MOST
         if coding is None or asked.version == "HTTP/1.0" or is_busy:
-            plain = without(answer.headers, {"vary"}) if "vary" in named else answer.headers
-            return replace(answer, headers=(*plain, _vary(named)))
+            return replace(answer, headers=varying)
+        named = {name.lower(): value for name, value in answer.headers}
         # Other bytes have the strong ETag (RFC 9110 8.8.3.3).
         etag = (("ETag", _weak(named["etag"])),) if named.get("etag") else ()
         headers = (*without(answer.headers, _OF_PLAIN), ("Content-Encoding", coding), _vary(named), *etag)
@@ -168,16 +169,24 @@ class Compressor:
         coded = coder.compress(answer.body) + coder.flush()
         return Whole(answer.status, (*headers, ("Content-Length", str(len(coded)))), coded)
 
-    def _may_be(self, named: Mapping[str, str]) -> bool:
-        """Whether an answer has a large enough body that is neither encoded nor marked `no-transform`."""
-        is_as_it_is = "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower()
-        return not is_as_it_is and int(named.get("content-length", "0")) >= self._min_size
-
     def _coder(self, coding: str) -> Any:
         return zlib.compressobj(self._level, wbits=_WINDOWS[coding])
 
     def _close(self) -> None:
         self._all.running -= 1
+
+
+def _varying(is_meant: Callable[[str], bool], min_size: int, headers: Headers) -> Headers | None:
+    """Returns the headers of an answer that a client gets as it is, while others get it compressed.
+
+    None if nobody does: it is of another type, small, encoded, or marked `no-transform`.
+    """
+    named = {name.lower(): value for name, value in headers}
+    is_as_it_is = "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower()
+    is_small = int(named.get("content-length", "0")) < min_size
+    if is_as_it_is or is_small or not is_meant(named.get("content-type", "")):
+        return None
+    return (*(without(headers, {"vary"}) if "vary" in named else headers), _vary(named))
 
 
 class CompressedObject:

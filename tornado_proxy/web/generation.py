@@ -15,6 +15,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.repeated import RepeatedDecisions
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.storage.store import Store
 from tornado_proxy.web.custom_pages import PageRenderer
@@ -68,6 +69,7 @@ class Parts:
     trusted_proxies: TrustedProxies | None = field(init=False)  # None if none is trusted
     policy_headers: PolicyHeaders | None = field(init=False)  # None if the configuration asks for none
     compressor: Compressor | None = field(init=False)  # None if nothing is compressed
+    repeated: RepeatedDecisions = field(init=False, default_factory=RepeatedDecisions)
 
     def __post_init__(self) -> None:
         server = self.settings.server
@@ -96,8 +98,7 @@ class Generation:
         self.canary: Callable[[str], Generation] | None = None
         self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
         self._requests = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._left: asyncio.Event | None = None  # set when the last request has left, once that is waited for
         # One store may serve several targets; it is held once.
         self._held = {id(shared): shared for shared in parts.stores.values()}.values()
         for shared in self._held:
@@ -109,20 +110,21 @@ class Generation:
     def __enter__(self) -> Self:
         """Keeps the generation alive for a request, from its start to its end."""
         self._requests += 1
-        self._idle.clear()
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._requests -= 1
-        if self._requests == 0:
-            self._idle.set()
+        if self._left is not None and self._requests == 0:
+            self._left.set()
 
     async def retire(self) -> None:
         """Waits for the last request to leave, then lets go of what the generation held.
 
         Call it once, when no new request can find the generation any more.
         """
-        await self._idle.wait()
+        if self._requests:
+            self._left = asyncio.Event()
+            await self._left.wait()
         # A stack: a store that cannot be closed must not keep others open.
         async with AsyncExitStack() as stack:
             for shared in self._held:

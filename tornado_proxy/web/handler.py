@@ -10,6 +10,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from email.utils import formatdate
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -57,6 +58,7 @@ _LOG = logging.getLogger("tornado_proxy")
 
 REQUEST_ID = "X-Request-Id"
 
+_value = itemgetter(1)
 _PIECE = 64 * 1024  # bytes, which take the least rate a minute, the default of `sendTimeout`
 
 
@@ -65,7 +67,20 @@ class Handler(RequestHandler):
 
     application: ProxyApplication
     is_recorded = True  # by events
+    decision: Decision | None = None  # so far; None for a request that needs none
     use: BucketUse | None = None
+    used: ObjectUsed | None = None  # what webhooks get once the answer was sent
+    task: Task[None] | None = None  # that runs the handler
+    has_left = False  # the client
+    is_changing = False  # S3 may have taken a change, of which webhooks must hear
+    cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
+    _first_byte: float | None = None  # seconds to the head of the answer
+    _is_started = False
+    _is_ended = False
+    _sent = 0  # bytes of the answer's body that were taken
+    _last_piece = 0  # bytes of it that were written last
+    _error_answer: ErrorAnswer | None = None
+    _broken: str | None = None  # why the answer broke off
     _written: Future[None] | None = None  # done when the client has taken enough of the answer for more
     _transforms: list[OutputTransform] = []  # noqa: RUF012 - Tornado's name, and of no use here
 
@@ -95,19 +110,40 @@ class Handler(RequestHandler):
         self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
         if self.body is not NO_BODY and self.request.method not in WRITING:
             self.body.discard()
-        self.used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._at, self._started_at = time.time(), time.perf_counter()
-        self._first_byte: float | None = None  # seconds to the head of the answer
-        self.task: Task[None] | None = None  # that runs the handler
-        self.has_left = False  # the client
-        self.is_changing = False  # S3 may have taken a change, of which webhooks must hear
-        self._is_started = self._is_ended = False
-        self._sent = 0  # bytes of the answer's body
-        self._error_answer: ErrorAnswer | None = None
-        self._broken: str | None = None  # why the answer broke off
-        self.cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
         self.application.in_flight += 1
         self.initialize(**arguments)
+
+    def start(self) -> None:
+        """Begins to answer: in the next turn of the loop if an answer is at hand, else in a task, which costs more."""
+        answer = None
+        if isinstance(self.request.connection, Stream):
+            with suppress(Exception):  # `run` meets the error again, and answers it
+                answer = self.at_hand()
+        if answer is None:
+            self.task = asyncio.get_running_loop().create_task(self.run())
+        else:
+            asyncio.get_running_loop().call_soon(self._answer_at_once, answer)
+
+    def at_hand(self) -> Whole | None:
+        """Returns the answer if nothing must be awaited for it."""
+        return None
+
+    def _answer_at_once(self, answer: Whole) -> None:
+        Handler.prepare(self)
+        try:
+            answer = self._filtered(answer)
+            self._begin(answer)
+            written = self._put(answer.body)
+            if written.done():
+                written.result()
+                self._sent += self._last_piece
+                self.finish()
+                return
+        except Exception as error:  # noqa: BLE001 - as in `run`, which gets it
+            self._written = asyncio.get_running_loop().create_future()
+            self._written.set_exception(error)
+        self.task = asyncio.get_running_loop().create_task(self.run())
 
     async def run(self) -> None:
         """Answers the request by `prepare` and its method; an error becomes its answer, or cuts the one that was begun.
@@ -117,6 +153,11 @@ class Handler(RequestHandler):
         """
         try:
             try:
+                if self._written is not None:
+                    await self._written  # what could not be sent at once
+                    self._sent += self._last_piece
+                    self.finish()
+                    return
                 preparing = self.prepare()
                 if preparing is not None:
                     await preparing
@@ -136,7 +177,7 @@ class Handler(RequestHandler):
         """Begins an answer without headers."""
         self._headers = Fields()
         self._write_buffer: list[bytes] = []
-        self.set_status(200)
+        self._status_code, self._reason = 200, "OK"
 
     def prepare(self) -> Awaitable[None] | None:
         """Notes for whom the calls to S3 are made, and what they take if the log shows it."""
@@ -177,6 +218,9 @@ class Handler(RequestHandler):
     def compute_etag(self) -> None:
         """An ETag is the object's own."""
 
+    def _log(self) -> None:
+        """Logs nothing: a listener of the events writes the access log."""
+
     def on_finish(self) -> None:
         """Emits the one event of the request, and lets go of the generation."""
         self._is_ended = True
@@ -205,11 +249,6 @@ class Handler(RequestHandler):
         self.generation.__exit__()
 
     # What handlers call.
-
-    @property
-    def decision(self) -> Decision | None:
-        """The decision so far; None for a request that needs none."""
-        return None
 
     def broken_by(self) -> RequestError:
         """Returns the error of a request that gets no further: its connection's, or that its client has left."""
@@ -331,7 +370,7 @@ class Handler(RequestHandler):
 
     def _begin(self, answer: Answer) -> None:
         """Begins an answer; raises `ValueError` for a header with a line end."""
-        values = "".join([value for _, value in answer.headers])
+        values = "".join(map(_value, answer.headers))
         if "\n" in values or "\r" in values:
             raise ValueError("a header of an answer has several lines")
         self._first_byte = time.perf_counter() - self._started_at
@@ -342,14 +381,18 @@ class Handler(RequestHandler):
             headers = (*headers, ("Connection", "close"))
         self._headers = Fields(headers)
 
-    async def _write(self, chunk: bytes) -> None:
+    def _put(self, chunk: bytes) -> Future[None]:
         self.write(chunk)
         self._is_started = True
+        self._last_piece = 0 if self.request.method == "HEAD" else len(chunk)
+        return self.flush()
+
+    async def _write(self, chunk: bytes) -> None:
         try:
-            await self.flush()
+            await self._put(chunk)
         except StreamClosedError:  # of Tornado's own connections
             raise self.broken_by() from None
-        self._count(chunk)
+        self._sent += self._last_piece
 
     async def _write_in_time(self, chunk: bytes) -> None:
         """Writes to a client of another server than the wire, which may wait for ever for one that reads nothing."""
@@ -359,10 +402,6 @@ class Handler(RequestHandler):
                     await self._write(chunk[start : start + _PIECE])
             except TimeoutError:
                 raise ClientDisconnected(TOO_SLOW) from None
-
-    def _count(self, chunk: bytes) -> None:
-        if self.request.method != "HEAD":
-            self._sent += len(chunk)
 
     def _record(self) -> RequestRecord:
         decision, asked = self.decision, self.request
@@ -398,7 +437,8 @@ class Handler(RequestHandler):
 def _has_body(handler: Handler) -> bool:
     """Whether a body was announced that is not empty (RFC 9112 6)."""
     headers = handler.request.headers
-    return "Transfer-Encoding" in headers or headers.get("Content-Length", "0").strip("0") != ""
+    length = headers.get("Content-Length")
+    return (length is not None and length.strip("0") != "") or headers.get("Transfer-Encoding") is not None
 
 
 @lru_cache(1)

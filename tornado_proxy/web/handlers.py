@@ -11,14 +11,14 @@ from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, targe
 from tornado_proxy.routing.decide import NameFile
 from tornado_proxy.routing.plan import Receive, VisitProvider
 from tornado_proxy.routing.upload_steps import ReceivePart
-from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, page
+from tornado_proxy.semantics.conditions import CONDITIONAL, Conditions
+from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, page
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
-from tornado_proxy.web.perform import object_used, perform
+from tornado_proxy.web.perform import answer_at_hand, object_used, perform
 
 _HEALTHY = Whole(
     200,
@@ -26,9 +26,17 @@ _HEALTHY = Whole(
     b"healthy\n",
 )
 
+_NOT_PLAIN = CONDITIONAL | {"Range"}
+
 
 class ObjectHandler(DecidedHandler):
     """Answers a request for an object or a directory of a target, by the plan of its decision."""
+
+    def at_hand(self) -> Whole | None:
+        """Returns the answer to a plain GET of a small object that is in memory."""
+        if self.deciding.question is not None or not _NOT_PLAIN.isdisjoint(self.request.headers):
+            return None
+        return answer_at_hand(self.decision, self.parts)
 
     async def get(self) -> None:
         """Sends a file, a listing or a redirect."""
@@ -56,7 +64,7 @@ class ObjectHandler(DecidedHandler):
         if isinstance(question := deciding.question, NameFile):
             limit = self.parts.settings.limits.max_form_field_size
             upload = await read_form(headers, self.body, limit, question.max_size)
-            deciding.answer(upload.head.file_name)
+            self.answer_question(upload.head.file_name)
             await self.decide()
             return upload
         first = self.decision.plan[0]
@@ -68,10 +76,11 @@ class ObjectHandler(DecidedHandler):
     async def _performed(self, upload: IncomingFile | None = None) -> tuple[Outcome, Any]:
         """Performs the plan; returns its outcome, and the event for the webhooks of the target."""
         decision, headers = self.decision, self.request.headers
-        conditions = Conditions.from_headers(headers)
-        context = RequestContext(decision, self.parts, headers, conditions, self.application.walks, self.ask, upload)
+        match, conditions, walks = decision.match, Conditions.from_headers(headers), self.application.walks
+        assert match is not None
+        context = RequestContext(decision, match, self.parts, headers, conditions, walks, self.ask, upload)
         outcome, attempt = await perform(decision.plan, context)
-        webhooks = context.match.site.webhooks.get(decision.request.method)
+        webhooks = match.site.webhooks.get(decision.request.method)
         is_done = webhooks and not isinstance(outcome, ErrorAnswer) and outcome.status < 300
         return outcome, object_used(webhooks, attempt, context) if webhooks and is_done else None
 
@@ -125,9 +134,13 @@ class TargetListHandler(DecidedHandler):
 class AnswerHandler(Handler):
     """Sends an answer that needs no decision: an asset of pages, which is public, or that to a preflight."""
 
-    def initialize(self, answer: Answer) -> None:
+    def initialize(self, answer: Whole) -> None:
         """Takes the answer."""
         self.answer = answer
+
+    def at_hand(self) -> Whole:
+        """Returns it."""
+        return self.answer
 
     async def get(self) -> None:
         """Sends it."""
@@ -143,6 +156,10 @@ class HealthHandler(Handler):
     """
 
     is_recorded = False
+
+    def at_hand(self) -> Whole:
+        """Returns a line."""
+        return _HEALTHY
 
     async def get(self) -> None:
         """Sends a line."""

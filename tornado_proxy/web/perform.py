@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.pages.custom import FILE_HEADERS, NEVER, DeleteData, DeletePageData, StreamFile, StreamFileData
 from tornado_proxy.routing import upload_steps
+from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
@@ -25,7 +26,7 @@ from tornado_proxy.routing.plan import (
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.semantics.fields import Headers
-from tornado_proxy.storage.cache import MemoryObject
+from tornado_proxy.storage.cache import CachingStore, MemoryObject
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
@@ -44,10 +45,16 @@ from tornado_proxy.web.answer import (
 from tornado_proxy.web.browse import browse
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.generation import Parts
 from tornado_proxy.web.incoming_file import FileHead
 
 # Bytes of a body in memory that is sent, and compressed, in one step.
 _LONGEST_WHOLE = 16 * 1024
+
+_HEADERS_KEPT = 256  # headers of objects in caches
+
+
+_AT_A_PATH = (Serve, RedirectToSignedUrl, Redirect)
 
 
 async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
@@ -58,7 +65,7 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     for attempt in plan:
         if isinstance(attempt, Refuse):
             return answer_attempt(attempt), attempt
-        if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect):
+        if isinstance(attempt, _AT_A_PATH):
             path = attempt.path
             if path is not None and not context.decision.admits(await context.ask(path)):
                 continue
@@ -71,13 +78,28 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     raise ObjectMissing("no attempt of the plan found anything")
 
 
+def answer_at_hand(decision: Decision, parts: Parts) -> Whole | None:
+    """Returns the answer to a GET that asks for no condition and no range, if the whole object is in memory."""
+    first, match = decision.plan[0], decision.match
+    if match is None or not isinstance(first, Serve) or first.path is not None or decision.request.method != "GET":
+        return None
+    site = match.site
+    store = parts.stores[site.target.name].store
+    needs_more = site.webhooks["GET"] or site.target.actions.get.streamed_file_headers
+    opened = store.at_hand(first.key) if isinstance(store, CachingStore) and not needs_more else None
+    if opened is None or len(opened.body) > _LONGEST_WHOLE:
+        return None
+    return Whole(200, _cached_headers(opened.info, site.target.actions, None), opened.body)
+
+
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     try:
-        if context.request.method == "HEAD":
+        if context.decision.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
             info = await context.store.head(attempt.key, context.conditions)
             return Whole(200, await _headers(context, info))
-        part = ByteRange.from_header(context.headers.get("Range"))
+        asked_range = context.headers.get("Range")
+        part = None if asked_range is None else ByteRange.from_header(asked_range)
         opened = await context.store.open(attempt.key, context.conditions, part)
     except NotModified as unchanged:
         return Whole(304, unchanged_headers(await _headers(context, unchanged.info)) if unchanged.info else ())
@@ -92,10 +114,14 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     return Streamed(status, headers, opened)
 
 
+# An object in the cache has the same headers for a second, until its age is another.
+_cached_headers = lru_cache(_HEADERS_KEPT)(file_headers)
+
+
 async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:
     """Returns the headers of a file, and what the target's templates write; an empty text changes nothing."""
     actions = context.match.site.target.actions
-    headers = file_headers(info, actions, part)
+    headers = (_cached_headers if info.cache == "hit" and part is None else file_headers)(info, actions, part)
     if not actions.get.streamed_file_headers:
         return headers
     own = dict(headers)

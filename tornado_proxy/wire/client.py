@@ -62,6 +62,10 @@ class ClientConnection(ReadingProtocol):
     def close(self) -> None:
         """Closes the connection at once."""
 
+    def time(self) -> float:
+        """Returns the time of the loop in seconds."""
+        return self._loop.time()
+
     # For subclasses.
 
     def _unsent_bytes(self) -> int:

@@ -21,7 +21,7 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.wire.client import LARGEST_READ, ClientConnection, Notify
 from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, RequestParser
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, HeaderLines, RequestParser
 from tornado_proxy.wire.reading import NEVER, plain_socket
 from tornado_proxy.wire.stream import STAND_IN, AnswerState, Http1Stream, RequestState
 
@@ -29,6 +29,9 @@ _LOG = logging.getLogger("tornado_proxy")
 
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
+
+# Headers of a request that are kept for the next one, which most often has the same.
+_LONGEST_KEPT = 2 * 1024  # characters
 
 # A read of a large body costs little more than a small one, and its bytes wait nowhere else for their reader.
 _LARGEST_READ_OF_BODY = 256 * 1024  # bytes
@@ -83,6 +86,7 @@ class Connection(ClientConnection):
         self.is_last = False  # whether the request under way is the last one
         self._state = State.IDLE
         self._stream: Http1Stream | None = None  # the request under way
+        self._lines: HeaderLines | None = None  # of the last request
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
         self._in_turn = 0  # bytes written since a writer last waited for the loop
@@ -217,12 +221,14 @@ class Connection(ClientConnection):
     def _start_request(self, head: bytes) -> None:
         self._enter(State.SERVING)
         self._deadline = NEVER
-        parser, mistake = RequestParser(), None
+        parser, mistake = RequestParser(self._lines), None
         try:
             line, fields = parser.read_head(head, self._limits.max_header_size)
         except RequestError as error:
             # The frames of its traceback hold what was received.
             mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
+        lines = parser.lines
+        self._lines = lines if lines is not None and len(lines.text) <= _LONGEST_KEPT else None
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading is RequestState.BODY:
@@ -305,7 +311,8 @@ class Connection(ClientConnection):
         if stream is not self._stream:
             return
         self._stream = None
-        self._limit_reads(LARGEST_READ)
+        if len(self._buffer) != LARGEST_READ:
+            self._limit_reads(LARGEST_READ)
         if stream.reading is not RequestState.DONE:
             # In the next turn: the application is in the middle of finishing.
             self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))

@@ -80,7 +80,7 @@ class Fields(HTTPHeaders):
         return isinstance(name, str) and spelt(name) in self.joined
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.joined)
+        return iter(self._joined or self.joined)
 
     def __len__(self) -> int:
         return len(self.joined)

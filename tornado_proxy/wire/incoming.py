@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from math import inf
-from typing import AnyStr
+from typing import AnyStr, NamedTuple
 
 from tornado.httputil import RequestStartLine
 
@@ -82,12 +82,11 @@ class MessageParser:
     that are missing of the body, or of its chunk.
     """
 
-    def __init__(self) -> None:
-        self.keeps_alive = False
-        self.complete = True
-        self.remaining: float = 0
-        self._chunk: tuple[re.Pattern[bytes], re.Pattern[bytes]] | None = None  # the next line of a body in chunks
-        self._in_trailers = False
+    keeps_alive = False
+    complete = True
+    remaining: float = 0
+    _chunk: tuple[re.Pattern[bytes], re.Pattern[bytes]] | None = None  # the next line of a body in chunks
+    _in_trailers = False
 
     @property
     def is_plain(self) -> bool:
@@ -188,12 +187,12 @@ class RequestParser(MessageParser):
     9110 10.1.1).
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.method = ""
-        self.version = "HTTP/1.1"
-        self.headers: dict[str, str] = {}
-        self.expects_continue = False
+    method = ""
+    version = "HTTP/1.1"
+    expects_continue = False
+
+    def __init__(self, before: HeaderLines | None = None) -> None:
+        self.lines = before  # of the headers; until they were read, of the request before
 
     def read_head(self, head: bytes, limit: int) -> tuple[RequestStartLine, Fields]:
         """Reads the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
@@ -208,25 +207,41 @@ class RequestParser(MessageParser):
             raise MalformedMessage("malformed request line")
         if not head.endswith(b"\r\n\r\n"):
             raise MalformedMessage("a line ends without a carriage return")
-        is_old = self.version == "HTTP/1.0"
-        lines = _read_lines(text[line.end() : -2], _FIELD, _FIELDS)
-        pairs = tuple([(spelt(name), value.strip(" \t")) for name, value in lines])
-        joined = dict(pairs)
-        fields = Fields(pairs, joined if len(joined) == len(pairs) else None)
-        self.headers = headers = fields.joined
-        host, options = headers.get("Host"), headers.get("Connection")
-        # RFC 9112 3.2
-        if host is None and not is_old:
-            raise MalformedMessage("the Host header is missing")
-        if host is not None and not HOST.fullmatch(host):
-            raise MalformedMessage("the Host header is invalid, or there are several")
+        is_old, text, lines = self.version == "HTTP/1.0", text[line.end() :], self.lines
+        if lines is None or lines.text != text or lines.is_old != is_old:
+            self.lines = lines = _read_fields(text, is_old=is_old)
         # What follows a CONNECT may be another protocol's, whose bytes somebody else chose.
-        keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
-        self.keeps_alive = keeps_alive and self.method != "CONNECT"
-        self._frame(headers.get("Content-Length"), headers.get("Transfer-Encoding"), is_old=is_old)
-        has_body = not self.complete
-        self.expects_continue = has_body and not is_old and headers.get("Expect", "").lower() == "100-continue"
-        return RequestStartLine(self.method, target, self.version), fields
+        self.keeps_alive = lines.keeps_alive and self.method != "CONNECT"
+        headers = lines.joined
+        if "Content-Length" in headers or "Transfer-Encoding" in headers:
+            self._frame(headers.get("Content-Length"), headers.get("Transfer-Encoding"), is_old=is_old)
+            has_body = not self.complete
+            self.expects_continue = has_body and not is_old and headers.get("Expect", "").lower() == "100-continue"
+        return RequestStartLine(self.method, target, self.version), Fields(lines.pairs, headers)
+
+
+class HeaderLines(NamedTuple):
+    """The headers of a request. Clients repeat them, so the next request of a connection often has the same text."""
+
+    text: str
+    is_old: bool  # whether the request is of HTTP/1.0
+    pairs: tuple[tuple[str, str], ...]
+    joined: dict[str, str]
+    keeps_alive: bool
+
+
+def _read_fields(text: str, *, is_old: bool) -> HeaderLines:
+    """Reads the headers of a request, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
+    pairs = tuple([(spelt(name), value.strip(" \t")) for name, value in _read_lines(text[:-2], _FIELD, _FIELDS)])
+    headers = Fields(pairs).joined
+    host, options = headers.get("Host"), headers.get("Connection")
+    # RFC 9112 3.2
+    if host is None and not is_old:
+        raise MalformedMessage("the Host header is missing")
+    if host is not None and not HOST.fullmatch(host):
+        raise MalformedMessage("the Host header is invalid, or there are several")
+    keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
+    return HeaderLines(text, is_old, pairs, headers, keeps_alive)
 
 
 class ResponseParser(MessageParser):
@@ -237,7 +252,6 @@ class ResponseParser(MessageParser):
     """
 
     def __init__(self, *, is_head_only: bool) -> None:
-        super().__init__()
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self.ends_with_connection = False

@@ -306,7 +306,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         self.acceptor.go_on()
 
     def _note_idle(self, connection: ClientConnection) -> None:
-        self._idle.setdefault(connection, asyncio.get_running_loop().time())
+        self._idle.setdefault(connection, connection.time())
 
     def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
         accepted.close()

@@ -116,15 +116,16 @@ class Stream(HTTPConnection):
     `mistake` is the error that makes the request unreadable, or that ended its connection.
     """
 
+    delegate: HTTPMessageDelegate | None = None
+    writing = AnswerState.HEAD
+    _remaining: float = 0  # bytes of the answer's body
+    _on_close: Callable[[], None] | None = None
+
     def __init__(self, connection: ClientConnection, mistake: RequestError | None, *, has_body: bool) -> None:
         self.context = connection.context
         self.mistake = mistake
-        self.delegate: HTTPMessageDelegate | None = None
         self.reading = RequestState.BODY if has_body and mistake is None else RequestState.DONE
-        self.writing = AnswerState.HEAD
         self._connection = connection
-        self._remaining: float = 0  # bytes of the answer's body
-        self._on_close: Callable[[], None] | None = None
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
         """Sets what is called if the client closes the connection before the answer is finished."""
@@ -171,13 +172,13 @@ class Http1Stream(Stream):
     _connection: Connection
     relayed = 0
     relayed_at = -NEVER
+    _is_chunked = False
 
     def __init__(self, connection: Connection, parser: RequestParser, mistake: RequestError | None) -> None:
         super().__init__(connection, mistake, has_body=not parser.complete)
         self.parser = parser
         self.keeps_alive = parser.keeps_alive and mistake is None
         self.awaits_continue = parser.expects_continue
-        self._is_chunked = False
 
     @property
     def is_read(self) -> bool:

@@ -109,7 +109,7 @@ class SingleProcess:
         # The tracer finds the calls of a request in the request's context.
         emit = bus.emit_soon if self._tracer is None else bus.emit
         self._generations = Generations(parts, emit, number)
-        self.application = ProxyApplication(lambda: self.generation, emit)
+        self.application = ProxyApplication(lambda: self._generations.in_force, emit)
         self._staged: _Successor | None = None
         self._staging = StagingCounter()
         for each in (self._webhooks, self._tracer, self._metrics, self._staging):
