@@ -108,7 +108,7 @@ class Load:
     """Requests of one kind by concurrent clients; `unit` is the unit of its figure."""
 
     name: str
-    path: str
+    path: str  # `{}` becomes the number of the request
     requests: int
     method: str = "GET"
     clients: int = 16
@@ -120,10 +120,11 @@ class Load:
 
 LOADS = (
     Load("GET 1 KiB", "/a/file.txt", 4000),
+    Load("GET 1 KiB, always at another address", "/a/{}.txt", 4000),
     Load("HEAD", "/a/file.txt", 4000, method="HEAD"),
     Load("304", "/a/file.txt", 4000, statuses=(304,)),
     Load("GET from the cache", "/hot/file.txt", 4000),
-    Load("GET through 1,000 rewrites", "/rw/moved/999/file.txt", 4000),
+    Load("GET through 1,000 rewrites", "/rw/moved/999/{}.txt", 4000),
     Load("100 MiB, one client", "/big", 8, clients=1, unit="s/GB"),
     Load("100 MiB, four clients", "/big", 16, clients=4, unit="s/GB"),
     Load("1,000 clients, S3 answers after 100 ms", "/slow/file.txt", 8000, clients=1000, unit="requests/s, p99"),
@@ -246,7 +247,7 @@ def measure(server: Server, load: Load, scale: float) -> None:
     figures = server.figures.setdefault(load.name, [])
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     if not load.upload:
-        connection.request("HEAD" if load.method == "HEAD" else "GET", load.path)
+        connection.request("HEAD" if load.method == "HEAD" else "GET", load.path.format(0))
         response = connection.getresponse()
         response.read()
     connection.close()

@@ -20,7 +20,7 @@ _SILENCE = 30  # seconds after which a request counts as failed
 class Client(asyncio.Protocol):
     """A connection that sends requests one after another."""
 
-    def __init__(self, port: int, head: bytes, *, is_head: bool) -> None:
+    def __init__(self, port: int, head: str, *, is_head: bool) -> None:
         self._port = port
         self._head = head
         self._is_head = is_head
@@ -28,7 +28,7 @@ class Client(asyncio.Protocol):
         self._sent = asyncio.Event()
         self._sent.set()
 
-    async def send_request(self, upload: int) -> int:
+    async def send_request(self, number: int, upload: int) -> int:
         """Sends a request, with a body of zeros for an upload; returns the status, or 0 for a failure."""
         loop = asyncio.get_running_loop()
         if self._transport is None or self._transport.is_closing():
@@ -38,7 +38,7 @@ class Client(asyncio.Protocol):
                 return 0
         self._response_status = loop.create_future()
         self._parser = HttpResponseParser(self)
-        self._transport.write(self._head)
+        self._transport.write(self._head.replace("{}", str(number)).encode())
         if upload:
             await self._send(upload)
         try:
@@ -100,16 +100,16 @@ async def run(port: int, load: dict) -> dict:
         length = len(_PART) + upload + len(_END)
         headers |= {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}", "Content-Length": str(length)}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    head = f"{load['method']} {load['path']} HTTP/1.1\r\n{lines}\r\n".encode()
+    head = f"{load['method']} {load['path']} HTTP/1.1\r\n{lines}\r\n"
     turns = iter(range(load["requests"]))
     times: list[float] = []
     statuses: list[int] = []
 
     async def client(turns_left: Iterator[int]) -> None:
         connection = Client(port, head, is_head=load["method"] == "HEAD")
-        for _ in turns_left:
+        for number in turns_left:
             began = time.perf_counter()
-            statuses.append(await connection.send_request(upload))
+            statuses.append(await connection.send_request(number, upload))
             times.append(time.perf_counter() - began)
 
     began = time.perf_counter()
