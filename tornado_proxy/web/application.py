@@ -31,8 +31,8 @@ from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.handlers import (
+    HEALTHY,
     AnswerHandler,
-    HealthHandler,
     MistakeHandler,
     ObjectHandler,
     SignInHandler,
@@ -175,7 +175,7 @@ def _handler_for(
         raise mistake
     health_path = parts.settings.server.health_path
     if health_path and asked.uri == health_path and asked.method in READING:
-        return HealthHandler, {}
+        return AnswerHandler, {"answer": HEALTHY}
     policy = parts.policy_headers
     answer = policy.preflight(asked) if policy else None
     if answer is None and ASSETS_AT in (asked.uri or ""):

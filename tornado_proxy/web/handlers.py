@@ -20,11 +20,12 @@ from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import answer_at_hand, object_used, perform
 
-_HEALTHY = Whole(
+HEALTHY = Whole(
     200,
     (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"), ("Content-Length", "8")),
     b"healthy\n",
 )
+"""The answer to a load balancer that the service is there; it emits no event."""
 
 _NOT_PLAIN = CONDITIONAL | {"Range"}
 
@@ -132,11 +133,13 @@ class TargetListHandler(DecidedHandler):
 
 
 class AnswerHandler(Handler):
-    """Sends an answer that needs no decision: an asset of pages, which is public, or that to a preflight."""
+    """Sends an answer that needs no decision: the health page, an asset of pages, or that to a preflight."""
 
     def initialize(self, answer: Whole) -> None:
         """Takes the answer."""
         self.answer = answer
+        # Several balancers that ask each second would fill the access log and flatter the metrics.
+        self.is_recorded = answer is not HEALTHY
 
     def at_hand(self) -> Whole:
         """Returns it."""
@@ -147,25 +150,6 @@ class AnswerHandler(Handler):
         await self.send(self.answer)
 
     head = options = get
-
-
-class HealthHandler(Handler):
-    """Answers a load balancer that the service is there.
-
-    It emits no event: several balancers that ask each second would fill the access log and flatter the metrics.
-    """
-
-    is_recorded = False
-
-    def at_hand(self) -> Whole:
-        """Returns a line."""
-        return _HEALTHY
-
-    async def get(self) -> None:
-        """Sends a line."""
-        await self.send(_HEALTHY)
-
-    head = get
 
 
 class MistakeHandler(Handler):
