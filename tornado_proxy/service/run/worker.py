@@ -239,9 +239,8 @@ class _Worker:
             await self._serving.canary(canary)
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
-        if self._serving.stages(number):
-            await self._serving.promote()
-        else:
+        configuration = self._serving.staged
+        if configuration is None or not configuration.snapshot.is_as(snapshot):
             configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
-            await self._serving.activate(number, configuration)
+        await self._serving.activate(number, configuration)
         await self._channel.send(self._heartbeat())
