@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
-from msgspec import structs
+from msgspec.structs import replace
 
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service.reload import snapshot as module
@@ -204,7 +203,7 @@ def test_other_settings_keep_the_digest(files):
     """A snapshot with replaced settings has the digest of the files."""
     snapshot = files.read()
     settings = snapshot.settings
-    other = structs.replace(settings, server=structs.replace(settings.server, grace_period=1.0))
+    other = replace(settings, server=replace(settings.server, grace_period=1.0))
     changed = replace(snapshot, settings=other)
     assert (changed.settings, changed.digest) == (other, snapshot.digest)
 

@@ -13,7 +13,6 @@ import signal
 import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable
 from typing import Any, Literal, NamedTuple
@@ -61,13 +60,12 @@ class Start(msgspec.Struct, frozen=True):
     staged: StageCall | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerCall:
+class WorkerCall(msgspec.Struct, frozen=True):
     """To a worker: call one of its methods. `Result` has the same number."""
 
     number: int
     method: Method
-    arguments: tuple[Any, ...] = field(repr=False)
+    arguments: tuple[Any, ...]
 
 
 class Result(msgspec.Struct, frozen=True):
