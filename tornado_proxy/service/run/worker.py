@@ -163,16 +163,10 @@ class _Worker:
         self._inherited = start.inherited
         self._staged = start.staged
         self._serving = SingleProcess(configuration, number=start.number, spread=channel.post)
+        # The other methods are those of what serves.
         self._methods: dict[str, Callable[..., Any]] = {
             "activate": self._activate,
             "stage": self._stage,
-            "canary": self._serving.canary,
-            "discard": self._serving.discard,
-            "report": self._serving.report,
-            "requests": self._serving.requests,
-            "purge": self._serving.purge,
-            "forget": self._serving.forget,
-            "set_log_level": set_log_level,
             "stop": partial(self._end, is_last=True),
         }
 
@@ -220,7 +214,8 @@ class _Worker:
     async def _obey(self) -> None:
         while isinstance(call := await self._channel.receive(), WorkerCall):
             try:
-                value = self._methods[call.method](*call.arguments)
+                method = self._methods.get(call.method) or getattr(self._serving, call.method)
+                value = method(*call.arguments)
                 if isawaitable(value):
                     value = await value
             except Exception:  # noqa: BLE001 - a worker that cannot follow would serve something else than the others
