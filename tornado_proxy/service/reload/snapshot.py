@@ -157,23 +157,21 @@ def compile_text(
         diagnostics += problems
         settings = None if errors(diagnostics) else settings
     rules, templates = read_files(settings)
-    secrets = tuple(filter(None, (file_of(reference, environment, config.parent) for reference in answers)))
-    snapshot = Snapshot(None, diagnostics, rules, "", (config, *secrets), text, answers, fetched, templates=templates)
-    if settings is not None:
-        places = (each for each in settings.rules if isinstance(each, Path))
-        snapshot = replace(
-            snapshot,
-            settings=settings,
-            settings_read=settings,
-            options=canonical(_anywhere(settings)),
-            watched=(config, *places, *template_places(settings), *secrets),
-            remarks=(
-                *_doubtful_passwords(settings),
-                *unusable_certificates(settings),
-                *doubtful_certificates(settings, time.time()),
-            ),
-        )
-    return _digested(snapshot, config.parent)
+    files = filter(None, (file_of(reference, environment, config.parent) for reference in answers))
+    snapshot = Snapshot(None, diagnostics, rules, "", (config, *files), text, answers, fetched, templates=templates)
+    return _digested(_with_settings(snapshot, settings) if settings else snapshot, config.parent)
+
+
+def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
+    rules = (each for each in settings.rules if isinstance(each, Path))
+    config, *secrets = snapshot.watched
+    watched = (config, *rules, *template_places(settings), *secrets)
+    certificates = (*unusable_certificates(settings), *doubtful_certificates(settings, time.time()))
+    remarks = (*_doubtful_passwords(settings), *certificates)
+    options = canonical(_anywhere(settings))
+    return replace(
+        snapshot, settings=settings, settings_read=settings, options=options, watched=watched, remarks=remarks
+    )
 
 
 class SnapshotReader:
