@@ -36,22 +36,15 @@ class RecordingServing:
         self.generation = generation_of(self.configuration)
         self.staged: Configuration | None = None
         self.counts = StagedCounts()
-        self._staged_as = 0
         self.share = 0.0
 
     async def stage(self, number: int, configuration: Configuration) -> None:
         """Hold a configuration beside the one in force."""
-        self.staged, self._staged_as, self.counts = configuration, number, StagedCounts(number)
+        self.staged, self.counts = configuration, StagedCounts(number)
 
     async def canary(self, share: float) -> None:
         """Note the share."""
         self.share = share
-
-    async def promote(self) -> None:
-        """Activate what is staged."""
-        configuration, self.staged = self.staged, None
-        assert configuration is not None
-        await self.activate(self._staged_as, configuration)
 
     async def discard(self) -> None:
         """Forget what is staged."""
@@ -70,4 +63,5 @@ class RecordingServing:
         if self.mistake:
             raise Unbuildable((self.mistake,))
         self.activated.append((number, configuration))
+        self.staged = None
         self.configuration, self.generation = configuration, generation_of(configuration, number)

@@ -1,6 +1,7 @@
 import asyncio
 import threading
 from base64 import b64encode
+from collections.abc import Callable
 
 import bcrypt
 import pytest
@@ -169,12 +170,10 @@ class Clock:
         return self.now
 
 
-class FakeHash(HashedPassword):
+class FakeHash(HashedPassword, frozen=True):
     """A hash that a function checks instead of a library."""
 
-    def __init__(self, text, verify):
-        super().__init__(text)
-        object.__setattr__(self, "verify", verify)
+    verify: Callable[[str, str], bool]
 
     def matches(self, offered):
         """Returns the result of the function."""

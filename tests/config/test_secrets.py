@@ -11,6 +11,7 @@ from tornado_proxy.config.secrets import (
     Reference,
     Secret,
     SecretMissing,
+    Unshown,
     file_of,
     resolver,
     unresolved,
@@ -32,8 +33,19 @@ def test_a_secret_is_shown_by_its_origin():
     assert secret.reveal() == "hunter2"
 
 
+class _Password(Unshown, frozen=True):
+    text: str
+
+
+def test_an_unshown_value_is_shown_by_its_class():
+    """Its fields may be secret."""
+    assert repr(_Password("hunter2")) == "<_Password>"
+
+
 @pytest.mark.parametrize(
-    "shown", [Secret("a file", "hunter2"), Reference(value="hunter2")], ids=["secret", "reference"]
+    "shown",
+    [Secret("a file", "hunter2"), Reference(value="hunter2"), _Password("hunter2")],
+    ids=["secret", "reference", "unshown"],
 )
 def test_rich_shows_no_secret(shown):
     """The fields that the library Rich prints of a value, also in tracebacks with locals, do not have the secret."""

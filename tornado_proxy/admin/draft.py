@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -161,7 +160,7 @@ def try_draft(
     """Compiles and lints a draft of a file in force, runs its tests, and decides the kept requests again by it."""
     read = in_force.snapshot.rules
     files = tuple(file if each.name == file.name else each for each in read.files)
-    draft = compile_snapshot(dataclasses.replace(in_force.snapshot, rules=replace(read, files=files)), in_force)
+    draft = compile_snapshot(replace(in_force.snapshot, rules=replace(read, files=files)), in_force)
     rules = draft.rules
     assert rules is not None, "a configuration in force has settings"
     unknown = tuple(unknown_targets(rules.documents, [target.name for target in draft.settings.targets]))

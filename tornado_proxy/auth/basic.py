@@ -10,7 +10,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from hashlib import sha256
 
 import msgspec
@@ -18,7 +17,7 @@ import msgspec
 from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
-from tornado_proxy.config.secrets import HASHES
+from tornado_proxy.config.secrets import HASHES, Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
@@ -46,22 +45,20 @@ class UnreadableHash(ValueError):
     """A text that begins like a hash but is not a valid one; the message names the kind, never the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlainPassword:
+class PlainPassword(Unshown, frozen=True):
     """A password that was configured in plain text; only its digest is kept."""
 
-    _digest: bytes = field(repr=False)
+    _digest: bytes
 
     def matches(self, offered: str) -> bool:
         """Whether it is the password; every wrong password takes the same time."""
         return hmac.compare_digest(self._digest, sha256(offered.encode()).digest())
 
 
-@dataclass(frozen=True, slots=True)
-class HashedPassword:
+class HashedPassword(Unshown, frozen=True):
     """A bcrypt or argon2 hash; `matches` takes as long as its cost parameters demand."""
 
-    text: str = field(repr=False)
+    text: str
 
     @property
     def cost(self) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
 
 if TYPE_CHECKING:
@@ -17,23 +17,21 @@ _TIMEOUT = 10.0  # seconds for the whole exchange: a person waits for it
 _LARGEST_ANSWER = 1024 * 1024  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(Unshown, frozen=True):
     """A request; without a method it is a POST if it has a body, else a GET. `timeout` is in seconds."""
 
     url: GuardedUrl
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = {}
+    body: str | None = None
     method: str | None = None
     timeout: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Unshown, frozen=True):
     """An answer."""
 
     status: int
-    body: bytes = field(repr=False)
+    body: bytes
 
     def document(self) -> dict[str, Any]:
         """Returns the JSON object of a successful answer; raises `ValueError` with the reason why there is none."""

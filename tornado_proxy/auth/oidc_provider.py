@@ -10,7 +10,6 @@ import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
@@ -18,9 +17,11 @@ import msgspec
 from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
+from msgspec.structs import replace
 
 from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher, check_unicode
 from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.request import User
@@ -64,8 +65,7 @@ class UnknownKey(TokenError):
     """A token signed with a key that is not in the set: the provider may have rotated its keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+class Metadata(msgspec.Struct, frozen=True):
     """The metadata of a provider (Discovery 3), with the keys that it publishes for signatures."""
 
     issuer: str
@@ -74,15 +74,14 @@ class Metadata:
     jwks_uri: str
     end_session_endpoint: str = ""
     algorithms: Sequence[str] = _DEFAULT_ALGORITHMS
-    keys: KeySet = field(default_factory=lambda: KeySet([]), repr=False, compare=False)
+    keys: KeySet = msgspec.field(default_factory=lambda: KeySet([]))
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Unshown, frozen=True):
     """The tokens that the provider gave for a code or a refresh token."""
 
-    id_token: str = field(repr=False)
-    refresh_token: str = field(default="", repr=False)
+    id_token: str
+    refresh_token: str = ""
 
 
 class _Asking(msgspec.Struct, frozen=True):

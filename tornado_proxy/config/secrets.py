@@ -70,6 +70,16 @@ class Reference(SettingsSection, frozen=True):
         return [("origin", self.origin if self.kinds else "")]
 
 
+class Unshown(msgspec.Struct, frozen=True):
+    """A value that is printed without its fields, which may be secret."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return []
+
+
 class Secret(msgspec.Struct, frozen=True):
     """A resolved secret: `origin`, the place that it came from, may be shown; the value may not."""
 

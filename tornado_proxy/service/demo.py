@@ -8,13 +8,12 @@ import mimetypes
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
 
 import msgspec
-from msgspec import structs
+from msgspec.structs import replace
 
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
@@ -40,10 +39,8 @@ def read_demo(endpoint: str) -> Snapshot:
     settings = snapshot.settings
     if settings is None:
         return snapshot
-    targets = (
-        structs.replace(each, bucket=structs.replace(each.bucket, s3_endpoint=endpoint)) for each in settings.targets
-    )
-    return replace(snapshot, settings=structs.replace(settings, targets=tuple(targets)))
+    targets = (replace(each, bucket=replace(each.bucket, s3_endpoint=endpoint)) for each in settings.targets)
+    return replace(snapshot, settings=replace(settings, targets=tuple(targets)))
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:
@@ -51,7 +48,7 @@ def open_demo_sockets(listener: Listener) -> Sockets:
     try:
         return open_sockets(listener)
     except CannotListen:
-        return open_sockets(structs.replace(listener, port=0))
+        return open_sockets(replace(listener, port=0))
 
 
 BUCKET = "demo-bucket"

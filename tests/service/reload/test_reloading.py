@@ -51,7 +51,7 @@ class ReloadScene:
         """Read the files, or raise the defect."""
         if self.defect:
             raise RuntimeError(self.defect)
-        return replace(self.files.read(), settled=not self.is_unsettled)
+        return msgspec.structs.replace(self.files.read(), settled=not self.is_unsettled)
 
     def reload(self) -> ReloadOutcome:
         """Reload and record the outcome."""
@@ -508,9 +508,8 @@ def test_without_the_option_an_edit_is_in_force_at_once(stage):
 def test_other_secrets_are_not_staged(stage, monkeypatch):
     """They do not change what is decided, and a renewed certificate cannot wait."""
     monkeypatch.setattr(stage.serving, "staged", None)
-    stage.serving.configuration = replace(
-        compile_snapshot(stage.files.read()), snapshot=replace(stage.files.read(), secrets={"other": None})
-    )
+    other = msgspec.structs.replace(stage.files.read(), secrets={"other": None})
+    stage.serving.configuration = msgspec.structs.replace(compile_snapshot(stage.files.read()), snapshot=other)
     assert stage.reload() is ReloadOutcome.LOADED
 
 

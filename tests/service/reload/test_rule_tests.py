@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from files import CONFIGURATION, Files
-from msgspec import structs
+from msgspec.structs import replace
 
 from tornado_proxy.config.server import Reload
 from tornado_proxy.lang.diagnostic import Severity
@@ -24,7 +22,7 @@ def files(tmp_path):
 
 
 def _with_reload_options(configuration, **options):
-    settings = structs.replace(configuration.settings, reload=Reload(**options))
+    settings = replace(configuration.settings, reload=Reload(**options))
     return replace(configuration, snapshot=replace(configuration.snapshot, settings=settings))
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
-from msgspec import structs
+from msgspec.structs import replace
 
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service.reload import snapshot as module
@@ -128,7 +127,8 @@ def test_a_comment_in_the_configuration_keeps_the_digest(files):
 
 def test_the_repr_has_no_secret(files):
     """The `repr` of a snapshot contains no secret."""
-    assert "s3cret" not in repr(files.read())
+    snapshot = files.read()
+    assert "s3cret" not in repr((snapshot, [*snapshot.__rich_repr__()]))
 
 
 def test_all_sources_are_watched(files):
@@ -204,7 +204,7 @@ def test_other_settings_keep_the_digest(files):
     """A snapshot with replaced settings has the digest of the files."""
     snapshot = files.read()
     settings = snapshot.settings
-    other = structs.replace(settings, server=structs.replace(settings.server, grace_period=1.0))
+    other = replace(settings, server=replace(settings.server, grace_period=1.0))
     changed = replace(snapshot, settings=other)
     assert (changed.settings, changed.digest) == (other, snapshot.digest)
 

@@ -10,7 +10,7 @@ from serving import generation
 
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.telemetry.events import Retired
-from tornado_proxy.web.generation import Shared
+from tornado_proxy.web.generation import Generation, Shared
 
 
 class _ClosableStore(MemoryStore):
@@ -27,9 +27,9 @@ class _ClosableStore(MemoryStore):
             raise self._error
 
 
-def _parts(store):
+def _generation(number, store):
     # The store needs a `Shared` of its own, since the generation of the helper holds its store too.
-    return replace(generation(store).parts, stores={"site": Shared(store)})
+    return Generation(number, replace(generation(store).parts, stores={"site": Shared(store)}))
 
 
 def _run(scenario):
@@ -41,8 +41,8 @@ def test_a_swap_closes_the_old_store():
 
     async def scenario():
         first, second, retired = _ClosableStore(), _ClosableStore(), asyncio.Event()
-        generations = Generations(_parts(first), lambda event: retired.set() if event == Retired(1) else None)
-        generations.swap(_parts(second), 2)
+        generations = Generations(_generation(1, first), lambda event: retired.set() if event == Retired(1) else None)
+        generations.swap(_generation(2, second))
         await retired.wait()
         assert (first.closed, second.closed) == (True, False)
         assert generations.in_force.number == 2
@@ -57,9 +57,9 @@ def test_a_request_keeps_its_generation_open():
 
     async def scenario():
         first = _ClosableStore()
-        generations = Generations(_parts(first), lambda _event: None)
+        generations = Generations(_generation(1, first), lambda _event: None)
         with generations.in_force:
-            generations.swap(_parts(_ClosableStore()), 2)
+            generations.swap(_generation(2, _ClosableStore()))
             await asyncio.sleep(0)
             assert (first.closed, generations.retiring) == (False, 1)
         await generations.close()
@@ -73,7 +73,7 @@ def test_a_failing_close_does_not_block_retirement():
 
     async def scenario():
         events = []
-        generations = Generations(_parts(_ClosableStore(OSError("stuck"))), events.append)
+        generations = Generations(_generation(1, _ClosableStore(OSError("stuck"))), events.append)
         await generations.close()
         assert events == [Retired(1)]
 
@@ -85,12 +85,12 @@ def test_a_staged_generation_is_discarded_or_promoted():
 
     async def scenario():
         first, second, third = _ClosableStore(), _ClosableStore(), _ClosableStore()
-        generations = Generations(_parts(first), lambda _event: None)
-        generations.stage(_parts(second), 2)
-        generations.stage(_parts(third), 3)
+        generations = Generations(_generation(1, first), lambda _event: None)
+        generations.stage(_generation(2, second))
+        generations.stage(_generation(3, third))
         await asyncio.gather(*generations._retiring)
         assert (first.closed, second.closed, third.closed) == (False, True, False)
-        generations.promote()
+        generations.swap(generations.staged)
         assert (generations.in_force.number, generations.staged) == (3, None)
         await generations.close()
         assert (first.closed, third.closed) == (True, True)
@@ -103,10 +103,10 @@ def test_a_swap_discards_what_is_staged():
 
     async def scenario():
         second, fourth = _ClosableStore(), _ClosableStore()
-        generations = Generations(_parts(_ClosableStore()), lambda _event: None)
-        generations.stage(_parts(second), 2)
-        generations.swap(_parts(_ClosableStore()), 3)
-        generations.stage(_parts(fourth), 4)
+        generations = Generations(_generation(1, _ClosableStore()), lambda _event: None)
+        generations.stage(_generation(2, second))
+        generations.swap(_generation(3, _ClosableStore()))
+        generations.stage(_generation(4, fourth))
         await generations.close()
         assert (second.closed, fourth.closed) == (True, True)
 

@@ -19,7 +19,7 @@ import pytest
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run import logs
-from tornado_proxy.service.run.logs import LogWriter, Outlet
+from tornado_proxy.service.run.logs import Outlet
 from tornado_proxy.service.run.outputs import StreamOutput
 
 SCRIPT = """
@@ -148,8 +148,12 @@ def test_a_stuck_reader_does_not_delay_the_end(end):
 BUFFER_SIZE = 200_000  # bytes; more than a pipe holds
 
 
-def _loss_line(count: int) -> str:
-    return f"{count} lost"
+class _Format(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.args[0]} lost" if record.args else record.msg
+
+
+FORMAT = _Format()
 
 
 @contextmanager
@@ -194,30 +198,30 @@ def _read_lines(reading: int, last: str) -> list[str]:
 def test_lines_arrive_in_order():
     """Every line is written, in the order of the calls."""
     with _pipe() as (reading, writing):
-        writer = LogWriter(StreamOutput(writing), _loss_line)
+        outlet = Outlet(FORMAT, StreamOutput(writing))
         for number in range(1000):
-            writer.put(f"line {number}")
+            outlet.put(f"line {number}")
         assert _read_lines(reading, "line 999") == [f"line {number}" for number in range(1000)]
-        assert writer.drain(20)
+        assert outlet.drain(20)
 
 
 def test_a_line_of_the_service_does_not_wait_for_others(monkeypatch):
     """Only lines about requests are gathered: an error may be the last thing that a process tells."""
     monkeypatch.setattr(logs, "GATHER", 1000)
     with _pipe() as (reading, writing):
-        outlet = Outlet(logging.Formatter("%(message)s"), StreamOutput(writing))
+        outlet = Outlet(FORMAT, StreamOutput(writing))
         for number in range(10):
             outlet.emit(logging.LogRecord("tornado_proxy", logging.ERROR, "", 0, f"line {number}", (), None))
             assert _read_lines(reading, f"line {number}") == [f"line {number}"]
         outlet.close()
 
 
-def _read_after_drain(reading: int, writer: LogWriter) -> list[str]:
+def _read_after_drain(reading: int, outlet: Outlet) -> list[str]:
     """Read the lines of a pipe that was not read before, without the final `end`."""
     with ThreadPoolExecutor() as pool:
         lines = pool.submit(_read_lines, reading, "end")
-        assert writer.drain(20)
-        writer.put("end")
+        assert outlet.drain(20)
+        outlet.put("end")
         return lines.result()[:-1]
 
 
@@ -225,13 +229,13 @@ def test_lines_without_room_are_counted():
     """If the reader is stuck, lines beyond the buffer are dropped, and their number is written later."""
     with _pipe() as (reading, writing):
         size = _fill(writing)
-        writer = LogWriter(StreamOutput(writing), _loss_line, BUFFER_SIZE)
+        outlet = Outlet(FORMAT, StreamOutput(writing), BUFFER_SIZE)
         for number in range(10_000):
-            writer.put(f"line {number:>95}")
-        assert not writer.drain(0.01)
+            outlet.put(f"line {number:>95}")
+        assert not outlet.drain(0.01)
         _read(reading, size)
         expected = 0
-        lines = _read_after_drain(reading, writer)
+        lines = _read_after_drain(reading, outlet)
         for line in lines:
             first, second = line.split()
             if second == "lost":
@@ -240,7 +244,7 @@ def test_lines_without_room_are_counted():
                 assert int(second) == expected
                 expected += 1
         assert expected == 10_000
-        # The lines of a full buffer, and the lines that the writer has already taken from it.
+        # The lines of a full buffer, and the lines that the thread has already taken from it.
         assert BUFFER_SIZE // 101 <= len(lines) <= 2 * (BUFFER_SIZE // 101) + 2
 
 
@@ -248,13 +252,13 @@ def test_lines_are_written_after_a_loss():
     """Lines after a loss follow the line that reports the loss."""
     with _pipe() as (reading, writing):
         size = _fill(writing)
-        writer = LogWriter(StreamOutput(writing), _loss_line, 10)
+        outlet = Outlet(FORMAT, StreamOutput(writing), 10)
         for number in range(100):
-            writer.put(f"line {number}")
+            outlet.put(f"line {number}")
         _read(reading, size)
-        assert writer.drain(20)
-        writer.put("after")
-        *_, report, last = _read_after_drain(reading, writer)
+        assert outlet.drain(20)
+        outlet.put("after")
+        *_, report, last = _read_after_drain(reading, outlet)
         assert report.endswith(" lost")
         assert last == "after"
 
@@ -262,34 +266,34 @@ def test_lines_are_written_after_a_loss():
 def test_a_line_longer_than_the_buffer_is_written():
     """A line that does not have to wait is written in any length."""
     with _pipe() as (reading, writing):
-        writer = LogWriter(StreamOutput(writing), _loss_line, 10)
-        writer.put("x" * 1000)
+        outlet = Outlet(FORMAT, StreamOutput(writing), 10)
+        outlet.put("x" * 1000)
         assert _read_lines(reading, "x") == ["x" * 1000]
 
 
 def test_lines_of_several_processes_do_not_mix():
     """Lines of several writers of one pipe are never split."""
     with _pipe() as (reading, writing):
-        writers = [LogWriter(StreamOutput(writing), _loss_line) for _ in range(4)]
+        outlets = [Outlet(FORMAT, StreamOutput(writing)) for _ in range(4)]
         with ThreadPoolExecutor() as pool:
             lines = pool.submit(_read_lines, reading, "end")
             for _ in range(2000):
-                for name, writer in zip("abcd", writers, strict=True):
-                    writer.put(name * 99)
-            assert all(writer.drain(20) for writer in writers)
-            writers[0].put("end")
+                for name, outlet in zip("abcd", outlets, strict=True):
+                    outlet.put(name * 99)
+            assert all(outlet.drain(20) for outlet in outlets)
+            outlets[0].put("end")
             *received, _ = lines.result()
         assert sorted(received) == [name * 99 for name in "abcd" for _ in range(2000)]
 
 
 def test_a_nonblocking_descriptor_loses_nothing():
-    """If another process made the pipe non-blocking, the writer waits for room."""
+    """If another process made the pipe non-blocking, the thread waits for room."""
     with _pipe() as (reading, writing):
         size = _fill(writing)
         os.set_blocking(writing, False)
-        writer = LogWriter(StreamOutput(writing), _loss_line)
-        writer.put("a line")
-        assert not writer.drain(0.01)
+        outlet = Outlet(FORMAT, StreamOutput(writing))
+        outlet.put("a line")
+        assert not outlet.drain(0.01)
         _read(reading, size)
         assert _read_lines(reading, "a line") == ["a line"]
 
@@ -298,9 +302,9 @@ def test_a_closed_reader_is_no_error():
     """Lines without a reader are dropped."""
     reading, writing = os.pipe()
     os.close(reading)
-    writer = LogWriter(StreamOutput(writing), _loss_line)
-    writer.put("a line")
-    assert writer.drain(20)
+    outlet = Outlet(FORMAT, StreamOutput(writing))
+    outlet.put("a line")
+    assert outlet.drain(20)
     os.close(writing)
 
 
@@ -308,18 +312,19 @@ def test_a_closed_reader_is_no_error():
 def test_every_character_can_be_written(text):
     """Lines are UTF-8, and surrogates are escaped."""
     with _pipe() as (reading, writing):
-        LogWriter(StreamOutput(writing), _loss_line).put(text)
+        Outlet(FORMAT, StreamOutput(writing)).put(text)
         assert _read_lines(reading, "") == [text.encode("utf-8", "backslashreplace").decode()]
 
 
-def test_a_closed_writer_ends():
-    """Closing a writer writes the last lines and ends its thread."""
+def test_a_closed_outlet_ends():
+    """Closing an outlet after the last lines ends its thread."""
     with _pipe() as (reading, writing):
         before = threading.active_count()
-        writer = LogWriter(StreamOutput(writing), _loss_line)
-        writer.put("a line")
-        writer.close(20)
-        writer.put("too late")
+        outlet = Outlet(FORMAT, StreamOutput(writing))
+        outlet.put("a line")
+        assert outlet.drain(20)
+        outlet.close()
+        outlet.put("too late")
         assert os.read(reading, 100) == b"a line\n"
         assert threading.active_count() == before
 

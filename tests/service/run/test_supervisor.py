@@ -15,7 +15,7 @@ from tornado_proxy.service.run.supervisor import Supervisor
 
 PROGRAM = """
 import asyncio, os, signal, sys, time, msgspec
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 from tornado_proxy.service.run.sockets import open_sockets
 from tornado_proxy.service.reload.snapshot import compile_snapshot, read_snapshot

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import replace
 
 import pytest
 from files import Files
+from msgspec.structs import replace
 
 from tornado_proxy.service.run import worker
 from tornado_proxy.service.run.logs import close_logging

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from itertools import zip_longest
@@ -33,13 +32,12 @@ Document = tuple[GuardedUrl, UrlConfig]
 Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedDocuments:
+class FetchedDocuments(msgspec.Struct, frozen=True):
     """Documents that were fetched, and certificates that were made, by their names: a client accepts one only once."""
 
-    documents: Mapping[Document, Secret] = field(default_factory=dict, repr=False)
-    due: float = field(default=math.inf, compare=False)  # monotonic seconds at which they are fetched again
-    self_signed: Mapping[tuple[str, ...], Certificate] = field(default_factory=dict, repr=False)
+    documents: Mapping[Document, Secret] = {}
+    due: float = math.inf  # monotonic seconds at which they are fetched again
+    self_signed: Mapping[tuple[str, ...], Certificate] = {}
 
 
 def find_certificates(

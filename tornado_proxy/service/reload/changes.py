@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import SettingsSection, options_of
@@ -38,7 +37,7 @@ def changes(in_force: Configuration, configuration: Configuration) -> Iterator[s
     # The order decides between host patterns that match the same host.
     if [name for name in old if name in new] != [name for name in new if name in old]:
         yield "the order of the targets changed"
-    one, other = (structs.replace(each.settings, targets=()) for each in (in_force, configuration))
+    one, other = (replace(each.settings, targets=()) for each in (in_force, configuration))
     if changed := _changed(one, other):
         yield f"changed: {', '.join(changed)}"
 
@@ -94,10 +93,10 @@ def _listed(names: Sequence[str]) -> str:
 def fixed_at_start(configuration: Configuration, at_start: Settings) -> Configuration:
     """Restores the settings that only a restart changes, and names those that differ."""
     settings, server, internal = configuration.settings, at_start.server, at_start.internal_server
-    restored = structs.replace(
+    restored = replace(
         settings,
-        server=structs.replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
-        internal_server=structs.replace(settings.internal_server, address=internal.address, port=internal.port),
+        server=replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
+        internal_server=replace(settings.internal_server, address=internal.address, port=internal.port),
         s3=at_start.s3,
         log=at_start.log,
         tracing=at_start.tracing,

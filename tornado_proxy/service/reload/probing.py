@@ -6,9 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
-import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
@@ -104,7 +103,7 @@ async def _opened(
             continue
         limits = {name: min(getattr(bucket, name), within) for name in ("connect_timeout", "read_timeout")}
         try:
-            stores[target.name] = S3Store(msgspec.structs.replace(bucket, max_attempts=1, **limits), _POOL)
+            stores[target.name] = S3Store(replace(bucket, max_attempts=1, **limits), _POOL)
         except StorageError as error:
             problems[target.name] = BucketProblem("failed", str(error), "correct the target's `bucket`")
     try:

@@ -61,7 +61,10 @@ class Serving(Protocol):
         """
 
     async def activate(self, number: int, configuration: Configuration) -> None:
-        """Puts a configuration in force, and returns when all new requests get it; raises `Unbuildable` before."""
+        """Puts a configuration in force, and returns when all new requests get it; raises `Unbuildable` before.
+
+        The staged one is in force as the generation that it is.
+        """
 
     @property
     def staged(self) -> Configuration | None:
@@ -72,9 +75,6 @@ class Serving(Protocol):
 
     async def canary(self, share: float) -> None:
         """Has the staged generation answer a share of the clients, from 0 to 1."""
-
-    async def promote(self) -> None:
-        """Puts the staged generation in force, and returns when every new request gets it."""
 
     async def discard(self) -> None:
         """Takes the staged generation away, if there is one."""
@@ -195,7 +195,7 @@ class Reloader:
             if configuration is None or stage is None or (digest and digest != stage.digest):
                 return False
             counts = await self._counts()
-            await self._serving.promote()
+            await self._serving.activate(stage.number, configuration)
             self.stage = msgspec.structs.replace(stage, state="promoted", counts=counts)
             self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
             return True

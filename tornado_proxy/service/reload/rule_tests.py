@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
@@ -26,12 +25,10 @@ def run_rule_tests(configuration: Configuration, in_force: Configuration | None 
         return configuration
     severity = Severity.ERROR if configuration.settings.reload.tests == "refuse" else Severity.WARNING
     changed = [*_untested(configuration, in_force)]
-    failures = [msgspec.structs.replace(each, severity=severity) for each in _failures(configuration, changed)]
+    failures = [replace(each, severity=severity) for each in _failures(configuration, changed)]
     if in_force and in_force.failing_tests:
         others = [each for each in _untested(configuration, None) if each not in changed]
-        failures += [
-            msgspec.structs.replace(each, severity=Severity.WARNING) for each in _failures(configuration, others)
-        ]
+        failures += [replace(each, severity=Severity.WARNING) for each in _failures(configuration, others)]
     return replace(configuration, diagnostics=(*configuration.diagnostics, *failures)) if failures else configuration
 
 

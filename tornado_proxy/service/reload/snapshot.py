@@ -9,11 +9,11 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.auth.basic import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
@@ -50,26 +50,31 @@ ReadFiles = Callable[[Settings | None], tuple[Read, Read]]
 Answers = Mapping[Reference, Secret | None]  # the secret of each reference; None if it was not found
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """All files that were read: the settings, the bytes of rule files and templates, and a digest of all.
 
-    The digest may be shown: it covers no secret, so nobody can test guesses on it.
+    The digest may be shown: it covers no secret, so nobody can test guesses on it. The text may have secrets.
     """
 
     settings: Settings | None  # None after a mistake in them
     diagnostics: tuple[Diagnostic, ...]  # of the configuration file
     rules: Read
     digest: str
-    watched: tuple[Path, ...] = field(repr=False)  # of the configuration, the rules, the templates, the secrets
-    text: SourceFile | None = field(default=None, repr=False)  # of the configuration; None if it cannot be read
-    secrets: Answers = field(default_factory=dict, repr=False)
-    fetched: FetchedDocuments = field(default_factory=FetchedDocuments, repr=False)
+    watched: tuple[Path, ...]  # of the configuration, the rules, the templates, the secrets
+    text: SourceFile | None = None  # of the configuration; None if it cannot be read
+    secrets: Answers = {}
+    fetched: FetchedDocuments = FetchedDocuments()
     settled: bool = True  # false if the files changed from reading to reading
-    templates: Read = field(default_factory=lambda: Read(()))
-    remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)  # about secrets, so not in the digest
-    settings_read: Settings | None = field(default=None, repr=False)  # some only a restart may put in force
-    options: str = field(default="", repr=False)  # the canonical form of these
+    templates: Read = Read(())
+    remarks: tuple[Diagnostic, ...] = ()  # about secrets, so not in the digest
+    settings_read: Settings | None = None  # some only a restart may put in force
+    options: str = ""  # the canonical form of these
+
+    def __repr__(self) -> str:
+        return f"Snapshot(digest={self.digest!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("digest", self.digest)]
 
     def is_as(self, other: Snapshot | None) -> bool:
         """Whether another snapshot has the same files and secrets."""
@@ -161,17 +166,12 @@ def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
     rules = (each for each in settings.rules if isinstance(each, Path))
     config, *secrets = snapshot.watched
     watched = (config, *rules, *template_places(settings), *secrets)
+    certificates = (*unusable_certificates(settings), *doubtful_certificates(settings, time.time()))
+    remarks = (*_doubtful_passwords(settings), *certificates)
     options = canonical(_anywhere(settings))
-    remarks = tuple(_remarks(settings))
     return replace(
         snapshot, settings=settings, settings_read=settings, options=options, watched=watched, remarks=remarks
     )
-
-
-def _remarks(settings: Settings) -> Iterator[Diagnostic]:
-    yield from _doubtful_passwords(settings)
-    yield from unusable_certificates(settings)
-    yield from doubtful_certificates(settings, time.time())
 
 
 class SnapshotReader:
@@ -248,9 +248,9 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 
 def _anywhere(settings: Settings) -> Settings:
     """Returns the settings without what differs from machine to machine: paths, and where the listeners listen."""
-    server = msgspec.structs.replace(settings.server, address="", port=0)
-    internal = msgspec.structs.replace(settings.internal_server, address="", port=0)
-    return msgspec.structs.replace(settings, rules=(), server=server, internal_server=internal)
+    server = replace(settings.server, address="", port=0)
+    internal = replace(settings.internal_server, address="", port=0)
+    return replace(settings, rules=(), server=server, internal_server=internal)
 
 
 def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
@@ -282,15 +282,14 @@ def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
 FAILING_TEST = "failing-test"  # the code of a failing rule test, as in the linter
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`."""
 
-    snapshot: Snapshot = field(repr=False)
-    rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
+    snapshot: Snapshot
+    rule_sets: Mapping[str, RuleSet] = {}
     diagnostics: tuple[Diagnostic, ...] = ()
-    rules: LoadedRules | None = field(default=None, repr=False, compare=False)
-    pages: LoadedPages | None = field(default=None, repr=False, compare=False)
+    rules: LoadedRules | None = None
+    pages: LoadedPages | None = None
     kept_back: tuple[str, ...] = ()  # names of settings that wait for a restart
 
     @property
@@ -307,10 +306,7 @@ class Configuration:
 
     def tolerating(self, code: str) -> Configuration:
         """Returns the configuration with its errors of a code as warnings."""
-        milder = (
-            msgspec.structs.replace(each, severity=Severity.WARNING) if each.code == code else each
-            for each in self.diagnostics
-        )
+        milder = (replace(each, severity=Severity.WARNING) if each.code == code else each for each in self.diagnostics)
         return replace(self, diagnostics=tuple(milder))
 
     @property

@@ -103,32 +103,32 @@ async def look_now(generation: Generation, target: str, attempts: Sequence[Attem
 
 def cache_counts(parts: Parts) -> dict[str, CacheCounts]:
     """Returns the counts of the caches by target; a cache takes over those of its target's earlier ones."""
-    return {name: cache.counts for name, cache in _caches(parts)}
+    return {target.name: cache.counts for target, cache in _caches(parts)}
 
 
 def purge(generations: Iterable[Parts], target: str | None, prefix: str) -> int:
     """Purges the caches of a target, or all, of several generations; returns the number of objects."""
-    named = (each for parts in generations for each in _caches(parts))
-    caches = dict.fromkeys(cache for name, cache in named if target in (None, name))
+    cached = (each for parts in generations for each in _caches(parts))
+    caches = dict.fromkeys(cache for each, cache in cached if target in (None, each.name))
     return sum(cache.purge(prefix) for cache in caches)
 
 
 def forget_written(generations: Sequence[Parts], written: ObjectWritten) -> bool:
     """Drops an object from all caches of its bucket, in each generation; returns whether there is such a cache."""
-    buckets = [
-        {each.name: (each.bucket.name, each.bucket.s3_endpoint) for each in parts.settings.targets}
-        for parts in generations
-    ]
+    targets = (target for parts in generations for target in parts.settings.targets)
     # Of the bucket of a target that an edit moves, each generation knows its own.
-    places = {each[written.target] for each in buckets if written.target in each}
-    listed = zip(generations, buckets, strict=True)
-    caches = [cache for parts, of in listed for name, cache in _caches(parts) if of[name] in places]
+    places = {_place(target) for target in targets if target.name == written.target}
+    caches = [cache for parts in generations for target, cache in _caches(parts) if _place(target) in places]
     for cache in caches:
         cache.forget(written.key)
     return bool(caches)
 
 
-def _caches(parts: Parts) -> Iterator[tuple[str, CachingStore]]:
-    for name, shared in parts.stores.items():
-        if isinstance(shared.store, CachingStore):
-            yield name, shared.store
+def _place(target: Target) -> tuple[str, str | None]:
+    return target.bucket.name, target.bucket.s3_endpoint
+
+
+def _caches(parts: Parts) -> Iterator[tuple[Target, CachingStore]]:
+    for target in parts.settings.targets:
+        if isinstance(store := parts.stores[target.name].store, CachingStore):
+            yield target, store

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from tornado_proxy.telemetry.events import Event, Retired
-from tornado_proxy.web.generation import Generation, Parts
+from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -16,9 +16,9 @@ _LOG = logging.getLogger("tornado_proxy")
 class Generations:
     """The generation in force, and earlier ones, which are closed when their last requests have left."""
 
-    def __init__(self, parts: Parts, emit: Callable[[Event], None], number: int = 1) -> None:
+    def __init__(self, first: Generation, emit: Callable[[Event], None]) -> None:
         self._emit = emit
-        self.in_force = Generation(number, parts)
+        self.in_force = first
         self.staged: Generation | None = None
         self._retiring: set[asyncio.Task[None]] = set()
 
@@ -27,24 +27,19 @@ class Generations:
         """The number of earlier generations that still have requests."""
         return len(self._retiring)
 
-    def swap(self, parts: Parts, number: int) -> None:
-        """Puts new parts in force under a number; running requests keep the generation that they have."""
+    def swap(self, generation: Generation) -> None:
+        """Puts a new generation or the staged one in force; running requests keep the generation that they have."""
+        if generation is self.staged:
+            self.staged = None
         self.discard()
         self._retire(self.in_force)
-        self.in_force = Generation(number, parts)
+        self.in_force = generation
+        generation.since = time.time()
 
-    def stage(self, parts: Parts, number: int) -> Generation:
-        """Holds new parts beside the ones in force; those that were staged before are discarded."""
+    def stage(self, generation: Generation) -> None:
+        """Holds a new generation beside the one in force; one that was staged before is discarded."""
         self.discard()
-        self.staged = Generation(number, parts)
-        return self.staged
-
-    def promote(self) -> None:
-        """Puts the staged generation in force."""
-        assert self.staged is not None, "something is staged"
-        self._retire(self.in_force)
-        self.in_force, self.staged = self.staged, None
-        self.in_force.since = time.time()
+        self.staged = generation
 
     def discard(self) -> None:
         """Takes the staged generation away."""

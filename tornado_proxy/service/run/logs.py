@@ -66,34 +66,6 @@ def _priority(record: logging.LogRecord) -> int:
     return next(number for level, number in _PRIORITIES if record.levelno >= level)
 
 
-class Outlet(logging.Handler):
-    """Passes lines to a writer, so that logging never waits for the reader of standard error."""
-
-    patience = 1.0  # seconds that the end of the process waits for a reader
-
-    def __init__(self, formatter: logging.Formatter, output: LogOutput) -> None:
-        super().__init__()
-        self.setFormatter(formatter)
-        self.writer = LogWriter(output, lambda count: formatter.format(_lost(count)))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Queues a record."""
-        try:
-            self.writer.put(self.format(record))
-            self.writer.hurry()  # what it tells may come before the end of the process
-        except Exception:  # noqa: BLE001 - as logging.Handler does: report it, and go on
-            self.handleError(record)
-
-    def flush(self) -> None:
-        """Waits for unwritten lines, for a second at most; `logging.shutdown` calls this at the end."""
-        self.writer.drain(self.patience)
-
-    def close(self) -> None:
-        """Takes no more lines; flush first, as `logging.shutdown` does, or unwritten ones are lost."""
-        self.writer.close(0)
-        super().close()
-
-
 def _lost(count: int) -> logging.LogRecord:
     message = "lost %d log lines: they came faster than they were read"
     return logging.LogRecord("tornado_proxy", logging.WARNING, "", 0, message, (count,), None)
@@ -140,7 +112,7 @@ def line_writer() -> Callable[[str], None] | None:
         return None
     # A record of `logging` for each request would cost it more than making the line.
     outlets = [each for each in logging.getLogger().handlers if isinstance(each, Outlet)]
-    return outlets[0].writer.put if outlets else logging.getLogger(ACCESS).info
+    return outlets[0].put if outlets else logging.getLogger(ACCESS).info
 
 
 def close_logging() -> logging.Logger:
@@ -164,33 +136,44 @@ GATHER = 0.1  # seconds between two writes: each takes the interpreter from the 
 ROOM = 4 * 1024 * 1024  # bytes of waiting lines: some 10,000 requests
 
 
-class LogWriter:
-    """Writes lines to an output in order, on a daemon thread, so that a stuck reader cannot keep the process alive.
+class Outlet(logging.Handler):
+    """Writes lines to an output in order, on a daemon thread, so that nobody waits for a stuck reader.
 
-    At most `room` bytes wait, and as many are being written. Further lines are dropped; the line that `lost` makes of
-    their number stands in their place.
+    At most `room` bytes wait, and as many are being written. Further lines are dropped; a line with their number stands
+    in their place.
     """
 
-    def __init__(self, output: LogOutput, lost: Callable[[int], str], room: int = ROOM) -> None:
+    patience = 1.0  # seconds that the end of the process waits for a reader
+
+    def __init__(self, formatter: logging.Formatter, output: LogOutput, room: int = ROOM) -> None:
+        super().__init__()
+        self.setFormatter(formatter)
         self._output = output
-        self._lost_line = lost
         self._room = room
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        self._queue_lock = threading.Lock()
+        self._changed = threading.Condition(self._queue_lock)
         self._waiting: list[bytes] = []
         self._size = 0  # bytes that wait
         self._lost = 0  # lines dropped after those that wait
         self._writing = False
-        self._closed = False
+        self._ends = False
         self._hurry = threading.Event()  # the next lines are not gathered
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queues a record, which is written at once: what it tells may come before the end of the process."""
+        try:
+            self.put(self.format(record))
+            self._hurry.set()
+        except Exception:  # noqa: BLE001 - as logging.Handler does: report it, and go on
+            self.handleError(record)
+
     def put(self, line: str) -> None:
         """Queues a line, or drops it if there is no room."""
         data = f"{line}\n".encode(errors="backslashreplace")
-        with self._lock:  # not by way of the condition, whose methods are Python's
-            if self._closed:
+        with self._queue_lock:  # not by way of the condition, whose methods are Python's
+            if self._ends:
                 return
             if self._waiting and self._size + len(data) > self._room:
                 self._lost += 1
@@ -200,24 +183,25 @@ class LogWriter:
             if not self._writing:
                 self._changed.notify_all()
 
-    def hurry(self) -> None:
-        """Writes the lines that wait, and those after them, without gathering more first."""
-        self._hurry.set()
-
     def drain(self, patience: float) -> bool:
         """Waits at most `patience` seconds until everything is written; returns whether it is."""
-        self.hurry()
+        self._hurry.set()
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._writing, patience)
 
-    def close(self, patience: float) -> None:
-        """Writes what waits, for at most `patience` seconds, and takes no more."""
-        written = self.drain(patience)
+    def flush(self) -> None:
+        """Waits for unwritten lines, for a second at most; `logging.shutdown` calls this at the end."""
+        self.drain(self.patience)
+
+    def close(self) -> None:
+        """Takes no more lines; flush first, as `logging.shutdown` does, or unwritten ones are lost."""
+        is_written = self.drain(0)
         with self._changed:
-            self._closed = True
+            self._ends = True
             self._changed.notify_all()
-        if written:
+        if is_written:
             self._thread.join(1.0)  # it has nothing left to do
+        super().close()
 
     def _run(self) -> None:
         while lines := self._next():
@@ -231,10 +215,10 @@ class LogWriter:
         with self._changed:
             self._writing = False
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._waiting or self._closed)
+            self._changed.wait_for(lambda: self._waiting or self._ends)
             self._writing = bool(self._waiting)
             lines, self._waiting, self._size = self._waiting, [], 0
             if self._lost:
-                lines.append(f"{self._lost_line(self._lost)}\n".encode())
+                lines.append(f"{self.format(_lost(self._lost))}\n".encode())
                 self._lost = 0
             return lines

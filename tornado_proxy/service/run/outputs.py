@@ -31,10 +31,10 @@ class LogOutput(Protocol):
         """Lets go of what it opened."""
 
 
-def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR) -> bool:
-    """Whether a descriptor leads to systemd's journal (systemd.exec(5), JOURNAL_STREAM)."""
+def is_journal(environment: Mapping[str, str]) -> bool:
+    """Whether standard error leads to systemd's journal (systemd.exec(5), JOURNAL_STREAM)."""
     try:
-        status = os.fstat(descriptor)
+        status = os.fstat(STANDARD_ERROR)
     except OSError:
         return False
     return environment.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"

@@ -65,7 +65,7 @@ class _Successor(NamedTuple):
     """All that a generation needs to be put in force without a wait."""
 
     configuration: Configuration
-    parts: Parts
+    generation: Generation
     setup: ConnectionSetup
     names: CountedNames
 
@@ -108,7 +108,7 @@ class SingleProcess:
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         # The tracer finds the calls of a request in the request's context.
         emit = bus.emit_soon if self._tracer is None else bus.emit
-        self._generations = Generations(parts, emit, number)
+        self._generations = Generations(Generation(number, parts), emit)
         self.application = ProxyApplication(lambda: self._generations.in_force, emit)
         self._staged: _Successor | None = None
         self._staging = StagingCounter()
@@ -140,19 +140,23 @@ class SingleProcess:
         trim_heap()
 
     async def activate(self, number: int, configuration: Configuration) -> None:
-        """Builds the generation on a thread, and puts it in force on the event loop."""
-        prepared = await self._prepared(configuration)
+        """Builds the generation on a thread, unless it is staged, and puts it in force on the event loop."""
+        if self._staged is not None and self._staged.configuration is configuration:
+            prepared = self._staged
+        else:
+            prepared = await self._prepared(number, configuration)
         self._end_stage()
         in_force = self.generation.parts
-        self._generations.swap(prepared.parts, number)
+        self._generations.swap(prepared.generation)
         self._follow(prepared, in_force)
 
     async def stage(self, number: int, configuration: Configuration, *, share: float = 1.0) -> None:
         """Has a generation decide beside the one in force; `share` is the part of its HEAD samples made here."""
-        self._staged = prepared = await self._prepared(configuration)
-        staged, in_force = self._generations.stage(prepared.parts, number), self.generation
+        self._staged = prepared = await self._prepared(number, configuration)
+        staged, in_force = prepared.generation, self.generation
+        self._generations.stage(staged)
         self._staging.begin(number, in_force.number)
-        self._freeze(prepared.parts, in_force.parts)
+        self._freeze(staged.parts, in_force.parts)
         in_force.shadow = Shadow(staged, self.emit, configuration.settings.reload.head_samples * share)
 
     async def canary(self, share: float) -> None:
@@ -161,14 +165,6 @@ class SingleProcess:
         assert staged is not None, "something is staged"
         self._staging.compare_answers()
         self.generation.canary = canary(self.generation, staged, share)
-
-    async def promote(self) -> None:
-        """Puts the staged generation in force."""
-        prepared, in_force = self._staged, self.generation.parts
-        assert prepared is not None, "something is staged"
-        self._end_stage()
-        self._generations.promote()
-        self._follow(prepared, in_force)
 
     async def discard(self) -> None:
         """Takes the staged generation away."""
@@ -185,18 +181,14 @@ class SingleProcess:
         staged = self._generations.staged
         return [each.parts for each in (self.generation, staged) if each is not None]
 
-    def stages(self, number: int) -> bool:
-        """Whether the generation with a number is staged."""
-        return self._generations.staged is not None and self._generations.staged.number == number
-
-    async def _prepared(self, configuration: Configuration) -> _Successor:
+    async def _prepared(self, number: int, configuration: Configuration) -> _Successor:
         in_force = self.generation.parts
         parts = await in_background(self._builder.build, configuration, in_force)
         # TLS contexts are slow to make, and most edits change rules only.
         changed = configuration.settings.server != in_force.settings.server
         setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
         names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
-        return _Successor(configuration, parts, setup, names)
+        return _Successor(configuration, Generation(number, parts), setup, names)
 
     def _end_stage(self) -> None:
         self.generation.shadow = self.generation.canary = self._staged = None
@@ -207,7 +199,7 @@ class SingleProcess:
         self._names = prepared.names
         self._metrics.keep_only(prepared.names)
         self._kept.resize(prepared.configuration.settings.internal_server.kept_requests)
-        self._freeze(prepared.parts, before)
+        self._freeze(prepared.generation.parts, before)
         self._server.limits = prepared.configuration.settings.limits
         self._server.setup = prepared.setup
 

@@ -32,7 +32,7 @@ from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
 from tornado_proxy.telemetry.staging import StagedCounts
-from tornado_proxy.web.generation import Generation, Parts
+from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -172,7 +172,7 @@ class Supervisor:
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder(configuration.settings, lambda _: None)
         parts = self._builder.build(configuration)
-        self._generations = Generations(parts, lambda _: None)
+        self._generations = Generations(Generation(1, parts), lambda _: None)
         self._builder.prepare_to_fork(configuration.settings)
         # Only now, so that all workers share the memory of pages and of boto3.
         self._fork_server = ForkServer(partial(work_on, configuration.settings.server.event_loop))
@@ -203,17 +203,28 @@ class Supervisor:
 
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Sends the snapshot to every worker, and waits until each serves it; one that takes too long is replaced."""
-        parts = await in_background(self._builder.build, configuration, self.generation.parts)
-        await self._activate(number, configuration, parts)
-        self._generations.swap(parts, number)
+        generation = self._generations.staged
+        if generation is None or configuration is not self.staged:
+            generation = await self._built(number, configuration)
+        parts = generation.parts
+        self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
+        self._ended = _added((self._ended,), self._names)
+        # Workers that start from here on serve it.
+        self._start = replace(self._start, number=number, snapshot=configuration.snapshot, staged=None)
+        await self._change("activate", number, configuration.snapshot)
+        self.configuration, self.staged = configuration, None
+        self._generations.swap(generation)
+
+    async def _built(self, number: int, configuration: Configuration) -> Generation:
+        return Generation(number, await in_background(self._builder.build, configuration, self.generation.parts))
 
     async def stage(self, number: int, configuration: Configuration) -> None:
         """Has every worker stage the snapshot; their counts begin anew."""
-        parts = await in_background(self._builder.build, configuration, self.generation.parts)
+        generation = await self._built(number, configuration)
         self._ended = self._ended._replace(staged=None)
         staged = StageCall(number, configuration.snapshot, 1 / self._count)
         self._start = replace(self._start, staged=staged)
-        self._generations.stage(parts, number)
+        self._generations.stage(generation)
         self.staged = configuration
         await self._change("stage", *staged)
 
@@ -223,29 +234,12 @@ class Supervisor:
         self._start = replace(self._start, staged=self._start.staged._replace(canary=share))
         await self._change("canary", share)
 
-    async def promote(self) -> None:
-        """Has every worker put the staged generation in force, and waits until each serves it."""
-        configuration, staged = self.staged, self._generations.staged
-        assert configuration is not None
-        assert staged is not None
-        # A worker that has staged it promotes it.
-        await self._activate(staged.number, configuration, staged.parts)
-        self._generations.promote()
-
     async def discard(self) -> None:
         """Has every worker take the staged generation away."""
         self.staged = None
         self._start = replace(self._start, staged=None)
         self._generations.discard()
         await self._change("discard")
-
-    async def _activate(self, number: int, configuration: Configuration, parts: Parts) -> None:
-        self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
-        self._ended = _added((self._ended,), self._names)
-        # Workers that start from here on serve it.
-        self._start = replace(self._start, number=number, snapshot=configuration.snapshot, staged=None)
-        await self._change("activate", number, configuration.snapshot)
-        self.configuration, self.staged = configuration, None
 
     async def _change(self, method: Method, *arguments: object) -> None:
         await asyncio.gather(*(worker.change(method, *arguments) for worker in self._workers.values()))

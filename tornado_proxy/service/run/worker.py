@@ -13,7 +13,6 @@ import signal
 import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable
 from typing import Any, Literal, NamedTuple
@@ -61,13 +60,12 @@ class Start(msgspec.Struct, frozen=True):
     staged: StageCall | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerCall:
+class WorkerCall(msgspec.Struct, frozen=True):
     """To a worker: call one of its methods. `Result` has the same number."""
 
     number: int
     method: Method
-    arguments: tuple[Any, ...] = field(repr=False)
+    arguments: tuple[Any, ...]
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -165,16 +163,10 @@ class _Worker:
         self._inherited = start.inherited
         self._staged = start.staged
         self._serving = SingleProcess(configuration, number=start.number, spread=channel.post)
+        # The other methods are those of what serves.
         self._methods: dict[str, Callable[..., Any]] = {
             "activate": self._activate,
             "stage": self._stage,
-            "canary": self._serving.canary,
-            "discard": self._serving.discard,
-            "report": self._serving.report,
-            "requests": self._serving.requests,
-            "purge": self._serving.purge,
-            "forget": self._serving.forget,
-            "set_log_level": set_log_level,
             "stop": partial(self._end, is_last=True),
         }
 
@@ -222,7 +214,8 @@ class _Worker:
     async def _obey(self) -> None:
         while isinstance(call := await self._channel.receive(), WorkerCall):
             try:
-                value = self._methods[call.method](*call.arguments)
+                method = self._methods.get(call.method) or getattr(self._serving, call.method)
+                value = method(*call.arguments)
                 if isawaitable(value):
                     value = await value
             except Exception:  # noqa: BLE001 - a worker that cannot follow would serve something else than the others
@@ -239,9 +232,8 @@ class _Worker:
             await self._serving.canary(canary)
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
-        if self._serving.stages(number):
-            await self._serving.promote()
-        else:
+        configuration = self._serving.staged
+        if configuration is None or not configuration.snapshot.is_as(snapshot):
             configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
-            await self._serving.activate(number, configuration)
+        await self._serving.activate(number, configuration)
         await self._channel.send(self._heartbeat())
