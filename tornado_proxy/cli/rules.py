@@ -151,7 +151,7 @@ def run_lsp(arguments: argparse.Namespace) -> int:
     from tornado_proxy.service.run.runtime import end_process  # noqa: PLC0415 - the same
 
     try:
-        from tornado_proxy.tools.lsp.server import rules_server  # noqa: PLC0415 - pygls is an extra
+        from tornado_proxy.tools.lsp.server import RulesServer  # noqa: PLC0415 - pygls is an extra
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[lsp]'` in a checkout"
         raise CommandError(f"the extra `lsp` is missing ({error.name}); {advice}") from error
@@ -161,5 +161,5 @@ def run_lsp(arguments: argparse.Namespace) -> int:
     # A thread of pygls waits for the editor, so that `KeyboardInterrupt` could not end the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     places = arguments.paths or [each for each in (settings.rules if settings else ()) if isinstance(each, Path)]
-    rules_server(version("tornado-proxy"), places, settings).start_io()
+    RulesServer(version("tornado-proxy"), places, settings).start_io()
     return end_process(ExitStatus.CLEAN)
