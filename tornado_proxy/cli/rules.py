@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tornado_proxy.cli.arguments import add_file, add_flag, add_format, number
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_paths, number
 from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, show
 from tornado_proxy.golang.regexp.matching import Pattern, compile_pattern
@@ -22,13 +22,10 @@ from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit
 
 def fmt_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument(
-        "paths",
-        type=Path,
-        nargs="*",
-        metavar="PATH",
-        help="rule files and directories of them (default: `rules/`, else the current directory); `-` reads standard "
-        "input and writes standard output",
+    add_paths(
+        parser,
+        "rule files and directories of them (default: `rules/`, else the current directory); `-` reads standard input "
+        "and writes standard output",
     )
     instead = parser.add_mutually_exclusive_group()
     add_flag(instead, "--check", "write nothing; list the files that would change")
@@ -74,13 +71,10 @@ def _format(file: RuleFile, arguments: argparse.Namespace) -> ExitStatus:
 
 def test_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument(
-        "paths",
-        type=Path,
-        nargs="*",
-        metavar="PATH",
-        help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
-        "the current directory)",
+    add_paths(
+        parser,
+        "rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else the "
+        "current directory)",
     )
     add_file(parser, "--config", "a configuration; templates see its targets' buckets and mounts")
     parser.add_argument(
@@ -130,13 +124,10 @@ def _pattern(text: str) -> Pattern:
 
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument(
-        "paths",
-        type=Path,
-        nargs="*",
-        metavar="PATH",
-        help="rule files and directories of them that are read together (default: those of `--config`, else the "
-        "directory that an open file stands in)",
+    add_paths(
+        parser,
+        "rule files and directories of them that are read together (default: those of `--config`, else the directory "
+        "that an open file stands in)",
     )
     add_file(parser, "--config", "a configuration, which allows more checks")
     add_flag(parser, "--stdio", "the default and only transport; many editors add this option")
