@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 from msgspec.structs import replace
 
-from tornado_proxy.cli.arguments import add_file, add_flag
+from tornado_proxy.cli.arguments import add_file, add_flag, default_places
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, lint
+from tornado_proxy.lint.engine import LintReport, changed, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
 from tornado_proxy.lint.settings import ALL, Selection, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.lint.subject import subject_of
@@ -26,11 +26,9 @@ from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import RulesBucket, Settings
-    from tornado_proxy.lint.engine import Fixed
 
 _STANDARD_INPUT = "-"
 _CONFIGURATIONS = (".yaml", ".yml")
-_DEFAULT = Path("rules")
 
 
 def lint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,21 +133,25 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
     job = _job(arguments)
     if not job.fixes:
         return _print_report(job.look(job.files), arguments.format, sys.stdout)
-    from tornado_proxy.lint.engine import fix_all  # noqa: PLC0415 - for fixes only
+    from tornado_proxy.tools.files import difference, replace_file  # noqa: PLC0415 - for fixes only
 
     fixed = fix_all(job.files, job.look, job.fixes)
+    files = changed(job.files, fixed.files)
     if arguments.diff:
-        from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-        from tornado_proxy.tools.files import difference  # noqa: PLC0415 - for `--diff` only
-
-        files = changed(job.files, fixed.files)
         for before, after in files.items():
             print_diff(difference(before, after.data))
         return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
     if _STANDARD_INPUT in arguments.paths:
         print_bytes(*(file.data for file in fixed.files))
         return _print_report(fixed.report, arguments.format, sys.stderr)
-    _write(job, fixed)
+    for file in files.values():
+        try:
+            replace_file(Path(file.name), file.data)
+        except OSError as error:
+            raise CommandError(f"`{file.name}` cannot be written: {error.strerror}") from error
+    if fixed.count:
+        done = f"{counted(fixed.count, 'fix', 'fixes')} applied in {counted(len(files), 'file')}"
+        print(done, file=sys.stderr)
     return _print_report(fixed.report, arguments.format, sys.stdout)
 
 
@@ -162,7 +164,7 @@ def _job(arguments: argparse.Namespace) -> _Job:
     settings, helpers, mistakes = _configuration(config)
     chosen = Severity(arguments.fail_level) if arguments.fail_level else None
     level = None if arguments.exit_zero else chosen or settings_file.fail_level
-    usual: Sequence[Path | RulesBucket] = settings.rules if settings else [_DEFAULT if _DEFAULT.is_dir() else Path()]
+    usual: Sequence[Path | RulesBucket] = settings.rules if settings else default_places()
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
     files = _files(paths or usual, arguments.stdin_filename)
@@ -234,21 +236,6 @@ def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
     if report.broken:
         return ExitStatus.FAILED
     return ExitStatus.FINDINGS if report.failing else ExitStatus.CLEAN
-
-
-def _write(job: _Job, fixed: Fixed) -> None:
-    from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-    from tornado_proxy.tools.files import replace_file  # noqa: PLC0415 - for `--fix` only
-
-    files = changed(job.files, fixed.files)
-    for file in files.values():
-        try:
-            replace_file(Path(file.name), file.data)
-        except OSError as error:
-            raise CommandError(f"`{file.name}` cannot be written: {error.strerror}") from error
-    if fixed.count:
-        done = f"{counted(fixed.count, 'fix', 'fixes')} applied in {counted(len(files), 'file')}"
-        print(done, file=sys.stderr)
 
 
 def _words(text: str) -> list[str]:

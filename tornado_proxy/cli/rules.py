@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_paths, number
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_paths, default_places, number
+from tornado_proxy.cli.inputs import configured_sites, load_rules, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, show
 from tornado_proxy.golang.regexp.matching import Pattern, compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
@@ -135,9 +137,7 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_lsp(arguments: argparse.Namespace) -> int:
     """Serves until the editor ends it; raises `CommandError` if the extra `lsp` is missing."""
-    import logging  # noqa: PLC0415 - the other commands start faster
-    import signal  # noqa: PLC0415 - the same
-    from importlib.metadata import version  # noqa: PLC0415 - the same
+    from importlib.metadata import version  # noqa: PLC0415 - the other commands start faster
 
     from tornado_proxy.service.run.runtime import end_process  # noqa: PLC0415 - the same
 
