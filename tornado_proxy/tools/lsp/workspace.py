@@ -167,33 +167,25 @@ class Analysis:
         """Returns the diagnostics of a file."""
         return (each for each in self.diagnostics if each.span and each.span.source.name == name)
 
-    def target(self, block: TargetBlock) -> TargetRules | None:
+    def target(self, block: TargetBlock) -> TargetRules:
         """Returns the rules of a block's target, other blocks included."""
-        return next((each for each in self.subject.targets if each.name == block.name.value), None)
+        return next(each for each in self.subject.targets if each.name == block.name.value)
 
     def rewrite(self, statement: RewriteStatement) -> Rewrite | None:
         """Returns the rewrite of a statement; None if it has a mistake."""
-        return self._rewrites.get(_place(statement))
+        return self._rewrites.get(id(statement))
 
     def outcome(self, statement: TestStatement) -> TestOutcome | None:
         """Returns the outcome of a test; None if the test or any rewrite has a mistake."""
-        return self._outcomes.get(_place(statement))
+        return self._outcomes.get(id(statement)) if self.subject.whole else None
 
     @cached_property
-    def _rewrites(self) -> Mapping[tuple[str, int], Rewrite]:
-        targets = self.subject.targets
-        return {_place(each.statement): each for target in targets for each in target.rewrites}
+    def _rewrites(self) -> Mapping[int, Rewrite]:
+        return {id(each.statement): each for target in self.subject.targets for each in target.rewrites}
 
     @cached_property
-    def _outcomes(self) -> Mapping[tuple[str, int], TestOutcome]:
-        if not self.subject.whole:
-            return {}
-        targets = self.subject.targets
-        return {_place(each.test.statement): each for target in targets for each in target.outcomes}
-
-
-def _place(statement: RewriteStatement | TestStatement) -> tuple[str, int]:
-    return statement.span.source.name, statement.span.start
+    def _outcomes(self) -> Mapping[int, TestOutcome]:
+        return {id(each.test.statement): each for target in self.subject.targets for each in target.outcomes}
 
 
 def analyse(
