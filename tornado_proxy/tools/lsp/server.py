@@ -248,8 +248,9 @@ class RulesServer(LanguageServer):
         if source is None:
             return []
         offset = self.translation.offset(source, parameters.position)
-        proposals = completions(source, offset, self._known_targets())
-        return [self.translation.completion(each, number) for number, each in enumerate(proposals)]
+        span, proposals = completions(source, offset, self._known_targets())
+        place = self.translation.range(span)
+        return [self.translation.completion(each, place, number) for number, each in enumerate(proposals)]
 
     async def _act(self, parameters: types.CodeActionParams) -> list[types.CodeAction]:
         current = await self.analysis(parameters.text_document.uri)
