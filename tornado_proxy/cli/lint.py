@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.cli.arguments import add_file, add_flag, default_places
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, changed, fix_all, lint
+from tornado_proxy.lint.engine import LintReport, Look, changed, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
 from tornado_proxy.lint.settings import ALL, Selection, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.lint.subject import subject_of
@@ -111,32 +110,15 @@ def _explain(name: str) -> ExitStatus:
     return ExitStatus.CLEAN
 
 
-class _Job(msgspec.Struct, frozen=True):
-    """The work of a command line: the files, the configuration, the checks and the fixes."""
-
-    files: tuple[RuleFile, ...]
-    settings: Settings | None
-    helpers: HelperTexts
-    mistakes: tuple[Diagnostic, ...]
-    selection: Selection
-    fail_level: Severity | None
-    fixes: frozenset[Safety] = frozenset()
-
-    def look(self, files: Sequence[RuleFile]) -> LintReport:
-        """Lints the files before or after fixes."""
-        with activity(f"linting {counted(len(files), 'file')}"):
-            subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
-            return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
-
-
 def _linted(arguments: argparse.Namespace) -> ExitStatus:
-    job = _job(arguments)
-    if not job.fixes:
-        return _print_report(job.look(job.files), arguments.format, sys.stdout)
+    read, look = _files_to_lint(arguments)
+    fixes = _fixes(arguments)
+    if not fixes:
+        return _print_report(look(read), arguments.format, sys.stdout)
     from tornado_proxy.tools.files import difference, replace_file  # noqa: PLC0415 - for fixes only
 
-    fixed = fix_all(job.files, job.look, job.fixes)
-    files = changed(job.files, fixed.files)
+    fixed = fix_all(read, look, fixes)
+    files = changed(read, fixed.files)
     if arguments.diff:
         for before, after in files.items():
             print_diff(difference(before, after.data))
@@ -155,7 +137,8 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
     return _print_report(fixed.report, arguments.format, sys.stdout)
 
 
-def _job(arguments: argparse.Namespace) -> _Job:
+def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...], Look]:
+    """Returns the files, and the function that lints them, before or after fixes; raises `CommandError`."""
     if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
         raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
@@ -171,7 +154,13 @@ def _job(arguments: argparse.Namespace) -> _Job:
     selection = _selection(arguments, settings_file.selection)
     if ALL not in selection.select - selection.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
-    return _Job(files, settings, helpers, mistakes, selection, level, _fixes(arguments))
+
+    def look(files: Sequence[RuleFile]) -> LintReport:
+        with activity(f"linting {counted(len(files), 'file')}"):
+            subject = subject_of(compile_rule_files(files, None, helpers), settings, mistakes)
+            return replace(lint(subject, CHECKS, selection), fail_level=level)
+
+    return files, look
 
 
 def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
