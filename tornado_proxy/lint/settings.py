@@ -114,18 +114,16 @@ def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
         raise SettingsMistake(file, f" is not TOML: {error}") from error
 
 
-def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
+def _descended(table: dict[str, Any], keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
     for key in keys:
-        if not isinstance(table, dict):
-            raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
         # An unknown table beside the linter's may be a misspelt one, which would be ignored silently.
         if key == keys[-1] and (strange := [each for each in table if each != key]):
             raise SettingsMistake(file, *(f": unknown table `{each}`; the only one is `{key}`" for each in strange))
         if key not in table:
             return {} if file.name == OWN_FILE else None
         table = table[key]
-    if not isinstance(table, dict):
-        raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
+        if not isinstance(table, dict):
+            raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
     return table
 
 
