@@ -18,7 +18,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted,
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, Look, changed, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
-from tornado_proxy.lint.settings import ALL, Selection, SettingsMistake, UnknownWord, find_settings, read_words
+from tornado_proxy.lint.settings import ALL, LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
@@ -142,23 +142,21 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
     if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
         raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
-    settings_file = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
+    linting = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     config, paths = _configuration_and_rules(arguments)
     settings, helpers, mistakes = _configuration(config)
-    chosen = Severity(arguments.fail_level) if arguments.fail_level else None
-    level = None if arguments.exit_zero else chosen or settings_file.fail_level
     usual: Sequence[Path | RulesBucket] = settings.rules if settings else default_places()
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
     files = _files(paths or usual, arguments.stdin_filename)
-    selection = _selection(arguments, settings_file.selection)
-    if ALL not in selection.select - selection.ignore:
+    linting = _overridden(linting, arguments)
+    if ALL not in linting.select - linting.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
 
     def look(files: Sequence[RuleFile]) -> LintReport:
         with activity(f"linting {counted(len(files), 'file')}"):
             subject = subject_of(compile_rule_files(files, None, helpers), settings, mistakes)
-            return replace(lint(subject, CHECKS, selection), fail_level=level)
+            return lint(subject, CHECKS, linting)
 
     return files, look
 
@@ -172,12 +170,15 @@ def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None
     return next(iter(paths), None), [path for path in arguments.paths if path not in among]
 
 
-def _selection(arguments: argparse.Namespace, chosen: Selection) -> Selection:
+def _overridden(linting: LintSettings, arguments: argparse.Namespace) -> LintSettings:
+    """Returns the settings of a file with those of the arguments in their place."""
     if arguments.select == []:
         raise CommandError(f"`--select` names no check; leave it out, or give `{ALL}`")
     if arguments.select is not None:
-        chosen = replace(chosen, select=read_words(arguments.select, CHECKS), ignore=frozenset())
-    return replace(chosen, ignore=chosen.ignore | read_words(arguments.ignore, CHECKS))
+        linting = replace(linting, select=read_words(arguments.select, CHECKS), ignore=frozenset())
+    if arguments.fail_level or arguments.exit_zero:
+        linting = replace(linting, fail_level=None if arguments.exit_zero else Severity(arguments.fail_level))
+    return replace(linting, ignore=linting.ignore | read_words(arguments.ignore, CHECKS))
 
 
 def _fixes(arguments: argparse.Namespace) -> frozenset[Safety]:

@@ -24,7 +24,7 @@ from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.tree import Document
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.settings import Selection, SettingsMistake, find_settings
+from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
 from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation, uri_of
@@ -183,7 +183,7 @@ class RulesServer(LanguageServer):
         """Analyses the workspace as it is now; runs in the analysis thread."""
         workspace = self._files()
         together = workspace.together_with(name) or name
-        analysis = analyse(workspace.sources(name), _selection(name), self._settings, self._analyses.get(together))
+        analysis = analyse(workspace.sources(name), _linting(name), self._settings, self._analyses.get(together))
         self._analyses[together] = analysis
         return analysis
 
@@ -290,12 +290,12 @@ class RulesServer(LanguageServer):
         super().shutdown()  # type: ignore[no-untyped-call] # pygls has no type for it
 
 
-def _selection(name: str) -> Selection:
+def _linting(name: str) -> LintSettings:
     try:
-        return find_settings(Path(name).parent, CHECKS).selection if Path(name).is_absolute() else Selection()
+        return find_settings(Path(name).parent, CHECKS) if Path(name).is_absolute() else LintSettings()
     except SettingsMistake as error:
         _log.warning("%s", error)
-        return Selection()
+        return LintSettings()
 
 
 def _is_kind(action: types.CodeAction, asked: str) -> bool:

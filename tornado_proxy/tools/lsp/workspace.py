@@ -24,7 +24,7 @@ from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, Targe
 from tornado_proxy.lint.allowances import UNALLOWABLE, Allowances
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import apart, applicable, lint
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
 from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
@@ -154,7 +154,7 @@ class Analysis:
     """The result of parser, compiler and checks for some files."""
 
     read: Read
-    selection: Selection = field(repr=False)
+    linting: LintSettings = field(repr=False)
     loaded: LoadedRules = field(repr=False)
     subject: Subject = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
@@ -189,16 +189,16 @@ class Analysis:
 
 
 def analyse(
-    read: Read, selection: Selection, settings: Settings | None = None, before: Analysis | None = None
+    read: Read, linting: LintSettings, settings: Settings | None = None, before: Analysis | None = None
 ) -> Analysis:
     """Analyses files with a configuration; trees of unchanged files are taken from the analysis `before`."""
-    if before is not None and (before.read, before.selection) == (read, selection):
+    if before is not None and (before.read, before.linting) == (read, linting):
         return before
     # Not the rule sets: an edit that only moves rewrites leaves them with the places that they had.
     trees = dataclasses.replace(before.loaded, rule_sets={}) if before else None
     loaded = compile_rule_files(read.files, trees)
     subject = subject_of(loaded, settings, read.diagnostics)
-    return Analysis(read, selection, loaded, subject, lint(subject, CHECKS, selection).diagnostics)
+    return Analysis(read, linting, loaded, subject, lint(subject, CHECKS, linting).diagnostics)
 
 
 _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
