@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.tree import Document
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.tools.lsp.workspace import Analysis, analyse
 
@@ -22,7 +22,7 @@ def analysed(text: str, **other_files: str) -> Analysis:
     """The analysis of a file together with other files; `other="…"` is `other.rules`."""
     others = (RuleFile(f"{name}.rules", content.encode()) for name, content in other_files.items())
     return analyse(
-        Read((RuleFile(NAME, text.replace(CURSOR, "").encode(errors="surrogatepass")), *others)), Selection()
+        Read((RuleFile(NAME, text.replace(CURSOR, "").encode(errors="surrogatepass")), *others)), LintSettings()
     )
 
 

@@ -10,7 +10,7 @@ from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, SourceFile
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, fix_all, lint
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
@@ -47,8 +47,8 @@ def target(statements: str) -> TargetRules:
 
 def report(configuration: Settings | None = None, check: str | None = None, **texts: str) -> LintReport:
     """The report of all checks, or of one, about files."""
-    selection = Selection() if check is None else Selection(frozenset({check}))
-    return lint(subject_of(compile_rule_files(rule_files(**texts)), configuration), CHECKS, selection)
+    settings = LintSettings() if check is None else LintSettings(frozenset({check}))
+    return lint(subject_of(compile_rule_files(rule_files(**texts)), configuration), CHECKS, settings)
 
 
 def findings(check: str, statements: str, configuration: Settings | None = None) -> list[Diagnostic]:
@@ -66,6 +66,6 @@ def marked_texts(check: str, statements: str, configuration: Settings | None = N
 def fixed(check: str, statements: str, allowed: frozenset[Safety] = EVERY_FIX) -> str:
     """The statements of a block after the fixes of one check."""
     files = rule_files(site=block(statements))
-    selection = Selection(frozenset({check}))
-    result = fix_all(files, lambda current: lint(subject_of(compile_rule_files(current)), CHECKS, selection), allowed)
+    settings = LintSettings(frozenset({check}))
+    result = fix_all(files, lambda current: lint(subject_of(compile_rule_files(current)), CHECKS, settings), allowed)
     return result.files[0].data.decode().removeprefix("target site {\n").removesuffix("\n}\n")

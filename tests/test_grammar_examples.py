@@ -13,7 +13,7 @@ from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
@@ -63,7 +63,7 @@ def test_example_passes_its_tests(example):
 def test_the_linter_finds_nothing_in_an_example(example):
     """The linter reports no warning and no error about an example."""
     loaded = compile_rule_files([RuleFile("example.rules", example.encode())])
-    diagnostics = lint(subject_of(loaded), CHECKS, Selection()).diagnostics
+    diagnostics = lint(subject_of(loaded), CHECKS, LintSettings()).diagnostics
     assert [render(each) for each in diagnostics if each.severity is not Severity.INFO] == []
 
 

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.arguments import number
+from tornado_proxy.cli.arguments import default_places, number
+
+
+def test_rules_are_searched_in_rules_or_the_current_directory(tmp_path, monkeypatch):
+    """The default place is `rules/`, or the current directory if there is no `rules/`."""
+    monkeypatch.chdir(tmp_path)
+    assert default_places() == [Path()]
+    Path("rules").mkdir()
+    assert default_places() == [Path("rules")]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings, require_target
+from tornado_proxy.cli.inputs import configured_sites, load_rules, load_settings, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus
 
 CONFIGURATION = """
@@ -26,13 +26,6 @@ def files(tmp_path, monkeypatch):
     Path("rules").mkdir()
     Path("rules/site.rules").write_text('target site { rewrite `^/a$` -> "/b" }\n')
     Path("proxy.yaml").write_text(CONFIGURATION)
-
-
-def test_rules_are_searched_in_rules_or_the_current_directory(files, monkeypatch):
-    """The default place is `rules/`, or the current directory if there is no `rules/`."""
-    assert default_places() == [Path("rules")]
-    monkeypatch.chdir("rules")
-    assert default_places() == [Path()]
 
 
 def test_a_configuration_is_read_without_its_secrets(files):

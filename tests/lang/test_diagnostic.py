@@ -16,6 +16,7 @@ from tornado_proxy.lang.diagnostic import (
     did_you_mean,
     errors,
     read_file,
+    shortened,
 )
 from tornado_proxy.lang.excerpt import render
 
@@ -127,6 +128,11 @@ def test_counted_word_is_singular_or_plural(number, text):
 def test_counted_word_may_have_an_irregular_plural():
     """A plural that isn't the word with an `s` is passed as an argument."""
     assert counted(2, "fix", "fixes") == "2 fixes"
+
+
+def test_only_a_long_text_is_shortened():
+    """The sign for what is left out takes no part in the length."""
+    assert [shortened(text, 3) for text in ("abc", "abcd")] == ["abc", "abc…"]
 
 
 @pytest.mark.parametrize("regular", [True, False])

@@ -20,7 +20,7 @@ from tornado_proxy.lint.engine import (
     fix_all,
     lint,
 )
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
@@ -73,8 +73,8 @@ def test_findings_of_a_severity_fail_a_run():
 
 def test_only_selected_checks_run():
     """A selection decides which checks run, and whose allowances are judged."""
-    selection = Selection(frozenset({"unescaped-dot"}))
-    result = lint(subject(DOT), CHECKS, selection)
+    settings = LintSettings(frozenset({"unescaped-dot"}))
+    result = lint(subject(DOT), CHECKS, settings)
     assert {diagnostic.code for diagnostic in result.diagnostics} == {"unescaped-dot"}
     assert result.judged == {"unescaped-dot"}
 
@@ -82,8 +82,8 @@ def test_only_selected_checks_run():
 def test_a_check_may_be_off_for_some_files():
     """A check that is off for a path has findings in other files only."""
     files = rule_files(a=block(DOT), b=block(DOT))
-    selection = Selection(frozenset({"unescaped-dot"}), per_file={"a.*": frozenset({"doubts"})})
-    result = lint(subject_of(compile_rule_files(files)), CHECKS, selection)
+    settings = LintSettings(frozenset({"unescaped-dot"}), per_file={"a.*": frozenset({"doubts"})})
+    result = lint(subject_of(compile_rule_files(files)), CHECKS, settings)
     assert [diagnostic.span.source.name for diagnostic in result.diagnostics] == ["b.rules"]
 
 

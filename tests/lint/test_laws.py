@@ -15,7 +15,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Safety
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport, applicable, edited, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS, reporter
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
@@ -198,9 +198,9 @@ def _count(report: LintReport, code: str) -> int:
 def test_an_unreachable_rewrite_matches_no_short_key(sources):
     """No short key reaches a rewrite that is reported as unreachable or unmatchable."""
     text = block("\n".join(f"rewrite `{source}` -> `/{number}`" for number, source in enumerate(sources)))
-    selection = Selection(frozenset({"unreachable-rewrite", "unmatchable-source", "duplicate-rewrite"}))
+    settings = LintSettings(frozenset({"unreachable-rewrite", "unmatchable-source", "duplicate-rewrite"}))
     subject = subject_of(compile_rule_files(rule_files(site=text)))
-    report = lint(subject, CHECKS, selection)
+    report = lint(subject, CHECKS, settings)
     dead = {diagnostic.span for diagnostic in report.diagnostics}
     (target,) = subject.targets
     matched = {target.taker(key) for key in KEYS if key.startswith("/")} - {None}

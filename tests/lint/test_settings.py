@@ -2,13 +2,13 @@ import pytest
 
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.settings import LintSettings, Selection, SettingsMistake, UnknownWord, find_settings, read_words
+from tornado_proxy.lint.settings import LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
 
 BY_NAME = {check.name: check for check in CHECKS}
 
 
 def _names(select=("all",), ignore=()):
-    return {check.name for check in Selection(frozenset(select), frozenset(ignore)).checks(CHECKS)}
+    return {check.name for check in LintSettings(frozenset(select), frozenset(ignore)).checks(CHECKS)}
 
 
 def _category(name):
@@ -17,7 +17,7 @@ def _category(name):
 
 def test_all_checks_run_by_default():
     """Without settings, all checks are selected."""
-    assert Selection().checks(CHECKS) == list(CHECKS)
+    assert LintSettings().checks(CHECKS) == list(CHECKS)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_a_name_overrides_a_category_and_ignore_overrides_select(select, ignore,
 )
 def test_globs_match_paths_relative_to_the_settings(glob, hidden, tmp_path):
     """A glob matches a path relative to the directory of the settings, with `/`."""
-    selection = Selection(per_file={glob: frozenset({"unescaped-dot"})}, directory=tmp_path)
-    assert selection.hides(BY_NAME["unescaped-dot"], str(tmp_path / "rules" / "site.rules")) is hidden
-    assert not selection.hides(BY_NAME["failing-test"], str(tmp_path / "rules" / "site.rules"))
+    settings = LintSettings(per_file={glob: frozenset({"unescaped-dot"})}, directory=tmp_path)
+    assert settings.hides(BY_NAME["unescaped-dot"], str(tmp_path / "rules" / "site.rules")) is hidden
+    assert not settings.hides(BY_NAME["failing-test"], str(tmp_path / "rules" / "site.rules"))
 
 
 @pytest.mark.parametrize("word", ["unescaped-dot", "security", "all"])
@@ -84,18 +84,18 @@ def _settings(folder, text, name="tornado-proxy.toml"):
 
 def test_without_a_file_the_defaults_apply(tmp_path):
     """Without a file every check runs, and warnings fail the run."""
-    assert find_settings(tmp_path, CHECKS) == LintSettings(Selection(), Severity.WARNING)
+    assert find_settings(tmp_path, CHECKS) == LintSettings(fail_level=Severity.WARNING)
 
 
 def test_all_settings_are_read(tmp_path):
     """Each setting is read; globs are relative to the file's directory."""
-    selection = Selection(
+    assert _settings(tmp_path, EVERYTHING) == LintSettings(
         frozenset({"mistakes", "unescaped-dot"}),
         frozenset({"failing-test"}),
         {"generated/*": frozenset({"tests"})},
         tmp_path,
+        Severity.ERROR,
     )
-    assert _settings(tmp_path, EVERYTHING) == LintSettings(selection, Severity.ERROR)
 
 
 def test_pyproject_has_the_same_table(tmp_path):

@@ -190,7 +190,7 @@ def _linted(draft: Configuration, unknown: Sequence[Diagnostic], file: RuleFile)
     settings = LintSettings()
     with suppress(SettingsMistake):
         settings = find_settings(Path(file.name), CHECKS)
-    report = lint(subject_of(draft.rules, draft.settings, unknown), CHECKS, settings.selection)
+    report = lint(subject_of(draft.rules, draft.settings, unknown), CHECKS, settings)
     return [each for each in report.diagnostics if each.code != FAILING_TEST and _concerns(each, file)]
 
 

@@ -27,6 +27,7 @@ from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_time
 from tornado_proxy.cli.inputs import load_settings, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import RulesBucket, Settings
+from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import Read, read_rule_files
 
@@ -362,7 +363,6 @@ def _digest(expected: str) -> str:
             raise CommandError(f"`{expected}` is neither a file nor {_FEWEST} digits or more of a digest")
         return expected
     from tornado_proxy.config.loading import Loaded, read  # noqa: PLC0415 - the whole service, for a file only
-    from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415
     from tornado_proxy.pages.loading import read_templates  # noqa: PLC0415
     from tornado_proxy.service.reload.snapshot import compile_text  # noqa: PLC0415
 

@@ -24,6 +24,17 @@ def add_file(parser: _Arguments, name: str, help: str, *, metavar: str = "FILE",
     parser.add_argument(name, type=Path, required=required, metavar=metavar, help=help)
 
 
+def add_paths(parser: _Arguments, help: str) -> None:
+    """Declares the argument for any number of files and directories."""
+    parser.add_argument("paths", type=Path, nargs="*", metavar="PATH", help=help)
+
+
+def default_places() -> list[Path]:
+    """Returns the default places of rule files."""
+    usual = Path("rules")
+    return [usual if usual.is_dir() else Path()]
+
+
 def add_count(parser: _Arguments, name: str, default: int, help: str, bounds: tuple[int, ...] = (0,)) -> None:
     """Declares the argument for a whole number; `bounds` are the smallest, and the largest if there is one."""
     text = f"{help} (default: {default})"

@@ -27,12 +27,6 @@ def load_settings(path: Path) -> Settings:
     return loaded.settings
 
 
-def default_places() -> list[Path]:
-    """Returns the default places of rule files."""
-    usual = Path("rules")
-    return [usual if usual.is_dir() else Path()]
-
-
 def load_rules(places: Sequence[Path | RulesBucket], settings: Settings | None = None) -> LoadedRules:
     """Returns the rules of files and directories; raises `CommandError`."""
     if settings is None:

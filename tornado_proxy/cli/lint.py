@@ -10,27 +10,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import msgspec
 from msgspec.structs import replace
 
-from tornado_proxy.cli.arguments import add_file, add_flag
+from tornado_proxy.cli.arguments import add_file, add_flag, default_places
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, lint
+from tornado_proxy.lint.engine import LintReport, Look, changed, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
-from tornado_proxy.lint.settings import ALL, Selection, SettingsMistake, UnknownWord, find_settings, read_words
+from tornado_proxy.lint.settings import ALL, LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import RulesBucket, Settings
-    from tornado_proxy.lint.engine import Fixed
 
 _STANDARD_INPUT = "-"
 _CONFIGURATIONS = (".yaml", ".yml")
-_DEFAULT = Path("rules")
 
 
 def lint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,63 +110,55 @@ def _explain(name: str) -> ExitStatus:
     return ExitStatus.CLEAN
 
 
-class _Job(msgspec.Struct, frozen=True):
-    """The work of a command line: the files, the configuration, the checks and the fixes."""
-
-    files: tuple[RuleFile, ...]
-    settings: Settings | None
-    helpers: HelperTexts
-    mistakes: tuple[Diagnostic, ...]
-    selection: Selection
-    fail_level: Severity | None
-    fixes: frozenset[Safety] = frozenset()
-
-    def look(self, files: Sequence[RuleFile]) -> LintReport:
-        """Lints the files before or after fixes."""
-        with activity(f"linting {counted(len(files), 'file')}"):
-            subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
-            return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
-
-
 def _linted(arguments: argparse.Namespace) -> ExitStatus:
-    job = _job(arguments)
-    if not job.fixes:
-        return _print_report(job.look(job.files), arguments.format, sys.stdout)
-    from tornado_proxy.lint.engine import fix_all  # noqa: PLC0415 - for fixes only
+    read, look = _files_to_lint(arguments)
+    fixes = _fixes(arguments)
+    if not fixes:
+        return _print_report(look(read), arguments.format, sys.stdout)
+    from tornado_proxy.tools.files import difference, replace_file  # noqa: PLC0415 - for fixes only
 
-    fixed = fix_all(job.files, job.look, job.fixes)
+    fixed = fix_all(read, look, fixes)
+    files = changed(read, fixed.files)
     if arguments.diff:
-        from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-        from tornado_proxy.tools.files import difference  # noqa: PLC0415 - for `--diff` only
-
-        files = changed(job.files, fixed.files)
         for before, after in files.items():
             print_diff(difference(before, after.data))
         return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
     if _STANDARD_INPUT in arguments.paths:
         print_bytes(*(file.data for file in fixed.files))
         return _print_report(fixed.report, arguments.format, sys.stderr)
-    _write(job, fixed)
+    for file in files.values():
+        try:
+            replace_file(Path(file.name), file.data)
+        except OSError as error:
+            raise CommandError(f"`{file.name}` cannot be written: {error.strerror}") from error
+    if fixed.count:
+        done = f"{counted(fixed.count, 'fix', 'fixes')} applied in {counted(len(files), 'file')}"
+        print(done, file=sys.stderr)
     return _print_report(fixed.report, arguments.format, sys.stdout)
 
 
-def _job(arguments: argparse.Namespace) -> _Job:
+def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...], Look]:
+    """Returns the files, and the function that lints them, before or after fixes; raises `CommandError`."""
     if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
         raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
-    settings_file = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
+    linting = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     config, paths = _configuration_and_rules(arguments)
     settings, helpers, mistakes = _configuration(config)
-    chosen = Severity(arguments.fail_level) if arguments.fail_level else None
-    level = None if arguments.exit_zero else chosen or settings_file.fail_level
-    usual: Sequence[Path | RulesBucket] = settings.rules if settings else [_DEFAULT if _DEFAULT.is_dir() else Path()]
+    usual: Sequence[Path | RulesBucket] = settings.rules if settings else default_places()
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
     files = _files(paths or usual, arguments.stdin_filename)
-    selection = _selection(arguments, settings_file.selection)
-    if ALL not in selection.select - selection.ignore:
+    linting = _overridden(linting, arguments)
+    if ALL not in linting.select - linting.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
-    return _Job(files, settings, helpers, mistakes, selection, level, _fixes(arguments))
+
+    def look(files: Sequence[RuleFile]) -> LintReport:
+        with activity(f"linting {counted(len(files), 'file')}"):
+            subject = subject_of(compile_rule_files(files, None, helpers), settings, mistakes)
+            return lint(subject, CHECKS, linting)
+
+    return files, look
 
 
 def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
@@ -181,12 +170,15 @@ def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None
     return next(iter(paths), None), [path for path in arguments.paths if path not in among]
 
 
-def _selection(arguments: argparse.Namespace, chosen: Selection) -> Selection:
+def _overridden(linting: LintSettings, arguments: argparse.Namespace) -> LintSettings:
+    """Returns the settings of a file with those of the arguments in their place."""
     if arguments.select == []:
         raise CommandError(f"`--select` names no check; leave it out, or give `{ALL}`")
     if arguments.select is not None:
-        chosen = replace(chosen, select=read_words(arguments.select, CHECKS), ignore=frozenset())
-    return replace(chosen, ignore=chosen.ignore | read_words(arguments.ignore, CHECKS))
+        linting = replace(linting, select=read_words(arguments.select, CHECKS), ignore=frozenset())
+    if arguments.fail_level or arguments.exit_zero:
+        linting = replace(linting, fail_level=None if arguments.exit_zero else Severity(arguments.fail_level))
+    return replace(linting, ignore=linting.ignore | read_words(arguments.ignore, CHECKS))
 
 
 def _fixes(arguments: argparse.Namespace) -> frozenset[Safety]:
@@ -234,21 +226,6 @@ def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
     if report.broken:
         return ExitStatus.FAILED
     return ExitStatus.FINDINGS if report.failing else ExitStatus.CLEAN
-
-
-def _write(job: _Job, fixed: Fixed) -> None:
-    from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-    from tornado_proxy.tools.files import replace_file  # noqa: PLC0415 - for `--fix` only
-
-    files = changed(job.files, fixed.files)
-    for file in files.values():
-        try:
-            replace_file(Path(file.name), file.data)
-        except OSError as error:
-            raise CommandError(f"`{file.name}` cannot be written: {error.strerror}") from error
-    if fixed.count:
-        done = f"{counted(fixed.count, 'fix', 'fixes')} applied in {counted(len(files), 'file')}"
-        print(done, file=sys.stderr)
 
 
 def _words(text: str) -> list[str]:

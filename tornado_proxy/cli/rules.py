@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tornado_proxy.cli.arguments import add_file, add_flag, add_format, number
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_paths, default_places, number
+from tornado_proxy.cli.inputs import configured_sites, load_rules, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, show
 from tornado_proxy.golang.regexp.matching import Pattern, compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
@@ -22,13 +24,10 @@ from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit
 
 def fmt_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument(
-        "paths",
-        type=Path,
-        nargs="*",
-        metavar="PATH",
-        help="rule files and directories of them (default: `rules/`, else the current directory); `-` reads standard "
-        "input and writes standard output",
+    add_paths(
+        parser,
+        "rule files and directories of them (default: `rules/`, else the current directory); `-` reads standard input "
+        "and writes standard output",
     )
     instead = parser.add_mutually_exclusive_group()
     add_flag(instead, "--check", "write nothing; list the files that would change")
@@ -74,13 +73,10 @@ def _format(file: RuleFile, arguments: argparse.Namespace) -> ExitStatus:
 
 def test_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument(
-        "paths",
-        type=Path,
-        nargs="*",
-        metavar="PATH",
-        help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
-        "the current directory)",
+    add_paths(
+        parser,
+        "rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else the "
+        "current directory)",
     )
     add_file(parser, "--config", "a configuration; templates see its targets' buckets and mounts")
     parser.add_argument(
@@ -130,13 +126,10 @@ def _pattern(text: str) -> Pattern:
 
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument(
-        "paths",
-        type=Path,
-        nargs="*",
-        metavar="PATH",
-        help="rule files and directories of them that are read together (default: those of `--config`, else the "
-        "directory that an open file stands in)",
+    add_paths(
+        parser,
+        "rule files and directories of them that are read together (default: those of `--config`, else the directory "
+        "that an open file stands in)",
     )
     add_file(parser, "--config", "a configuration, which allows more checks")
     add_flag(parser, "--stdio", "the default and only transport; many editors add this option")
@@ -144,14 +137,12 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_lsp(arguments: argparse.Namespace) -> int:
     """Serves until the editor ends it; raises `CommandError` if the extra `lsp` is missing."""
-    import logging  # noqa: PLC0415 - the other commands start faster
-    import signal  # noqa: PLC0415 - the same
-    from importlib.metadata import version  # noqa: PLC0415 - the same
+    from importlib.metadata import version  # noqa: PLC0415 - the other commands start faster
 
     from tornado_proxy.service.run.runtime import end_process  # noqa: PLC0415 - the same
 
     try:
-        from tornado_proxy.tools.lsp.server import rules_server  # noqa: PLC0415 - pygls is an extra
+        from tornado_proxy.tools.lsp.server import RulesServer  # noqa: PLC0415 - pygls is an extra
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[lsp]'` in a checkout"
         raise CommandError(f"the extra `lsp` is missing ({error.name}); {advice}") from error
@@ -161,5 +152,5 @@ def run_lsp(arguments: argparse.Namespace) -> int:
     # A thread of pygls waits for the editor, so that `KeyboardInterrupt` could not end the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     places = arguments.paths or [each for each in (settings.rules if settings else ()) if isinstance(each, Path)]
-    rules_server(version("tornado-proxy"), places, settings).start_io()
+    RulesServer(version("tornado-proxy"), places, settings).start_io()
     return end_process(ExitStatus.CLEAN)

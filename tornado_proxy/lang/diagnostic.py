@@ -181,6 +181,11 @@ def counted(number: int, word: str, plural: str = "") -> str:
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
+def shortened(text: str, most: int) -> str:
+    """Returns a text, cut after so many characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 class FileTooLargeError(OSError):
     """A file that is larger than is allowed."""
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-
-import msgspec
+from collections.abc import Callable, Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 
@@ -20,6 +18,9 @@ _BLUE = "\x1b[1;34m"
 _CYAN = "\x1b[1;36m"
 _SEVERITY_COLORS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.INFO: _CYAN}
 
+_Paint = Callable[[str, str], str]
+"""Returns a text in a style, or as it is."""
+
 # A terminal obeys control characters; bidirectional controls make a line look like another one (Unicode TR 36).
 _CONTROLS = (*range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _SURROGATES = re.compile("[\ud800-\udfff]")  # as keys of the table they would take 0.1 MiB
@@ -30,7 +31,10 @@ _STAND_INS = _PICTURES | dict.fromkeys((*_CONTROLS, *_NONCHARACTERS), "\N{REPLAC
 
 def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
     """Returns the full form without a line end; it is harmless to a terminal for any content of the file."""
-    paint = _Paint(color, _SEVERITY_COLORS[diagnostic.severity])
+
+    def paint(style: str, text: str) -> str:
+        return f"{style}{text}{_RESET}" if color and text else text
+
     return "\n".join(_report(diagnostic, paint))
 
 
@@ -41,23 +45,14 @@ def visible(text: str) -> str:
     return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text.translate(_STAND_INS))
 
 
-class _Paint(msgspec.Struct, frozen=True):
-    """Text in a colour, or as it is."""
-
-    enabled: bool
-    severity: str
-
-    def __call__(self, style: str, text: str) -> str:
-        return f"{style}{text}{_RESET}" if self.enabled and text else text
-
-
 def _report(diagnostic: Diagnostic, paint: _Paint) -> Iterator[str]:
     spans = (diagnostic.span, *(note.span for note in diagnostic.notes))
     gutter = max((len(str(span.first.line)) for span in spans if span), default=1)
     headline = f"{diagnostic.severity.value}[{diagnostic.code}]"
-    yield paint(paint.severity, headline) + paint(_BOLD, f": {visible(diagnostic.message)}")
+    color = _SEVERITY_COLORS[diagnostic.severity]
+    yield paint(color, headline) + paint(_BOLD, f": {visible(diagnostic.message)}")
     if diagnostic.span:
-        yield from _excerpt(diagnostic.span, gutter, paint)
+        yield from _excerpt(diagnostic.span, color, gutter, paint)
     if diagnostic.help:
         yield from _remark("help", diagnostic.help, gutter, paint)
     for note in diagnostic.notes:
@@ -65,7 +60,7 @@ def _report(diagnostic: Diagnostic, paint: _Paint) -> Iterator[str]:
             yield from _remark("note", note.message, gutter, paint)
             continue
         yield f"{paint(_CYAN, 'note')}: {visible(note.message)}"
-        yield from _excerpt(note.span, gutter, paint)
+        yield from _excerpt(note.span, color, gutter, paint)
 
 
 def _remark(label: str, text: str, gutter: int, paint: _Paint) -> Iterator[str]:
@@ -75,12 +70,12 @@ def _remark(label: str, text: str, gutter: int, paint: _Paint) -> Iterator[str]:
     yield from (f"{margin}{visible(line)}" for line in others)
 
 
-def _excerpt(span: Span, gutter: int, paint: _Paint) -> Iterator[str]:
+def _excerpt(span: Span, color: str, gutter: int, paint: _Paint) -> Iterator[str]:
     """Yields the place of a span and its first line, with carets under the part of the span on that line."""
     bar = paint(_BLUE, "|")
     margin = " " * gutter
     before, inside, after = _pieces(span)
-    carets = " " * width(before) + paint(paint.severity, "^" * max(1, width(inside)))
+    carets = " " * width(before) + paint(color, "^" * max(1, width(inside)))
     yield f"{margin}{paint(_BLUE, '-->')} {visible(span.place)}"
     yield f"{margin} {bar}"
     yield f"{paint(_BLUE, f'{span.first.line:>{gutter}} |')} {before}{inside}{after}".rstrip()

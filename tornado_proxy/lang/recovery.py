@@ -10,7 +10,7 @@ import re
 
 from lark import Token
 
-from tornado_proxy.lang.diagnostic import Note, did_you_mean
+from tornado_proxy.lang.diagnostic import Note, did_you_mean, shortened
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
 
@@ -142,7 +142,7 @@ def _shown(text: str) -> str:
     invisible = next((character for character in text if not character.isprintable()), None)
     if invisible is not None:
         return f"U+{ord(invisible):04X}"
-    return f"`{text[:_LONGEST]}…`" if len(text) > _LONGEST else f"`{text}`"
+    return f"`{shortened(text, _LONGEST)}`"
 
 
 _SAME = 'write rewrite `^/old/(.*)$` -> "/new/$1" inside `target NAME { … }`'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, shortened
 from tornado_proxy.lang.tree import Comment, Literal, Statement
 from tornado_proxy.rules.model import Rewrite
 
@@ -92,7 +92,7 @@ def named(rewrite: Rewrite) -> str:
 
 def shown(key: str) -> str:
     """Returns a key in backticks, cut to a readable length."""
-    return f"`{key[:_LONGEST]}…`" if len(key) > _LONGEST else f"`{key}`"
+    return f"`{shortened(key, _LONGEST)}`"
 
 
 def listed(words: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.loading import RuleFile
 
@@ -44,9 +44,9 @@ class LintReport(msgspec.Struct, frozen=True):
         return any(each.code == INTERNAL_ERROR for each in self.diagnostics)
 
 
-def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None = None) -> LintReport:
+def lint(subject: Subject, checks: Sequence[Check], settings: LintSettings | None = None) -> LintReport:
     """Runs the selected checks over a subject, in their order."""
-    chosen = selection or Selection()
+    chosen = settings or LintSettings()
     running = chosen.checks(checks)
     able = frozenset(check.name for check in running if subject.settings or not check.needs_configuration)
     allowances = Allowances(subject.documents, able, tuple(check.name for check in checks))
@@ -57,7 +57,7 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
             if not (allowances.silence(each) or (each.span and chosen.hides(check, each.span.source.name))):
                 diagnostics.append(each)  # noqa: PERF401 - a check sees which allowances the checks before it used
     names = tuple(document.source.name for document in subject.documents)
-    return LintReport(tuple(_in_order(diagnostics, names)), names, subject.rewrite_count, able)
+    return LintReport(tuple(_in_order(diagnostics, names)), names, subject.rewrite_count, able, chosen.fail_level)
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:

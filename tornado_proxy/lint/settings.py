@@ -27,13 +27,17 @@ class UnknownWord(ValueError):
         super().__init__(f"unknown check or category `{word}`" + (f"; did you mean `{meant}`?" if meant else ""))
 
 
-class Selection(msgspec.Struct, frozen=True):
-    """The words that turn checks on and off; `per_file` are globs relative to `directory`, with checks that are off."""
+class LintSettings(msgspec.Struct, frozen=True):
+    """The words that turn checks on and off, and the least severity of a finding that fails a run; None for no finding.
+
+    `per_file` are globs relative to `directory`, with checks that are off.
+    """
 
     select: frozenset[str] = frozenset({ALL})
     ignore: frozenset[str] = frozenset()
     per_file: Mapping[str, frozenset[str]] = {}
     directory: Path = Path()
+    fail_level: Severity | None = Severity.WARNING
 
     def checks(self, checks: Iterable[Check]) -> list[Check]:
         """Returns the checks that run."""
@@ -78,13 +82,6 @@ class SettingsMistake(Exception):
         super().__init__("\n".join(f"`{shown}`{fact}" for fact in facts))
 
 
-class LintSettings(msgspec.Struct, frozen=True):
-    """The settings of a file, completed by defaults."""
-
-    selection: Selection = msgspec.field(default_factory=Selection)
-    fail_level: Severity = Severity.WARNING
-
-
 def find_settings(start: Path, checks: Collection[Check]) -> LintSettings:
     """Returns the settings of the nearest file at or above a path; raises `SettingsMistake`."""
     place = start.resolve()
@@ -92,7 +89,7 @@ def find_settings(start: Path, checks: Collection[Check]) -> LintSettings:
         for name, keys in ((OWN_FILE, ("lint",)), (SHARED_FILE, ("tool", "tornado-proxy", "lint"))):
             table = _table(directory / name, keys)
             if table is not None:
-                return _read(table, directory, directory / name, checks)
+                return _read(table, directory / name, checks)
     return LintSettings()
 
 
@@ -114,18 +111,16 @@ def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
         raise SettingsMistake(file, f" is not TOML: {error}") from error
 
 
-def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
+def _descended(table: dict[str, Any], keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
     for key in keys:
-        if not isinstance(table, dict):
-            raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
         # An unknown table beside the linter's may be a misspelt one, which would be ignored silently.
         if key == keys[-1] and (strange := [each for each in table if each != key]):
             raise SettingsMistake(file, *(f": unknown table `{each}`; the only one is `{key}`" for each in strange))
         if key not in table:
             return {} if file.name == OWN_FILE else None
         table = table[key]
-    if not isinstance(table, dict):
-        raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
+        if not isinstance(table, dict):
+            raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
     return table
 
 
@@ -155,21 +150,23 @@ def _per_file(value: Any, checks: Collection[Check]) -> Mapping[str, frozenset[s
     return {glob: _words(words, checks) for glob, words in value.items()}
 
 
-_SETTINGS: Mapping[str, Callable[[Any, Collection[Check]], Any]] = {
-    "select": _choice,
-    "ignore": _words,
-    "fail-level": _level,
-    "per-file-ignores": _per_file,
+_SETTINGS: Mapping[str, tuple[str, Callable[[Any, Collection[Check]], Any]]] = {
+    "select": ("select", _choice),
+    "ignore": ("ignore", _words),
+    "fail-level": ("fail_level", _level),
+    "per-file-ignores": ("per_file", _per_file),
 }
+"""The settings of a file, with their fields and the functions that read them."""
 
 
-def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collection[Check]) -> LintSettings:
+def _read(table: Mapping[str, Any], file: Path, checks: Collection[Check]) -> LintSettings:
     values: dict[str, Any] = {}
     mistakes: list[str] = []
     for name, value in table.items():
         try:
             if name in _SETTINGS:
-                values[name] = _SETTINGS[name](value, checks)
+                field, read = _SETTINGS[name]
+                values[field] = read(value, checks)
                 continue
             meant, others = did_you_mean(name, _SETTINGS), ", ".join(f"`{each}`" for each in _SETTINGS)
             advice = f"did you mean `{meant}`?" if meant else f"the settings are {others}"
@@ -178,6 +175,4 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
             mistakes.append(f": `{name}`{':' if isinstance(error, UnknownWord) else ''} {error}")
     if mistakes:
         raise SettingsMistake(file, *mistakes)
-    select, ignore = values.get("select", frozenset({ALL})), values.get("ignore", frozenset())
-    selection = Selection(select, ignore, values.get("per-file-ignores", {}), directory)
-    return LintSettings(selection, values.get("fail-level", Severity.WARNING))
+    return LintSettings(directory=file.parent, **values)

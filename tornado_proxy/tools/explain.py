@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tornado_proxy.golang.regexp.progress import longest_matching_part
+from tornado_proxy.lang.diagnostic import shortened
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
@@ -274,16 +275,12 @@ def near_miss(source: str, key: str) -> NearMiss | None:
 
 def in_words(miss: NearMiss) -> str:
     """Returns a near miss as a line."""
-    stopped = f"`{_opening(miss.stopped)}`"
+    stopped = f"`{shortened(miss.stopped, _LONGEST)}`"
     if not miss.part:
         return f"{stopped} does not occur in the key"
     taken = f" up to `{_ending(miss.taken)}`" if miss.taken else ""
-    met = f"`{_opening(miss.rest)}`" if miss.rest else "the end of the key"
+    met = f"`{shortened(miss.rest, _LONGEST)}`" if miss.rest else "the end of the key"
     return f"`{_ending(miss.part)}` matches{taken}, then {stopped} meets {met}"
-
-
-def _opening(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _ending(text: str) -> str:

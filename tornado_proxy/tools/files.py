@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import io
 import os
 import stat
 import tempfile
@@ -30,16 +31,12 @@ def formatted(file: RuleFile) -> tuple[bytes, tuple[Diagnostic, ...]]:
 
 def difference(file: RuleFile, after: bytes) -> Iterator[str]:
     """Yields the lines of a unified diff, without their ends, as `patch` takes them."""
-    for line in difflib.unified_diff(_lines(file.data), _lines(after), file.name, file.name):
+    # Only LF ends a line, and a byte order mark is shown.
+    old, new = ([line.decode(errors="replace") for line in io.BytesIO(data)] for data in (file.data, after))
+    for line in difflib.unified_diff(old, new, file.name, file.name):
         yield line.removesuffix("\n")
         if not line.endswith("\n"):
             yield "\\ No newline at end of file"
-
-
-def _lines(data: bytes) -> list[str]:
-    """Returns the lines with their ends; only LF ends a line, and a byte order mark is shown."""
-    lines = data.decode(errors="replace").split("\n")
-    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def replace_file(path: Path, data: bytes) -> None:

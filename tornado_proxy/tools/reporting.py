@@ -47,14 +47,13 @@ def groups_json(captures: Captures) -> list[dict[str, Any]]:
 
 def rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
     """Returns a rewrite with its place for programs."""
-    line, column = rewrite.span.first
     return {
         "number": rewrite.number,
         "name": rewrite.name,
         "source": rewrite.pattern.text,
         "dialect": rewrite.dialect.value,
         "template": rewrite.template.text,
-        "place": {"file": rewrite.span.source.name, "line": line, "column": column},
+        "place": {"file": rewrite.span.source.name, **rewrite.span.first._asdict()},
     }
 
 

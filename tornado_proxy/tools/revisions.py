@@ -6,7 +6,6 @@ from the current directory if it begins with `./`. Nothing is checked out.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import posixpath
@@ -35,13 +34,16 @@ def is_in_revision(place: str) -> bool:
 def in_revision(revision: str, place: str) -> str | None:
     """Returns the place in a revision of a path on disk, or in another revision; None if there is no such revision."""
     is_on_disk, is_elsewhere = os.path.lexists(place), is_in_revision(place)
-    if revision.startswith("-") or ":" in revision or os.path.lexists(revision) or not (is_on_disk or is_elsewhere):
-        return None
-    try:
-        _git("rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}")
-    except _GitFailed:
+    if ":" in revision or os.path.lexists(revision) or not (is_on_disk or is_elsewhere) or not _exists(revision):
         return None
     return f"{revision}:{f'./{os.path.relpath(place)}' if is_on_disk else place.partition(':')[2]}"
+
+
+def _exists(revision: str) -> bool:
+    try:
+        return not revision.startswith("-") and bool(_git("rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}"))
+    except _GitFailed:
+        return False
 
 
 def directory_of(place: str) -> Path:
@@ -67,11 +69,7 @@ def read_rules(place: str) -> Read:
     if os.path.lexists(place):
         return read_rule_files([Path(place)])
     if ":" not in place:
-        advice = None
-        with contextlib.suppress(_GitFailed):
-            if not place.startswith("-"):
-                _git("rev-parse", "--quiet", "--verify", f"{place}^{{commit}}")
-                advice = f"name a place in the revision, such as `{place}:rules/`"
+        advice = f"name a place in the revision, such as `{place}:rules/`" if _exists(place) else None
         return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=advice),))
     try:
         return _from_git(place)

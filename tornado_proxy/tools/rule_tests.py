@@ -165,12 +165,12 @@ def to_json(run: TestRun, *, coverage: bool) -> dict[str, Any]:
 
 def _outcome(outcome: TestOutcome) -> dict[str, Any]:
     test, rewrite, captures = outcome.test, outcome.rewrite, _captures(outcome)
-    line, column = test.statement.span.first
+    place = test.statement.span
     key, verdict = (None, test.expected.value) if isinstance(test.expected, Verdict) else (test.expected, None)
     got, error = (None, str(outcome.got)) if isinstance(outcome.got, RewriteError) else (outcome.got.key, None)
     return {
         "statement": statement(test),
-        "place": {"file": test.statement.span.source.name, "line": line, "column": column},
+        "place": {"file": place.source.name, **place.first._asdict()},
         "passed": outcome.passed,
         "key": test.key,
         "expected": {"key": key, "verdict": verdict},

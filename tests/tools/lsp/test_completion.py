@@ -14,12 +14,12 @@ from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 from tornado_proxy.tools.lsp.completion import BY_DIALECT, Completion, completions, fields, group_names
 
 
-def _template_completions(text: str) -> list[Completion]:
-    return completions(*split_at_cursor(text), ["site", "team"])
+def _completions(text: str) -> list[Completion]:
+    return completions(*split_at_cursor(text), ["site", "team"])[1]
 
 
-def _template_labels(text: str) -> list[str]:
-    return [item.label for item in _template_completions(text)]
+def _labels(text: str) -> list[str]:
+    return [item.label for item in _completions(text)]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def _template_labels(text: str) -> list[str]:
 )
 def test_groups_of_the_source_are_completed_in_a_template(template, labels):
     """Groups are offered whether or not the string is closed."""
-    assert _template_labels(f"target site {{ {_PAGE}{template}") == labels
+    assert _labels(f"target site {{ {_PAGE}{template}") == labels
 
 
 @pytest.mark.parametrize(
@@ -76,26 +76,18 @@ def test_groups_of_the_source_are_completed_in_a_template(template, labels):
 )
 def test_variables_and_functions_are_completed_in_templates(template, expected):
     """The names of the dialect that are valid at the cursor are offered."""
-    assert expected <= set(_template_labels(f"target site {{ {_PAGE}{template}"))
+    assert expected <= set(_labels(f"target site {{ {_PAGE}{template}"))
 
 
 def test_variables_that_a_go_template_declares_are_completed():
     """Each variable is offered once and replaces the dollar sign."""
     text = f"target site {{ {_PAGE}go `{{{{ $a := 1 }}}}{{{{ range $i, $x := .Groups }}}}{{{{ $a = 2 }}}}{{{{ $‸ }}}}"
-    items = _template_completions(text)
+    word, items = completions(*split_at_cursor(text))
     assert [item.label for item in items] == ["$a", "$i", "$x"]
-    assert all(item.span.end - item.span.start == 1 for item in items)
+    assert word.text == "$"
 
 
 _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
-
-
-def _completions(text: str) -> list[Completion]:
-    return completions(*split_at_cursor(text), ["site", "team"])
-
-
-def _labels(text: str) -> list[str]:
-    return [item.label for item in _completions(text)]
 
 
 @pytest.mark.parametrize(
@@ -160,9 +152,9 @@ def test_nothing_is_offered_in_other_strings():
 def test_a_completion_replaces_the_word_before_the_cursor():
     """The typed part of the word is replaced."""
     text = site(f'{_PAGE}jinja "/{{{{ user.user‸ }}}}"')
-    (completion,) = [item for item in _completions(text) if item.label == "username"]
-    source, _ = split_at_cursor(text)
-    assert "{{ user.username }}" in edited(source.text, [Edit(completion.span, completion.label)])
+    word, items = completions(*split_at_cursor(text))
+    assert "username" in [item.label for item in items]
+    assert "{{ user.username }}" in edited(word.source.text, [Edit(word, "username")])
 
 
 def test_keywords_have_snippets():
@@ -187,11 +179,11 @@ def test_named_groups_of_an_invalid_source_are_completed():
     st.data(),
 )
 def test_any_text_can_be_completed(text, prefix, data):
-    """Every completion replaces text before the cursor."""
+    """A completion replaces text before the cursor."""
     source, _ = split_at_cursor(prefix + text.replace("‸", ""))
     offset = data.draw(st.integers(0, len(source.text)))
-    for item in completions(source, offset):
-        assert 0 <= item.span.start <= item.span.end == offset
+    word, _ = completions(source, offset)
+    assert 0 <= word.start <= word.end == offset
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,10 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
     hover = hover_at(analysis, document, offset)
     spans: list[Span] = [hover[1]] if hover else []
     spans += definitions(analysis, document, offset)
-    for completion in completions(source, offset, ["site"]):
-        translation.completion(completion, 0)
-        spans.append(completion.span)
+    word, proposals = completions(source, offset, ["site"])
+    for completion in proposals:
+        translation.completion(completion, translation.range(word), 0)
+    spans.append(word)
     spans += [lens.span for lens in lenses(analysis, document)]
     for block in document.blocks:
         translation.symbol(block)

@@ -131,16 +131,15 @@ def test_an_editor_without_markdown_gets_plain_text(markdown, kind):
 @pytest.mark.parametrize(("snippets", "text"), [(True, "go ($1)"), (False, "go")])
 def test_an_editor_without_snippets_gets_the_label(snippets, text):
     """Such an editor would insert the placeholders literally."""
-    completion = Completion("go", types.CompletionItemKind.Keyword, _SPAN, snippet="go ($1)")
-    item = Translation(snippets=snippets).completion(completion, 3)
+    completion = Completion("go", types.CompletionItemKind.Keyword, snippet="go ($1)")
+    item = Translation(snippets=snippets).completion(completion, _range((1, 0), (1, 1)), 3)
     assert (item.text_edit.new_text, item.sort_text) == (text, "0003")
 
 
 def test_a_completion_may_have_a_manual_page():
     """The editor shows the page beside the list."""
-    item = Translation().completion(
-        Completion("x", types.CompletionItemKind.EnumMember, _SPAN, "a phrase", "a page"), 0
-    )
+    completion = Completion("x", types.CompletionItemKind.EnumMember, "a phrase", "a page")
+    item = Translation().completion(completion, _range((1, 0), (1, 1)), 0)
     assert (item.detail, item.documentation.value) == ("a phrase", "a page")
 
 

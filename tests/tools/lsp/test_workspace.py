@@ -13,7 +13,7 @@ from rule_texts import parsed
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lint.engine import edited
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (
@@ -131,7 +131,7 @@ def test_the_text_of_an_editor_replaces_the_file_on_disk(folder):
 def test_a_byte_order_mark_in_an_editor_counts_as_a_character():
     """An editor that keeps the mark counts it in its positions."""
     text = "\ufeff" + site('rewrite `^/a$` -> "/b"')
-    (document,) = analyse(Workspace(texts={NAME: text}).sources(NAME), Selection()).loaded.documents
+    (document,) = analyse(Workspace(texts={NAME: text}).sources(NAME), LintSettings()).loaded.documents
     assert document.source.text == text
 
 
@@ -161,7 +161,7 @@ def test_a_file_that_is_not_utf8_is_a_mistake(folder):
     """The file is omitted, and a diagnostic reports it."""
     _write(folder, "a.rules")
     (folder / "b.rules").write_bytes(b"# \xff\n")
-    analysis = analyse(Workspace((folder,)).sources(str(folder / "a.rules")), Selection())
+    analysis = analyse(Workspace((folder,)).sources(str(folder / "a.rules")), LintSettings())
     (mistake,) = analysis.diagnostics
     assert (mistake.code, mistake.span.source.name) == ("not-utf-8", str(folder / "b.rules"))
     assert analysis.document(str(folder / "a.rules"))
@@ -212,31 +212,31 @@ def test_tests_have_no_outcome_while_there_are_mistakes():
 
 def test_an_analysis_of_unchanged_files_is_reused():
     """The last analysis is returned if neither files nor settings have changed."""
-    first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), Selection())
-    assert analyse(Read((RuleFile(NAME, _TEXT.encode()),)), Selection(), before=first) is first
+    first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), LintSettings())
+    assert analyse(Read((RuleFile(NAME, _TEXT.encode()),)), LintSettings(), before=first) is first
 
 
 def test_changed_settings_need_another_analysis():
     """The findings follow the settings."""
     sources = Read((RuleFile(NAME, site('rewrite `^/a$` -> "/b"').encode()),))
-    first = analyse(sources, Selection())
-    second = analyse(sources, Selection(ignore=frozenset({"untested-rewrite"})), before=first)
+    first = analyse(sources, LintSettings())
+    second = analyse(sources, LintSettings(ignore=frozenset({"untested-rewrite"})), before=first)
     assert (len(first.diagnostics), len(second.diagnostics)) == (1, 0)
 
 
 def test_only_changed_files_are_parsed_again():
     """The trees of the other files are kept."""
     other = RuleFile("other.rules", b"target other {}\n")
-    first = analyse(Read((RuleFile(NAME, _TEXT.encode()), other)), Selection())
-    second = analyse(Read((RuleFile(NAME, b"# new\n"), other)), Selection(), before=first)
+    first = analyse(Read((RuleFile(NAME, _TEXT.encode()), other)), LintSettings())
+    second = analyse(Read((RuleFile(NAME, b"# new\n"), other)), LintSettings(), before=first)
     assert second.document("other.rules") is first.document("other.rules")
     assert second.document(NAME).blocks == ()
 
 
 def test_rewrites_that_only_move_have_their_new_places():
     """An edit above rewrites changes nothing but where they stand."""
-    first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), Selection())
-    second = analyse(Read((RuleFile(NAME, f"# new\n{_TEXT}".encode()),)), Selection(), before=first)
+    first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), LintSettings())
+    second = analyse(Read((RuleFile(NAME, f"# new\n{_TEXT}".encode()),)), LintSettings(), before=first)
     statement, _ = second.document(NAME).blocks[0].statements
     assert second.rewrite(statement).statement is statement
 

@@ -216,15 +216,10 @@ class Section:
         self._asked: dict[str, list[Section]] = {}
         self._is_settled = False
 
-    @property
-    def span(self) -> Span:
-        """The place of the whole."""
-        return self._options.span
-
     def place(self, name: str) -> Span:
-        """Returns the place of an option's name, or of the whole section without the option."""
+        """Returns the place of an option's name; of the whole section if the name is empty or not given."""
         option = self._options.entries.get(name.lower())
-        return option.place if option else self.span
+        return option.place if option else self._options.span
 
     def __bool__(self) -> bool:
         return self._is_given
@@ -346,7 +341,7 @@ class Section:
         return option.value if option else None
 
     def _absent(self, name: str) -> Section:
-        return Section(Options({}, self.span), self._path(name), self.remarks, is_given=False)
+        return Section(Options({}, self._options.span), self._path(name), self.remarks, is_given=False)
 
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name

@@ -88,7 +88,7 @@ def _given(section: Section) -> RewriteEntry:
         message = f"`{kind}` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
         section.remark(OptionOutcome.CHANGED, "targetType", message)
     dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
-    return RewriteEntry(section.text("source"), section.text("target"), dialect, section.span)
+    return RewriteEntry(section.text("source"), section.text("target"), dialect, section.place(""))
 
 
 def converted(entries: Sequence[RewriteEntry], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:

@@ -21,8 +21,6 @@ from tornado_proxy.tools.convert.options import (
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}
 _FILE_ENDINGS = {"certificate": "crt", "privateKey": "key"}  # with the endings of their files
-_NO_CACHE: Mapping[str, Setting] = {"noCacheEnabled": True}
-_SMALLEST: Mapping[str, Setting] = {"minSize": 0}  # s3-proxy compresses the smallest answers too
 _DEFAULT_LEVEL, _HIGHEST_LEVEL = 5, 9
 _LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for longer
 
@@ -105,7 +103,7 @@ def _cache(server: Section) -> dict[str, Setting]:
     section = server.section("cache")
     if not section or section.flag("noCacheEnabled"):
         section.settle()
-        return {"cache": _NO_CACHE}
+        return {"cache": {"noCacheEnabled": True}}
     headers = section.copied(texts=("expires", "cacheControl", "pragma", "xAccelExpires"))
     return {"cache": headers} if headers else {}
 
@@ -115,7 +113,7 @@ def _compression(server: Section) -> Mapping[str, Setting]:
     if not section.flag("enabled", default=True):
         section.settle()
         return {"enabled": False}
-    settings = dict(_SMALLEST)
+    settings: dict[str, Setting] = {"minSize": 0}  # s3-proxy compresses the smallest answers too
     level = _at_most(_HIGHEST_LEVEL, section, "level", _DEFAULT_LEVEL)
     if level != _DEFAULT_LEVEL:
         settings["level"] = level

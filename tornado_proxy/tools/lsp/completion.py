@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 
 import msgspec
-from lark import Token
 from lsprotocol.types import CompletionItemKind as Kind
 
 from tornado_proxy.golang.regexp.parser import parse
@@ -38,13 +37,24 @@ _GO_VARIABLE = re.compile(r"(?P<word>\$\w*)\Z")
 _GO_DECLARED = re.compile(r"(\$[A-Za-z_]\w*)(?=\s*(?:,\s*\$\w+\s*)?:=)")
 _GO_WORD = re.compile(r"(?<![\w.$])(?P<word>(?:[A-Za-z_]\w*)?)\Z")
 
-_Items = list[tuple[str, Kind, str]]
-"""Labels with their kinds and descriptions."""
 
-_NOTHING: tuple[str, _Items] = ("", [])
+class Completion(msgspec.Struct, frozen=True):
+    """A text that may replace an unfinished word; `snippet` is the same with placeholders (LSP 3.17, snippets)."""
+
+    label: str
+    kind: Kind
+    detail: str = ""
+    manual: str = ""
+    snippet: str = ""
 
 
-def _template_items(dialect: Dialect, text: str, names: Sequence[str]) -> tuple[str, _Items]:
+_Proposals = tuple[str, list[Completion]]
+"""An unfinished word, and what may replace it."""
+
+_NOTHING: _Proposals = ("", [])
+
+
+def _in_template(dialect: Dialect, text: str, names: Sequence[str]) -> _Proposals:
     """Returns the unfinished word of a template, and what may replace it; `names` are the groups of the source."""
     if dialect is Dialect.PLAIN:
         group = _PLAIN_GROUP.search(text)
@@ -58,15 +68,15 @@ def _template_items(dialect: Dialect, text: str, names: Sequence[str]) -> tuple[
     return _in_jinja(action[0], names) if dialect is Dialect.JINJA else _in_go(action[0], text, names)
 
 
-def _items(labels: Iterable[str], kind: Kind, detail: str) -> _Items:
-    return [(label, kind, detail) for label in labels]
+def _items(labels: Iterable[str], kind: Kind, detail: str) -> list[Completion]:
+    return [Completion(label, kind, detail) for label in labels]
 
 
-def _groups(names: Iterable[str]) -> _Items:
+def _groups(names: Iterable[str]) -> list[Completion]:
     return _items(names, Kind.Variable, "group of the source")
 
 
-def _in_jinja(action: str, names: Sequence[str]) -> tuple[str, _Items]:
+def _in_jinja(action: str, names: Sequence[str]) -> _Proposals:
     from tornado_proxy.templates.jinja.filters import FILTERS, TESTS  # noqa: PLC0415 - Jinja2, for such a template only
     from tornado_proxy.templates.jinja.source import CLOSED, STATEMENTS  # noqa: PLC0415 - the same
 
@@ -82,7 +92,7 @@ def _in_jinja(action: str, names: Sequence[str]) -> tuple[str, _Items]:
     return path["word"], _after(Dialect.JINJA, "groups", path["path"], names)
 
 
-def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
+def _in_go(action: str, text: str, names: Sequence[str]) -> _Proposals:
     if path := _GO_PATH.search(action):
         return path["word"], _after(Dialect.GO, "Groups", path["path"], names)
     if variable := _GO_VARIABLE.search(action):
@@ -93,26 +103,15 @@ def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
         return _NOTHING
     from tornado_proxy.templates.go.template import vocabulary  # noqa: PLC0415 - for such a template only
 
-    members = [(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
+    members = [Completion(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
     return word["word"], members + _items(sorted(vocabulary().functions), Kind.Function, "function")
 
 
-def _after(dialect: Dialect, groups: str, dotted: str, names: Iterable[str]) -> _Items:
+def _after(dialect: Dialect, groups: str, dotted: str, names: Iterable[str]) -> list[Completion]:
     """Returns the fields of the variable before the last dot."""
     path = dotted.removesuffix(".")
-    members = [(name, Kind.Field, detail) for name, detail in fields(dialect, path)]
+    members = [Completion(name, Kind.Field, detail) for name, detail in fields(dialect, path)]
     return _groups(name for name in names if not name.isdecimal()) + members if path == groups else members
-
-
-class Completion(msgspec.Struct, frozen=True):
-    """A text that may replace `span`; `snippet` is the same with placeholders (LSP 3.17, snippets)."""
-
-    label: str
-    kind: Kind
-    span: Span
-    detail: str = ""
-    manual: str = ""
-    snippet: str = ""
 
 
 # Text after the cursor, which is not proposed again.
@@ -126,65 +125,61 @@ _ALLOWING = re.compile(r"#\s*allow(?:-file)?\s*:(?:[^(]*[\s,:])?(?P<word>[^\s,:(
 _COMMENT_WORD = re.compile(r"#\s*(?P<word>[a-z-]*)\Z")
 
 
-def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> list[Completion]:
-    """Returns the completions at an offset of a file; `targets` are the known names."""
+def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> tuple[Span, list[Completion]]:
+    """Returns the unfinished word at an offset of a file, and what may replace it; `targets` are the known names."""
     word = _WORD.search(source.text, 0, offset)
     reading = unfinished(source, offset)
     if reading.open is None:
-        start = word.start() if word else offset
-        before = unfinished(source, start) if word else reading
-        return list(_at_word(before, Span(source, start, offset), targets))
-    if reading.open.type == "COMMENT":
-        return list(_in_comment(source, reading.open, offset))
-    return list(_in_string(source, reading, offset))
+        span = Span(source, word.start() if word else offset, offset)
+        before = unfinished(source, span.start) if word else reading
+        return span, list(_at_word(before, span, targets))
+    span = Span(source, reading.open.start_pos or 0, offset)
+    begun, proposals = _in_comment(span.text) if reading.open.type == "COMMENT" else _in_string(span, reading)
+    return Span(source, offset - len(begun), offset), proposals
 
 
 def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator[Completion]:
     last = before.begun[-1].type if before.begun else ""
     if before.where is Where.HEADER and last == "TARGET":
-        yield from (Completion(name, Kind.Module, span, "target") for name in dict.fromkeys(targets))
+        yield from (Completion(name, Kind.Module, "target") for name in dict.fromkeys(targets))
     elif last == "METHOD":
-        yield from (Completion(method, Kind.Value, span) for method in METHODS)
+        yield from (Completion(method, Kind.Value) for method in METHODS)
     filled = _FILLED.match(span.source.text, span.end)
     for terminal, (detail, snippet) in _WORDS["keywords"].items():
         if terminal in before.accepts:
-            yield Completion(KEYWORDS[terminal], Kind.Keyword, span, detail, snippet="" if filled else snippet)
+            yield Completion(KEYWORDS[terminal], Kind.Keyword, detail, snippet="" if filled else snippet)
     arrow = _BEFORE_ARROW.match(span.source.text, span.end)
     if "ARROW" in before.accepts and span.start == span.end and not arrow:
-        yield Completion("->", Kind.Keyword, span)
+        yield Completion("->", Kind.Keyword)
 
 
-def _in_comment(source: SourceFile, comment: Token, offset: int) -> Iterator[Completion]:
-    start = comment.start_pos or 0
-    text = source.text[start:offset]
+def _in_comment(text: str) -> _Proposals:
     if name := _ALLOWING.match(text):
-        span = Span(source, start + name.start("word"), offset)
-        yield from (Completion(each.name, Kind.EnumMember, span, each.summary, each.manual) for each in CHECKS)
-    elif word := _COMMENT_WORD.match(text):
-        span = Span(source, start + word.start("word"), offset)
-        yield Completion("allow:", Kind.Keyword, span, "silence checks for the statement or block")
-        yield Completion("allow-file:", Kind.Keyword, span, "silence checks for the file")
+        return name["word"], [Completion(each.name, Kind.EnumMember, each.summary, each.manual) for each in CHECKS]
+    if word := _COMMENT_WORD.match(text):
+        allow = Completion("allow:", Kind.Keyword, "silence checks for the statement or block")
+        return word["word"], [allow, Completion("allow-file:", Kind.Keyword, "silence checks for the file")]
+    return _NOTHING
 
 
-def _in_string(source: SourceFile, reading: Unfinished, offset: int) -> Iterator[Completion]:
-    """Yields completions within a template; other strings have no completions."""
+def _in_string(string: Span, reading: Unfinished) -> _Proposals:
+    """Returns the completions at the end of an open string; only a template has some."""
     kinds = [token.type for token in reading.begun]
-    if reading.where is not Where.REWRITE or "ARROW" not in kinds or reading.open is None:
-        return
+    if reading.where is not Where.REWRITE or "ARROW" not in kinds:
+        return _NOTHING
     dialect = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}.get(kinds[-1], Dialect.PLAIN)
     if dialect is Dialect.PLAIN and kinds[-1] != "ARROW":
-        return
-    start = (reading.open.start_pos or 0) + 1
-    text = source.text[start:offset]
-    if source.text[start - 1] == '"':
-        text = text.replace('\\"', '"')
-    pattern, _ = literal(source, reading.begun[kinds.index("ARROW") - 1])
+        return _NOTHING
+    text = string.text[1:].replace('\\"', '"') if string.text[0] == '"' else string.text[1:]
+    pattern, _ = literal(string.source, reading.begun[kinds.index("ARROW") - 1])
     names = group_names(pattern.value)
-    if dialect is Dialect.PLAIN and _OPEN_BRACE.search(text) and not _BEFORE_BRACE.match(source.text, offset):
+    if (
+        dialect is Dialect.PLAIN
+        and _OPEN_BRACE.search(text)
+        and not _BEFORE_BRACE.match(string.source.text, string.end)
+    ):
         names = [f"{name}}}" for name in names]
-    word, items = _template_items(dialect, text, names)
-    for label, kind, detail in items:
-        yield Completion(label, kind, Span(source, offset - len(word), offset), detail)
+    return _in_template(dialect, text, names)
 
 
 def group_names(source: str) -> Sequence[str]:

@@ -9,6 +9,7 @@ from typing import assert_never
 import msgspec
 
 from tornado_proxy.golang.regexp import syntax
+from tornado_proxy.lang.diagnostic import shortened
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.check import listed
 
@@ -18,7 +19,7 @@ _LONGEST = 200  # characters of one text that are shown
 
 def code(text: str) -> str:
     """Returns a text as code on one line; a long one is cut."""
-    shown = visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…") or " "
+    shown = visible(shortened(text, _LONGEST)) or " "
     longest = max((len(ticks) for ticks in _TICKS.findall(shown)), default=0)
     fence = "`" * (longest + 1)
     # CommonMark (6.1) removes one space inside the fence, which separates it from ticks and spaces.

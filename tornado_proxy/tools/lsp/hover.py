@@ -86,8 +86,8 @@ def _index(literal: Literal, offset: int) -> int:
 
 def _target(analysis: Analysis, block: TargetBlock) -> str:
     target = analysis.target(block)
-    text = f"target {code(block.name.value)}: {counted(len(target.rewrites) if target else 0, 'rewrite')}"
-    return f"{text}, {verdict_on(target.outcomes)}" if target and analysis.subject.whole else text
+    text = f"target {code(block.name.value)}: {counted(len(target.rewrites), 'rewrite')}"
+    return f"{text}, {verdict_on(target.outcomes)}" if analysis.subject.whole else text
 
 
 def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> str:
@@ -151,10 +151,9 @@ def _describe_outcome(outcome: TestOutcome) -> str:
 def _rewrite(analysis: Analysis, block: TargetBlock, rewrite: Rewrite) -> str:
     name = f" {code(rewrite.name)}" if rewrite.name else ""
     text = f"rewrite {rewrite.number} of {code(block.name.value)}{name}"
-    target = analysis.target(block)
-    if target is None or not analysis.subject.whole:
+    if not analysis.subject.whole:
         return text
-    return f"{text}: {verdict_on([each for each in target.outcomes if each.rewrite is rewrite])}"
+    return f"{text}: {verdict_on(analysis.target(block).tested.get(rewrite.number, ()))}"
 
 
 def group_of(statement: RewriteStatement, name: str) -> Group | None:
@@ -219,8 +218,7 @@ def definitions(analysis: Analysis, document: Document, offset: int) -> Iterator
     """Yields the places of the definitions for a place of a file."""
     match statement_at(document, offset):
         case block, None if offset <= block.name.span.end:
-            target = analysis.target(block)
-            yield from (each.name.span for each in (target.blocks if target else ()))
+            yield from (each.name.span for each in analysis.target(block).blocks)
         case _, TestStatement() as test:
             outcome = analysis.outcome(test)
             if outcome and outcome.rewrite:
@@ -258,18 +256,11 @@ class Lens(msgspec.Struct, frozen=True):
 def lenses(analysis: Analysis, document: Document) -> Iterator[Lens]:
     """Yields the lenses of a file; empty while the rules have a mistake."""
     for block in document.blocks if analysis.subject.whole else ():
-        yield from _block_lenses(analysis, block)
-
-
-def _block_lenses(analysis: Analysis, block: TargetBlock) -> Iterator[Lens]:
-    target = analysis.target(block)
-    if target is None:
-        return
-    yield _lens(target.outcomes, block.name.span)
-    for statement in block.statements:
-        rewrite = analysis.rewrite(statement) if isinstance(statement, RewriteStatement) else None
-        if rewrite is not None:
-            yield _lens([each for each in target.outcomes if each.rewrite is rewrite], statement.span)
+        target = analysis.target(block)
+        yield _lens(target.outcomes, block.name.span)
+        for statement in block.statements:
+            if isinstance(statement, RewriteStatement) and (rewrite := analysis.rewrite(statement)):
+                yield _lens(target.tested.get(rewrite.number, ()), statement.span)
 
 
 def _lens(outcomes: Sequence[TestOutcome], span: Span) -> Lens:

@@ -118,8 +118,8 @@ class Translation(msgspec.Struct):
         kind = types.MarkupKind.Markdown if self.markdown else types.MarkupKind.PlainText
         return types.MarkupContent(kind, text)
 
-    def completion(self, proposal: Completion, order: int) -> types.CompletionItem:
-        """Converts a completion; `order` is its rank."""
+    def completion(self, proposal: Completion, place: types.Range, order: int) -> types.CompletionItem:
+        """Converts a completion for a place; `order` is its rank."""
         snippet = proposal.snippet if self.snippets else ""
         return types.CompletionItem(
             label=proposal.label,
@@ -128,7 +128,7 @@ class Translation(msgspec.Struct):
             documentation=self.markup(proposal.manual) if proposal.manual else None,
             sort_text=f"{order:04}",
             insert_text_format=types.InsertTextFormat.Snippet if snippet else types.InsertTextFormat.PlainText,
-            text_edit=types.TextEdit(self.range(proposal.span), snippet or proposal.label),
+            text_edit=types.TextEdit(place, snippet or proposal.label),
         )
 
     def edits(self, edits: Sequence[Edit]) -> list[types.TextEdit]:

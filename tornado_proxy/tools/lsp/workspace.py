@@ -24,7 +24,7 @@ from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, Targe
 from tornado_proxy.lint.allowances import UNALLOWABLE, Allowances
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import apart, applicable, lint
-from tornado_proxy.lint.settings import Selection
+from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
 from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
@@ -154,7 +154,7 @@ class Analysis:
     """The result of parser, compiler and checks for some files."""
 
     read: Read
-    selection: Selection = field(repr=False)
+    linting: LintSettings = field(repr=False)
     loaded: LoadedRules = field(repr=False)
     subject: Subject = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
@@ -167,46 +167,38 @@ class Analysis:
         """Returns the diagnostics of a file."""
         return (each for each in self.diagnostics if each.span and each.span.source.name == name)
 
-    def target(self, block: TargetBlock) -> TargetRules | None:
+    def target(self, block: TargetBlock) -> TargetRules:
         """Returns the rules of a block's target, other blocks included."""
-        return next((each for each in self.subject.targets if each.name == block.name.value), None)
+        return next(each for each in self.subject.targets if each.name == block.name.value)
 
     def rewrite(self, statement: RewriteStatement) -> Rewrite | None:
         """Returns the rewrite of a statement; None if it has a mistake."""
-        return self._rewrites.get(_place(statement))
+        return self._rewrites.get(id(statement))
 
     def outcome(self, statement: TestStatement) -> TestOutcome | None:
         """Returns the outcome of a test; None if the test or any rewrite has a mistake."""
-        return self._outcomes.get(_place(statement))
+        return self._outcomes.get(id(statement)) if self.subject.whole else None
 
     @cached_property
-    def _rewrites(self) -> Mapping[tuple[str, int], Rewrite]:
-        targets = self.subject.targets
-        return {_place(each.statement): each for target in targets for each in target.rewrites}
+    def _rewrites(self) -> Mapping[int, Rewrite]:
+        return {id(each.statement): each for target in self.subject.targets for each in target.rewrites}
 
     @cached_property
-    def _outcomes(self) -> Mapping[tuple[str, int], TestOutcome]:
-        if not self.subject.whole:
-            return {}
-        targets = self.subject.targets
-        return {_place(each.test.statement): each for target in targets for each in target.outcomes}
-
-
-def _place(statement: RewriteStatement | TestStatement) -> tuple[str, int]:
-    return statement.span.source.name, statement.span.start
+    def _outcomes(self) -> Mapping[int, TestOutcome]:
+        return {id(each.test.statement): each for target in self.subject.targets for each in target.outcomes}
 
 
 def analyse(
-    read: Read, selection: Selection, settings: Settings | None = None, before: Analysis | None = None
+    read: Read, linting: LintSettings, settings: Settings | None = None, before: Analysis | None = None
 ) -> Analysis:
     """Analyses files with a configuration; trees of unchanged files are taken from the analysis `before`."""
-    if before is not None and (before.read, before.selection) == (read, selection):
+    if before is not None and (before.read, before.linting) == (read, linting):
         return before
     # Not the rule sets: an edit that only moves rewrites leaves them with the places that they had.
     trees = dataclasses.replace(before.loaded, rule_sets={}) if before else None
     loaded = compile_rule_files(read.files, trees)
     subject = subject_of(loaded, settings, read.diagnostics)
-    return Analysis(read, selection, loaded, subject, lint(subject, CHECKS, selection).diagnostics)
+    return Analysis(read, linting, loaded, subject, lint(subject, CHECKS, linting).diagnostics)
 
 
 _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
