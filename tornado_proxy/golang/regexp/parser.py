@@ -24,12 +24,7 @@ _ANCHORS = {  # without and with the flag `m`
     "^": (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START),
     "$": (syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END),
 }
-_ESCAPED_ASSERTIONS = {
-    "A": syntax.AssertionKind.TEXT_START,
-    "z": syntax.AssertionKind.TEXT_END,
-    "b": syntax.AssertionKind.WORD_BOUNDARY,
-    "B": syntax.AssertionKind.NO_WORD_BOUNDARY,
-}
+_ESCAPED_ASSERTIONS = {kind.value[1]: kind for kind in syntax.AssertionKind if kind.value.startswith("\\")}
 
 
 class Expression(NamedTuple):

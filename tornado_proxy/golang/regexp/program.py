@@ -68,14 +68,6 @@ def is_within(text: bytes, offset: int) -> bool:
 
 
 _SPECIAL = re.compile("[\\\\.+*?()|\\[\\]{}^$\x00-\x1f\x7f\ud800-\udfff]")
-_ASSERTIONS = {
-    syntax.AssertionKind.TEXT_START: r"\A",
-    syntax.AssertionKind.TEXT_END: r"\z",
-    syntax.AssertionKind.LINE_START: "(?m:^)",
-    syntax.AssertionKind.LINE_END: "(?m:$)",
-    syntax.AssertionKind.WORD_BOUNDARY: r"\b",
-    syntax.AssertionKind.NO_WORD_BOUNDARY: r"\B",
-}
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _SOMEWHERE = r"(?:\b|\B)"
 
@@ -125,7 +117,7 @@ def _printed(node: syntax.Node, below: list[_Printed]) -> _Printed:  # noqa: PLR
         case syntax.BracketClass() | syntax.AnyCharacter() | syntax.NamedClass():
             return _Printed(_class(node))
         case syntax.Assertion():
-            return _Printed(_ASSERTIONS[node.kind], nullable=True)
+            return _Printed(node.kind.value, nullable=True)
         case syntax.Group(number=None):
             return below[0]
         case syntax.Group():
