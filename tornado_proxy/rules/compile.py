@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
@@ -69,8 +68,7 @@ def _places(rules: RuleSet) -> list[str]:
     return [each.span.place for each in rules.rewrites] + [each.statement.span.place for each in rules.tests]
 
 
-@dataclass(slots=True)
-class _Target:
+class _Target(msgspec.Struct):
     """A rule set in the making; numbers count all rewrites, mistaken ones included, as their author counts them."""
 
     name: str
@@ -79,9 +77,9 @@ class _Target:
     room: _Room
     helpers: tuple[str, ...] = ()
     number: int = 0
-    rewrites: list[Rewrite] = field(default_factory=list)
-    tests: list[RuleTest] = field(default_factory=list)
-    names: dict[str, Literal] = field(default_factory=dict)
+    rewrites: list[Rewrite] = []
+    tests: list[RuleTest] = []
+    names: dict[str, Literal] = {}
 
     def rule_set(self) -> RuleSet:
         """Returns what has been added so far; the rule set before if nothing has changed, and nothing has moved."""

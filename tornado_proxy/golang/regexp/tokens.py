@@ -182,7 +182,7 @@ def read_opening(text: str, at: int) -> GroupOpening:
         return GroupOpening(at + 1, captures=True)
     if named := _GROUP_NAME.match(text, at):
         if not _NAME.fullmatch(named[1]):
-            _refuse_unsupported(text, at, ("(?<=", "(?<!"))
+            _refuse_unsupported(text, at)
             advice = "a name consists of ASCII letters, digits and underscores"
             message = f"invalid group name `{named[1]}`" if named[1] else "missing group name"
             raise PatternError(message, *named.span(1), advice)
@@ -195,9 +195,9 @@ def read_opening(text: str, at: int) -> GroupOpening:
     raise _unknown_flag(text, at)
 
 
-def _refuse_unsupported(text: str, at: int, among: tuple[str, ...] = ()) -> None:
+def _refuse_unsupported(text: str, at: int) -> None:
     for beginning, what, advice in _GROUPS:
-        if text.startswith(beginning, at) and (not among or beginning in among):
+        if text.startswith(beginning, at):
             raise PatternError(f"unsupported {what} `{beginning}`", at, at + len(beginning), advice)
 
 

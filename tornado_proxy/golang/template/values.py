@@ -15,6 +15,7 @@ from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.errors import RenderError
 
 Value: TypeAlias = Any  # a Go value, or `INVALID`
+Entries: TypeAlias = Mapping[Value, Value] | Iterable[tuple[Value, Value]]
 
 
 class ExecutionError(RenderError):
@@ -93,13 +94,7 @@ class Map(dict[Value, Value]):
 
     __slots__ = ("nil", "type")
 
-    def __init__(
-        self,
-        entries: Mapping[Value, Value] | Iterable[tuple[Value, Value]] = (),
-        type: Type | None = None,
-        *,
-        nil: bool = False,
-    ) -> None:
+    def __init__(self, entries: Entries = (), type: Type | None = None, *, nil: bool = False) -> None:
         super().__init__(entries)
         self.type = type or ANY_MAP
         self.nil = nil
