@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
@@ -41,29 +40,27 @@ def no_helpers(_target: str) -> tuple[str, ...]:
 
 
 def compile_documents(
-    documents: Sequence[Document],
-    before: Mapping[str, RuleSet] | None = None,
-    helpers: HelperTexts = no_helpers,
-    most_memory: int = MOST_MEMORY,
+    documents: Sequence[Document], before: Mapping[str, RuleSet] | None = None, helpers: HelperTexts = no_helpers
 ) -> LoadedRules:
     """Compiles files in order, without mistaken statements; what rule sets in `before` have compiled is reused."""
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
-    room = _Room(most_memory)
+    room = _Room()
     for document in documents:
         for block in document.blocks:
             name = block.name.value
             if name not in targets:
-                targets[name] = _Target(name, (before or {}).get(name, RuleSet(name)), room, helpers(name))
+                old = (before or {}).get(name, RuleSet(name))
+                made = {each.making: each for each in old.rewrites}
+                targets[name] = _Target(name, old, made, room, helpers(name))
             diagnostics.extend(targets[name].add(block))
     rule_sets = {name: target.rule_set() for name, target in targets.items()}
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
 
 
 class _Room(msgspec.Struct):
-    """The bytes for all compiled sources; one of a few characters may take ten thousand times its length."""
+    """The bytes of all compiled sources; one of a few characters may take ten thousand times its length."""
 
-    most: int
     used: int = 0
 
 
@@ -71,22 +68,18 @@ def _places(rules: RuleSet) -> list[str]:
     return [each.span.place for each in rules.rewrites] + [each.statement.span.place for each in rules.tests]
 
 
-@dataclass(slots=True)
-class _Target:
+class _Target(msgspec.Struct):
     """A rule set in the making; numbers count all rewrites, mistaken ones included, as their author counts them."""
 
     name: str
     before: RuleSet
+    made: Mapping[Making, Rewrite]  # the rewrites of the rule set before
     room: _Room
     helpers: tuple[str, ...] = ()
     number: int = 0
-    rewrites: list[Rewrite] = field(default_factory=list)
-    tests: list[RuleTest] = field(default_factory=list)
-    names: dict[str, Literal] = field(default_factory=dict)
-    made: Mapping[Making, Rewrite] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.made = {each.making: each for each in self.before.rewrites}
+    rewrites: list[Rewrite] = []
+    tests: list[RuleTest] = []
+    names: dict[str, Literal] = {}
 
     def rule_set(self) -> RuleSet:
         """Returns what has been added so far; the rule set before if nothing has changed, and nothing has moved."""
@@ -119,15 +112,15 @@ class _Target:
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
         made = self.made.get((source.value, dialect, template.value, helpers))
-        if self.room.used > self.room.most:
+        if self.room.used > MOST_MEMORY:
             return []  # the rules are refused for the source that did not fit
         try:
             pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
         self.room.used += pattern.memory
-        if self.room.used > self.room.most:
-            message = f"the sources up to this one take more than {self.room.most >> 20} MiB in compiled form"
+        if self.room.used > MOST_MEMORY:
+            message = f"the sources up to this one take more than {MOST_MEMORY >> 20} MiB in compiled form"
             return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
         if made:
             return pattern, made.template

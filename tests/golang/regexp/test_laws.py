@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from proving import covered, finds, is_treatable, pattern_of
 
-from tornado_proxy.golang.regexp.alphabet import is_valid_key
+from tornado_proxy.golang.regexp.alphabet import STEPS_PER_LIST, Budget, is_valid_key
 from tornado_proxy.golang.regexp.language import Language, language
 from tornado_proxy.golang.regexp.matching import FirstMatch, compile_pattern
 from tornado_proxy.golang.regexp.parser import parse
@@ -16,14 +16,13 @@ from tornado_proxy.golang.regexp.proofs import (
     NoKey,
     difference,
     fold_case,
-    literal_prefix,
-    literal_suffix,
+    folded_edge,
     overlap,
     overlaps,
     reachability,
     shortest_key,
 )
-from tornado_proxy.golang.regexp.syntax import PatternError
+from tornado_proxy.golang.regexp.syntax import ENDS, STARTS, PatternError
 
 PIECES = (
     *("a", "b", "k", "S", "é", "1", "_", "/", "-", r"\.", ".", "[^/]", "[a-c]", "[^a]", "[]a]", "[a-]", "[^]]"),
@@ -146,7 +145,9 @@ def test_a_covered_source_is_never_reached(earlier, later, keys):
 def test_a_list_has_the_reachability_of_its_members(languages):
     """Each source of a list has the same kind of answer as on its own, whatever its key."""
     matcher = FirstMatch([compile_pattern(source.text) for source in languages])
-    answers = reachability(languages, lambda key: match[0] if (match := matcher.find(key)) else None)
+    answers = reachability(
+        languages, lambda key: match[0] if (match := matcher.find(key)) else None, Budget(STEPS_PER_LIST)
+    )
     alone = [covered(languages[:index], source) for index, source in enumerate(languages)]
     assert [type(answer) for answer in answers] == [type(answer) for answer in alone]
     assert all(
@@ -158,7 +159,10 @@ def test_a_list_has_the_reachability_of_its_members(languages):
 def test_pairs_of_a_list_are_those_that_overlap(languages):
     """The pairs of a list are exactly those with a key of both, and their keys belong to both."""
     pairs = {
-        (one, other): key for one, other, key in overlaps(languages, lambda index, key: _matches(languages[index], key))
+        (one, other): key
+        for one, other, key in overlaps(
+            languages, lambda index, key: _matches(languages[index], key), Budget(STEPS_PER_LIST)
+        )
     }
     all_pairs = [(one, other) for other in range(len(languages)) for one in range(other)]
     assert [*pairs] == [
@@ -171,8 +175,8 @@ def test_pairs_of_a_list_are_those_that_overlap(languages):
 def test_every_key_has_the_literal_prefix_and_suffix(source, key):
     """Every key of a source begins with its literal prefix and ends with its literal suffix."""
     assume(_matches(source, key))
-    assert fold_case(key).startswith(literal_prefix(source))
-    assert fold_case(key).endswith(literal_suffix(source))
+    assert fold_case(key).startswith(folded_edge(source, STARTS))
+    assert fold_case(key).endswith(folded_edge(source, ENDS))
 
 
 @given(LANGUAGES, TEXTS)

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from recorded import vectors
 
+from tornado_proxy.golang.regexp import matching
 from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern, compile_source, encoded
 from tornado_proxy.golang.regexp.syntax import PatternError
 
@@ -188,6 +189,14 @@ def _naive_first_match(patterns, key):
     return None
 
 
+def _limited(patterns, known=None, **limits):
+    """Returns a search whose sets have other limits."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in limits.items():
+            patch.setattr(matching, f"_SET_{name.upper()}", limit)
+        return FirstMatch(patterns, known=known)
+
+
 @given(st.lists(st.sampled_from(SOURCES), max_size=8), KEYS)
 @example(SOURCES, "/é/x12y")
 def test_first_match_agrees_with_a_naive_search(sources, key):
@@ -195,8 +204,8 @@ def test_first_match_agrees_with_a_naive_search(sources, key):
     patterns = [compile_pattern(source) for source in sources]
     expected = _naive_first_match(patterns, key)
     assert FirstMatch(patterns).find(key) == expected
-    assert FirstMatch(patterns, instructions=40).find(key) == expected
-    assert FirstMatch(patterns, memory=1).find(key) == expected
+    assert _limited(patterns, instructions=40).find(key) == expected
+    assert _limited(patterns, memory=1).find(key) == expected
 
 
 def test_thousands_of_patterns_are_searched():
@@ -239,15 +248,15 @@ def test_patterns_are_tried_alone_if_their_set_lacks_memory(key, index):
 def test_known_portions_do_not_change_the_result(sources, known_sources, key):
     """A search with the portions of another list has the same result as without them."""
     patterns = [compile_pattern(source) for source in sources]
-    known = FirstMatch([compile_pattern(source) for source in known_sources], instructions=40)
-    assert FirstMatch(patterns, instructions=40, known=known).find(key) == _naive_first_match(patterns, key)
+    known = _limited([compile_pattern(source) for source in known_sources], instructions=40)
+    assert _limited(patterns, known, instructions=40).find(key) == _naive_first_match(patterns, key)
 
 
 def test_an_unchanged_portion_is_reused():
     """An edit of the last pattern keeps the earlier sets."""
     patterns = [compile_pattern(f"^/{number}$") for number in range(20)]
-    known = FirstMatch(patterns, instructions=40)
-    edited = FirstMatch([*patterns[:-1], compile_pattern("^/new$")], instructions=40, known=known)
+    known = _limited(patterns, instructions=40)
+    edited = _limited([*patterns[:-1], compile_pattern("^/new$")], known, instructions=40)
     assert edited._portions[0] is known._portions[0]
     assert edited._portions[-1] is not known._portions[-1]
 

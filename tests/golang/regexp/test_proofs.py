@@ -6,7 +6,7 @@ import pytest
 from proving import covered
 
 from tornado_proxy.golang.regexp import proofs
-from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.alphabet import STEPS_PER_LIST, Budget
 from tornado_proxy.golang.regexp.language import language
 from tornado_proxy.golang.regexp.matching import FirstMatch, compile_pattern
 from tornado_proxy.golang.regexp.proofs import (
@@ -17,13 +17,13 @@ from tornado_proxy.golang.regexp.proofs import (
     Unknown,
     difference,
     fold_case,
-    literal_prefix,
-    literal_suffix,
+    folded_edge,
     overlap,
     overlaps,
     reachability,
     shortest_key,
 )
+from tornado_proxy.golang.regexp.syntax import ENDS, STARTS
 from tornado_proxy.rules.model import objection
 
 HARD = "^/.{1000}"
@@ -127,8 +127,8 @@ def _covered(*texts):
     return covered(earlier, later)
 
 
-def _reachability(*texts, **options):
-    return reachability([language(text) for text in texts], _first_match(texts), **options)
+def _reachability(*texts, steps=STEPS_PER_LIST):
+    return reachability([language(text) for text in texts], _first_match(texts), Budget(steps))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_every_source_of_a_list_has_an_answer():
 def test_a_list_shares_one_budget():
     """When the budget is spent, only sources that need no proof have an answer."""
     texts = ["^/a/", "^/.*b.{9}$", "^/a/b", "^/a/c", "^/b/"]
-    answers = _reachability(*texts, budget=Budget(10))
+    answers = _reachability(*texts, steps=10)
     assert [type(answer) for answer in answers] == [Example, Example, Unknown, Unknown, Example]
 
 
@@ -212,7 +212,7 @@ def test_a_list_shares_one_budget():
 def test_a_matcher_that_disagrees_leaves_the_question_open(answer):
     """The answer is unknown if the matcher finds another rewrite than the proof."""
     languages = [language(text) for text in ("^/b", "^/a", "^/")]
-    assert isinstance(reachability(languages, lambda key: answer)[1], Unknown)
+    assert isinstance(reachability(languages, lambda key: answer, Budget(STEPS_PER_LIST))[1], Unknown)
 
 
 def _random_directory(draw):
@@ -335,7 +335,7 @@ def test_different_prefixes_and_suffixes_cost_no_steps():
 )
 def test_a_source_has_a_literal_prefix_and_suffix(text, prefix, suffix):
     """The literal prefix and suffix are the plain texts beside an anchor, in lower case."""
-    assert (literal_prefix(language(text)), literal_suffix(language(text))) == (prefix, suffix)
+    assert (folded_edge(language(text), STARTS), folded_edge(language(text), ENDS)) == (prefix, suffix)
 
 
 def test_all_cases_of_a_letter_are_folded_to_one():

@@ -178,18 +178,10 @@ class FirstMatch:
 
     __slots__ = ("_portions",)
 
-    def __init__(
-        self,
-        patterns: Sequence[Pattern],
-        memory: int = _SET_MEMORY,
-        instructions: int = _SET_INSTRUCTIONS,
-        *,
-        known: FirstMatch | None = None,
-    ) -> None:
+    def __init__(self, patterns: Sequence[Pattern], *, known: FirstMatch | None = None) -> None:
         made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - the same class
         self._portions: tuple[_Portion, ...] = tuple(
-            made.get((start, part)) or _Portion(start, part, _build_set(part, memory))
-            for start, part in _portions_of(patterns, instructions)
+            made.get((start, part)) or _Portion(start, part, _build_set(part)) for start, part in _portions_of(patterns)
         )
 
     def find(self, key: str) -> tuple[int, Captures] | None:
@@ -207,12 +199,12 @@ class FirstMatch:
         return None
 
 
-def _portions_of(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+def _portions_of(patterns: Sequence[Pattern]) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
     """Yields portions of the list whose programs fit into a set, each with the index of its first pattern."""
     start = size = 0
     for index, pattern in enumerate(patterns):
         size += pattern.program_size
-        if size > instructions and index > start:
+        if size > _SET_INSTRUCTIONS and index > start:
             yield start, tuple(patterns[start:index])
             start, size = index, pattern.program_size
     if start < len(patterns):
@@ -227,11 +219,11 @@ class _Portion(NamedTuple):
     combined: re2.Set | None
 
 
-def _build_set(patterns: Sequence[Pattern], memory: int) -> re2.Set | None:
+def _build_set(patterns: Sequence[Pattern]) -> re2.Set | None:
     """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
     if len(patterns) == 1:
         return None
-    built = re2.Set.SearchSet(programs.options(memory))
+    built = re2.Set.SearchSet(programs.options(_SET_MEMORY))
     for pattern in patterns:
         built.Add(pattern.program)
     built.Add(b"")

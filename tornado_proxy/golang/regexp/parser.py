@@ -19,17 +19,12 @@ from tornado_proxy.golang.regexp.tokens import Count, GroupOpening, read_escape
 _SHORT = 1000
 _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_REPEATS = {"*": Count(0, None), "+": Count(1, None), "?": Count(0, 1)}
+_REPEATS: Mapping[str, Count] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ANCHORS = {  # without and with the flag `m`
     "^": (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START),
     "$": (syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END),
 }
-_ESCAPED_ASSERTIONS = {
-    "A": syntax.AssertionKind.TEXT_START,
-    "z": syntax.AssertionKind.TEXT_END,
-    "b": syntax.AssertionKind.WORD_BOUNDARY,
-    "B": syntax.AssertionKind.NO_WORD_BOUNDARY,
-}
+_ESCAPED_ASSERTIONS = {kind.value[1]: kind for kind in syntax.AssertionKind if kind.value.startswith("\\")}
 
 
 class Expression(NamedTuple):

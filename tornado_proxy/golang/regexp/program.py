@@ -68,39 +68,16 @@ def is_within(text: bytes, offset: int) -> bool:
 
 
 _SPECIAL = re.compile("[\\\\.+*?()|\\[\\]{}^$\x00-\x1f\x7f\ud800-\udfff]")
-_ASSERTIONS = {
-    syntax.AssertionKind.TEXT_START: r"\A",
-    syntax.AssertionKind.TEXT_END: r"\z",
-    syntax.AssertionKind.LINE_START: "(?m:^)",
-    syntax.AssertionKind.LINE_END: "(?m:$)",
-    syntax.AssertionKind.WORD_BOUNDARY: r"\b",
-    syntax.AssertionKind.NO_WORD_BOUNDARY: r"\B",
-}
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _SOMEWHERE = r"(?:\b|\B)"
 
 
 class _Printed(NamedTuple):
-    """The program of a node: whether it needs a group within others or may be empty, and its capturing groups."""
+    """The program of a node, whether it may match nothing, and its capturing groups."""
 
     program: str
-    is_atom: bool = True
-    is_alternation: bool = False
     nullable: bool = False
     groups: int = 0
-
-    @property
-    def atom(self) -> str:
-        """The program in a form that an operator can follow."""
-        return self.program if self.is_atom else f"(?:{self.program})"
-
-    @property
-    def part(self) -> str:
-        """The program in a form that fits into a sequence."""
-        return f"(?:{self.program})" if self.is_alternation else self.program
-
-
-_NOTHING = _Printed("", is_atom=False, nullable=True)
 
 
 def print_program(tree: syntax.Node) -> str:
@@ -121,30 +98,29 @@ def print_program(tree: syntax.Node) -> str:
 def _printed(node: syntax.Node, below: list[_Printed]) -> _Printed:  # noqa: PLR0911 - one case for each kind of node
     match node:
         case syntax.Text():
-            return _Printed(_literal(node), is_atom=node.folded or len(node.characters) == 1)
+            return _Printed(_literal(node))
         case syntax.BracketClass() | syntax.AnyCharacter() | syntax.NamedClass():
             return _Printed(_class(node))
         case syntax.Assertion():
-            return _Printed(_ASSERTIONS[node.kind], nullable=True)
-        case syntax.Group(number=None):
-            return below[0]
+            return _Printed(node.kind.value, nullable=True)
         case syntax.Group():
-            body = below[0]
-            return _Printed(f"({body.program})", nullable=body.nullable, groups=body.groups + 1)
+            body, captures = below[0], node.number is not None
+            return _Printed(f"({'' if captures else '?:'}{body.program})", body.nullable, body.groups + captures)
         case syntax.Repeat():
             return _repeated(node, below[0])
         case syntax.Sequence():
-            program = "".join([each.part for each in below])
-            groups = sum([each.groups for each in below])
-            return _Printed(program, is_atom=False, nullable=all(each.nullable for each in below), groups=groups)
+            return _joined("", below, nullable=all(each.nullable for each in below))
         case syntax.Alternation():
-            program = "|".join([each.program for each in below])
-            groups = sum(each.groups for each in below)
-            return _Printed(program, False, True, any(each.nullable for each in below), groups)
+            return _joined("|", below, nullable=any(each.nullable for each in below))
         case syntax.FlagChange():
-            return _NOTHING
+            return _Printed("", nullable=True)
         case _:
             assert_never(node)
+
+
+def _joined(separator: str, below: list[_Printed], *, nullable: bool) -> _Printed:
+    program = separator.join([each.program for each in below])
+    return _Printed(program, nullable, sum([each.groups for each in below]))
 
 
 def _literal(node: syntax.Text) -> str:
@@ -195,12 +171,14 @@ def _member(member: syntax.Member) -> str:
 def _repeated(node: syntax.Repeat, body: _Printed) -> _Printed:
     least, most = node.least, node.most
     if most == 0:  # only the numbers of its groups matter
-        return _Printed(f"(?:{'()' * body.groups}){{0}}", is_atom=False, nullable=True, groups=body.groups)
-    operand = body.atom
+        return _Printed(f"(?:{'()' * body.groups}){{0}}", True, body.groups)
+    operand = body.program
     is_plain_group = isinstance(node.body, syntax.Group) and node.body.number is None
     if body.nullable and most != 1 and (is_plain_group or isinstance(node.body, syntax.Repeat)):
-        operand = f"(?:{body.part}{_SOMEWHERE})"
+        operand = f"(?:{operand}{_SOMEWHERE})"
+    elif isinstance(node.body, syntax.Repeat):
+        operand = f"(?:{operand})"
     bounds = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
     operator = _COUNTS.get((least, most), bounds)
     nullable = least == 0 or body.nullable
-    return _Printed(f"{operand}{operator}{'?' * node.lazy}", is_atom=False, nullable=nullable, groups=body.groups)
+    return _Printed(f"{operand}{operator}{'?' * node.lazy}", nullable, body.groups)

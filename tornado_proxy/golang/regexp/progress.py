@@ -55,7 +55,8 @@ def _progress(branch: syntax.Node, key: bytes) -> Progress:
 def _last_end(atoms: Sequence[Atom], key: bytes) -> int | None:
     """Returns where the last match of atoms in a row ends in a key; None without a match."""
     # The longest match of anything and these ends where the last match of these does.
-    tree = syntax.Sequence((_ANYTHING, *(atom.node for atom in atoms)), Extent(0, 0))
+    groups = (syntax.Group(atom.node, None, None, atom.node.extent) for atom in atoms)  # one may be an alternation
+    tree = syntax.Sequence((_ANYTHING, *groups), Extent(0, 0))
     match = programs.compile_program(programs.print_program(tree).encode(), longest=True).search(key)
     end: int | None = match and match.end()
     return end

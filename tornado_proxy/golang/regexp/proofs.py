@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ from tornado_proxy.golang.regexp import alphabet
 from tornado_proxy.golang.regexp.alphabet import Budget, Exhausted, OnlyOverlong, Unproved, Unsupported, is_valid_key
 from tornado_proxy.golang.regexp.language import Language
 from tornado_proxy.golang.regexp.search import shortest
-from tornado_proxy.golang.regexp.syntax import ENDS, STARTS, literal_edge
+from tornado_proxy.golang.regexp.syntax import ENDS, STARTS, AssertionKind, literal_edge
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -88,16 +89,13 @@ Reach = Covered | Proof
 """A key that reaches a rewrite, the earlier rewrites that take all its keys, no key at all, or nothing proved."""
 
 
-def reachability(
-    languages: Sequence[Language], first: Callable[[str], int | None], budget: Budget | None = None
-) -> tuple[Reach, ...]:
+def reachability(languages: Sequence[Language], first: Callable[[str], int | None], whole: Budget) -> tuple[Reach, ...]:
     """Returns for each source of an ordered list whether a key reaches it.
 
     `first` is the matcher of the product: it returns the index of the first source that matches a key, or None. It
     checks every example, so no example is wrong, and a list with few unreachable sources costs little more than its
     parsing.
     """
-    whole = budget or Budget(alphabet.STEPS_PER_LIST)
     return tuple(reach_of(languages, index, first, whole) for index in range(len(languages)))
 
 
@@ -139,22 +137,14 @@ def _uncovered_key(earlier: Sequence[Language], later: Language, by: Sequence[in
     return shortest([later.automaton], [earlier[each].automaton for each in by], budget)
 
 
-def _leave_keys(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> bool:
-    """Whether some earlier sources leave a key for a later one, even one that is too long."""
-    try:
-        return _uncovered_key(earlier, later, by, budget) is not None
-    except OnlyOverlong:
-        return True
-
-
 def _minimal_cover(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> list[int]:
     """Returns the sources without which a later source would not be covered, as far as the budget allows."""
     needed = list(by)
     try:
         for each in by if len(by) > 1 else ():
             others = [other for other in needed if other != each]
-            if not _leave_keys(earlier, later, others, budget):
-                needed = others
+            with suppress(OnlyOverlong):  # a rewrite may make a key that is too long
+                needed = others if _uncovered_key(earlier, later, others, budget) is None else needed
     except Exhausted:
         pass  # the proof holds; some of its members may be unnecessary
     return needed
@@ -172,23 +162,23 @@ class Overlap(NamedTuple):
     key: str
 
 
-def overlaps(
-    languages: Sequence[Language], finds: Callable[[int, str], bool], budget: Budget | None = None
-) -> Iterator[Overlap]:
+def overlaps(languages: Sequence[Language], finds: Callable[[int, str], bool], whole: Budget) -> Iterator[Overlap]:
     """Yields the pairs of sources that share a key, ordered by the later source.
 
     `finds` is the matcher of the product: whether the source of an index matches a key. It checks guessed keys, so that
-    most pairs need no proof. The budget is for all pairs together. Pairs without a proof are passed over.
+    most pairs need no proof. The `whole` budget is for all pairs together. Pairs without a proof are passed over.
     """
-    whole = budget or Budget(alphabet.STEPS_PER_LIST)
-    for one, other in _candidate_pairs(languages):
-        try:
-            whole.spend(1)
-            key = _guessed(one, other, languages, finds) or _proved(languages[one], languages[other], whole)
-        except Exhausted:
-            return
-        if key is not None:
-            yield Overlap(one, other, key)
+    earlier = OverlapCandidates(languages)
+    for other in range(len(languages)):
+        for one in sorted(earlier.find(other)):
+            try:
+                whole.spend(1)
+                key = _guessed(one, other, languages, finds) or _proved(languages[one], languages[other], whole)
+            except Exhausted:
+                return
+            if key is not None:
+                yield Overlap(one, other, key)
+        earlier.add(other)
 
 
 def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callable[[int, str], bool]) -> str | None:
@@ -206,20 +196,12 @@ def _proved(one: Language, other: Language, whole: Budget) -> str | None:
     return answer.key if isinstance(answer, Example) else None
 
 
-def _candidate_pairs(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:
-    """Yields the pairs of sources whose literal prefixes and suffixes are compatible."""
-    earlier = OverlapCandidates(languages)
-    for other in range(len(languages)):
-        yield from ((one, other) for one in sorted(earlier.find(other)))
-        earlier.add(other)
-
-
 class OverlapCandidates:
     """An index of sources by their literal prefixes, to find sources that may share a key."""
 
     def __init__(self, languages: Sequence[Language]) -> None:
-        self._prefixes = [literal_prefix(each) for each in languages]
-        self._suffixes = [literal_suffix(each) for each in languages]
+        self._prefixes = [folded_edge(each, STARTS) for each in languages]
+        self._suffixes = [folded_edge(each, ENDS) for each in languages]
         lengths = sorted(set(map(len, self._prefixes)))
         # The proper prefixes that may be the whole literal prefix of another source.
         self._shorter = [[text[:each] for each in lengths if each < len(text)] for text in self._prefixes]
@@ -243,14 +225,9 @@ class OverlapCandidates:
                 yield number
 
 
-def literal_prefix(source: Language) -> str:
-    """Returns a text with which all keys of a source begin, case folded; empty if none is certain."""
-    return fold_case(literal_edge(source.tree, STARTS, folds=True)) if source.tree else ""
-
-
-def literal_suffix(source: Language) -> str:
-    """Returns a text with which all keys of a source end, case folded; empty if none is certain."""
-    return fold_case(literal_edge(source.tree, ENDS, folds=True)) if source.tree else ""
+def folded_edge(source: Language, anchors: frozenset[AssertionKind]) -> str:
+    """Returns a text with which all keys of a source begin, or end, case folded; empty if none is certain."""
+    return fold_case(literal_edge(source.tree, anchors, folds=True)) if source.tree else ""
 
 
 def fold_case(text: str) -> str:

@@ -17,15 +17,7 @@ from operator import or_
 from typing import NamedTuple
 
 from tornado_proxy.golang.regexp import alphabet
-from tornado_proxy.golang.regexp.alphabet import (
-    DEAD,
-    EDGE,
-    GAP_ASSERTIONS,
-    OTHER_CHARACTER,
-    PATH_TRANSITIONS,
-    Budget,
-    KeySymbol,
-)
+from tornado_proxy.golang.regexp.alphabet import DEAD, EDGE, OTHER_CHARACTER, PATH_TRANSITIONS, Budget, KeySymbol
 from tornado_proxy.golang.regexp.automaton import NEVER, Automaton, Fragment, bits, either
 from tornado_proxy.golang.regexp.classes import Ranges, contains
 
@@ -154,7 +146,7 @@ class Product:
 
     def _gap(self, before: int, after: int) -> Gap:
         if (before, after) not in self._gaps:
-            self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
+            self._gaps[before, after] = self._joined(alphabet.GAP_ASSERTIONS[before][after])
         return self._gaps[before, after]
 
     def _joined(self, assertions: int) -> Gap:

@@ -45,14 +45,14 @@ class _SyntaxNode(msgspec.Struct, frozen=True, eq=False):
 
 
 class AssertionKind(Enum):
-    """A condition on the characters around a gap."""
+    """A condition on the characters around a gap, in the form that reads the same under any flags."""
 
-    TEXT_START = "text start"  # `^`, `\A`
-    TEXT_END = "text end"  # `$`, `\z`
-    LINE_START = "line start"  # `^` under `(?m)`
-    LINE_END = "line end"  # `$` under `(?m)`
-    WORD_BOUNDARY = "word boundary"  # `\b`
-    NO_WORD_BOUNDARY = "no word boundary"  # `\B`
+    TEXT_START = r"\A"  # also `^`
+    TEXT_END = r"\z"  # also `$`
+    LINE_START = "(?m:^)"
+    LINE_END = "(?m:$)"
+    WORD_BOUNDARY = r"\b"
+    NO_WORD_BOUNDARY = r"\B"
 
 
 class Text(_SyntaxNode, frozen=True):

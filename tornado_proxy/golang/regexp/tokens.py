@@ -145,11 +145,7 @@ def _unknown_class(name: str, at: int, end: int, names: Iterable[str]) -> Patter
     return PatternError(message, at, end, f"did you mean `{close[0]}`?" if close else None)
 
 
-class Count(NamedTuple):
-    """The bounds of a repetition; `most` is None without an upper bound."""
-
-    least: int
-    most: int | None
+Count = tuple[int, int | None]  # the bounds of a repetition; the second is None without an upper bound
 
 
 def read_count(text: str, at: int) -> tuple[Count, int] | None:
@@ -163,10 +159,10 @@ def read_count(text: str, at: int) -> tuple[Count, int] | None:
     if max(bounds) > GREATEST_REPEAT:
         raise PatternError(f"repeat count too large `{match[0]}`", *match.span(), f"the limit is {GREATEST_REPEAT}")
     if match[2] and not match[3]:
-        return Count(least, None), match.end()
+        return (least, None), match.end()
     if least > most:
         raise PatternError(f"invalid repeat count `{match[0]}`", *match.span(), f"write `{{{most},{least}}}`")
-    return Count(least, most), match.end()
+    return (least, most), match.end()
 
 
 class GroupOpening(NamedTuple):
@@ -186,7 +182,7 @@ def read_opening(text: str, at: int) -> GroupOpening:
         return GroupOpening(at + 1, captures=True)
     if named := _GROUP_NAME.match(text, at):
         if not _NAME.fullmatch(named[1]):
-            _refuse_unsupported(text, at, ("(?<=", "(?<!"))
+            _refuse_unsupported(text, at)
             advice = "a name consists of ASCII letters, digits and underscores"
             message = f"invalid group name `{named[1]}`" if named[1] else "missing group name"
             raise PatternError(message, *named.span(1), advice)
@@ -199,9 +195,9 @@ def read_opening(text: str, at: int) -> GroupOpening:
     raise _unknown_flag(text, at)
 
 
-def _refuse_unsupported(text: str, at: int, among: tuple[str, ...] = ()) -> None:
+def _refuse_unsupported(text: str, at: int) -> None:
     for beginning, what, advice in _GROUPS:
-        if text.startswith(beginning, at) and (not among or beginning in among):
+        if text.startswith(beginning, at):
             raise PatternError(f"unsupported {what} `{beginning}`", at, at + len(beginning), advice)
 
 

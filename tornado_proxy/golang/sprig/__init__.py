@@ -6,14 +6,14 @@ files, or that are slow on purpose, are in `REFUSED` with the reason; `randomnes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from tornado_proxy.golang.sprig import basics, dates, encoding, lists, regex, semver, strings, words
 from tornado_proxy.golang.template.calling import Function, Vocabulary
 from tornado_proxy.golang.template.fields import UNKNOWN, SampleResults, element
 from tornado_proxy.golang.template.moments import ZERO
 from tornado_proxy.golang.template.standard import INCLUDE, STANDARD
-from tornado_proxy.golang.template.values import Struct, Value
+from tornado_proxy.golang.template.values import Struct
 
 _TOPICS = (basics, dates, encoding, lists, regex, semver, strings, words)
 
@@ -45,13 +45,12 @@ REFUSED: Mapping[str, str] = {
 """The functions of sprig that templates cannot call, each with the reason."""
 
 
-def _element(arguments: Sequence[Value]) -> Value:
-    return element(arguments[0]) if len(arguments) == 1 else UNKNOWN
-
-
 _MOMENT, _VERSION = Struct(dates.TIME, ZERO), Struct(semver.VERSION, semver.Version(0, 0, 0))
 RESULTS: SampleResults = {
-    **dict.fromkeys(("first", "last", "mustFirst", "mustLast"), _element),
+    **dict.fromkeys(
+        ("first", "last", "mustFirst", "mustLast"),
+        lambda arguments: element(arguments[0]) if len(arguments) == 1 else UNKNOWN,
+    ),
     **dict.fromkeys(
         ("now", "toDate", "mustToDate", "dateModify", "date_modify", "mustDateModify", "must_date_modify"),
         lambda _arguments: _MOMENT,

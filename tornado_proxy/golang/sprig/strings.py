@@ -184,13 +184,8 @@ _PATHS = {
 
 
 # The parts of a URL, and the fields of `Url` that hold them.
-_URL_PARTS = {
-    b"scheme": "scheme",
-    b"host": "host",
-    b"path": "path",
-    b"query": "raw_query",
-    b"opaque": "opaque",
-    b"fragment": "fragment",
+_URL_PARTS = {b"query": "raw_query"} | {
+    name.encode(): name for name in ("scheme", "host", "path", "opaque", "fragment")
 }
 
 

@@ -203,13 +203,8 @@ class _MomentReader:
 
     def skip(self, literal: str) -> None:
         """Reads literal text; a run of spaces matches one of any length, and the empty rest at the end."""
-        for index, char in enumerate(literal):
-            if char != " ":
-                self._match(re.escape(char))
-            elif index == 0 or literal[index - 1] != " ":
-                if self._rest and self._rest[0] != " ":
-                    raise self._fail()
-                self._rest = self._rest.lstrip(" ")
+        for piece in re.findall(" +|[^ ]", literal):
+            self._match(r" +|\Z" if piece[0] == " " else re.escape(piece))
 
     def element(self, element: str, following: str) -> None:
         """Reads an element; a fraction may follow a second even if it is not in the layout."""

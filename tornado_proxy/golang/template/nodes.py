@@ -132,12 +132,9 @@ class Jump(Statement, frozen=True):
 Node: TypeAlias = TextNode | Output | Branch | Range | Call | Jump
 Body: TypeAlias = tuple[Node, ...]
 
-KEYWORDS = frozenset(
-    (
-        *("block", "break", "continue", "define", "else", "end", "if", "range", "template", "with"),
-        *("false", "nil", "true"),
-    )
-)
+_CONSTANTS = {"nil": None, "true": True, "false": False}
+_CONTROL = ("block", "break", "continue", "define", "else", "end", "if", "range", "template", "with")
+KEYWORDS = frozenset((*_CONTROL, *_CONSTANTS))
 
 
 class _ToAction(Transformer[Token, ActionNode]):
@@ -220,7 +217,7 @@ def _term(token: Token) -> Dot | Variable | Identifier | Constant:
 
 
 _READERS: dict[str, Callable[[str], bytes | bool | Number | None]] = {
-    "CONSTANT": {"nil": None, "true": True, "false": False}.__getitem__,
+    "CONSTANT": _CONSTANTS.__getitem__,
     "NUMBER": number,
     "CHARACTER": lambda text: Number(text, unquote_char(text), float(unquote_char(text))),
     "STRING": unquote,

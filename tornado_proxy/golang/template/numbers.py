@@ -176,18 +176,14 @@ def _shortest(value: float, verb: str) -> str:
 
 def _hexadecimal(value: float, precision: int) -> str:
     part, power = math.frexp(value)
-    mantissa, exponent = int(math.ldexp(part, _MANTISSA_BITS + 1)), power - 1 if value else 0
-    digits = _MANTISSA_BITS // 4
-    if 0 <= precision < digits:
-        dropped = 4 * (digits - precision)
-        mantissa = round(mantissa / (1 << dropped)) << dropped  # exact, and ties go to even
-        if mantissa >> (_MANTISSA_BITS + 1):
-            mantissa >>= 1
-            exponent += 1
-    fraction = f"{mantissa & ((1 << _MANTISSA_BITS) - 1):0{digits}x}"
+    if 0 <= precision < _MANTISSA_BITS // 4:
+        # Exact, as the factors are powers of two; ties go to even.
+        part, carry = math.frexp(round(2 * part * 16**precision) / (2 * 16**precision))
+        power += carry
+    digits = (2 * part).hex().partition("p")[0]
+    whole, _, fraction = digits.partition(".")
     fraction = fraction.rstrip("0") if precision < 0 else fraction.ljust(precision, "0")[:precision]
-    point = "." if fraction else ""
-    return f"0x{mantissa >> _MANTISSA_BITS}{point}{fraction}p{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    return f"{whole}{'.' if fraction else ''}{fraction}p{power - 1 if value else 0:+03d}"
 
 
 def with_zeros(number: str, verb: str, precision: int) -> str:

@@ -18,11 +18,11 @@ _CLOSERS = ("end", "else", "else if", "else with")
 
 DEEPEST = 100  # the most levels of parentheses and of control actions; Go allows more levels of parentheses
 _LEFT = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
-_COMMENT_END = re.compile(r"(?:[ \t\r\n]-)?\}\}")
+_CLOSE = re.compile(r"\}\}|[ \t\r\n]-\}\}[ \t\r\n]*")  # with a hyphen, it trims the text after it
 
 # The pieces that matter for finding an action's end; other characters are skipped one by one.
 _PIECE = re.compile(
-    r"""(?P<close>(?P<trim>[ \t\r\n]-)?\}\})
+    rf"""(?P<close>{_CLOSE.pattern})
       |"(?:\\[^\n]|[^"\\\n])*" |'(?:\\[^\n]|[^'\\\n])*' |`[^`]*`
       |(?P<unclosed>["'`])
       |(?P<parenthesis>[()])
@@ -34,13 +34,11 @@ _SPACE = " \t\r\n"
 
 
 class TemplatePiece(msgspec.Struct, frozen=True):
-    """Plain text, or an action's text at `start`, whose delimiter ends at `end` and may trim the text after it."""
+    """Plain text, or an action's text, with its offset."""
 
     text: str
     start: int
     is_action: bool = False
-    end: int = 0
-    trims: bool = False
 
 
 def scan(text: str, position: int = 0) -> Iterator[TemplatePiece]:
@@ -56,9 +54,9 @@ def scan(text: str, position: int = 0) -> Iterator[TemplatePiece]:
             position = comment
             continue
         start = left.end()
-        end, close, trims = _action_end(text, start)
-        yield TemplatePiece(text[start:end], start, True, close, trims)
-        position = _after(text, close) if trims else close
+        close = _action_close(text, start)
+        yield TemplatePiece(text[start : close.start()], start, is_action=True)
+        position = close.end()
     if position < len(text):
         yield TemplatePiece(text[position:], position)
 
@@ -72,18 +70,18 @@ def _comment_end(text: str, left: re.Match[str]) -> int | None:
     closing = text.find("*/", start + 2)
     if closing < 0:
         raise TemplateMistake("a comment is not closed", left.start(), left.end(), "close it with `*/}}`")
-    end = _COMMENT_END.match(text, closing + 2)
-    if end is None:
+    close = _CLOSE.match(text, closing + 2)
+    if close is None:
         raise TemplateMistake("a comment does not end its action", closing, closing + 2, "write `*/}}` or `*/ -}}`")
-    return _after(text, end.end()) if "-" in end[0] else end.end()
+    return close.end()
 
 
-def _action_end(text: str, start: int) -> tuple[int, int, bool]:
-    """Returns the offsets after an action's text and after its delimiter, and whether it trims the text after it."""
+def _action_close(text: str, start: int) -> re.Match[str]:
+    """Returns the delimiter after an action's text."""
     depth, position = 0, start
     while (piece := _PIECE.match(text, position)) is not None:
         if piece["close"]:
-            return piece.start(), piece.end(), bool(piece["trim"])
+            return piece
         if quote := piece["unclosed"]:
             raise TemplateMistake(f"{_UNCLOSED[quote]} is not closed", position, position + 1)
         if parenthesis := piece["parenthesis"]:
@@ -92,13 +90,6 @@ def _action_end(text: str, start: int) -> tuple[int, int, bool]:
                 raise TemplateMistake(f"parentheses nest deeper than {DEEPEST} levels", position, position + 1)
         position = piece.end()
     raise TemplateMistake("an action is not closed", start - 2, start, "close it with `}}`")
-
-
-def _after(text: str, position: int) -> int:
-    """Returns the offset of the first character from a position on that is not white space."""
-    while position < len(text) and text[position] in _SPACE:
-        position += 1
-    return position
 
 
 class ParsedTemplate(msgspec.Struct, frozen=True):
@@ -114,13 +105,12 @@ class ParsedTemplate(msgspec.Struct, frozen=True):
 
 
 class ParsedStart(msgspec.Struct, frozen=True):
-    """What stands at the start of a template, up to the end of an action that may trim the text after it."""
+    """What stands at the start of a template, up to the delimiter at `end`, which may trim the text after it."""
 
     body: nodes.Body = ()
     templates: Mapping[bytes, nodes.Body] = {}
     root_definition: tuple[int, int] = (0, 0)
     end: int = 0
-    trims: bool = False
 
 
 def parse_start(text: str) -> ParsedStart:
@@ -131,12 +121,13 @@ def parse_start(text: str) -> ParsedStart:
     parser = _TemplateParser(iter(pieces))
     body = parser.top()
     last = pieces[-1] if pieces else TemplatePiece("", 0)
-    return ParsedStart(body, parser.templates, parser.root_definition, last.end, last.trims)
+    return ParsedStart(body, parser.templates, parser.root_definition, last.start + len(last.text))
 
 
 def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
     """Returns the tree of a template, whose `start` is parsed already; raises `TemplateMistake`."""
-    parser = _TemplateParser(scan(text, _after(text, start.end) if start.trims else start.end))
+    close = _CLOSE.match(text, start.end) if start.end else None
+    parser = _TemplateParser(scan(text, close.end() if close else 0))
     parser.templates, parser.root_definition = dict(start.templates), start.root_definition
     body = start.body + parser.top()
     defined = parser.templates.pop(OUTERMOST, ())

@@ -19,7 +19,12 @@ from tornado_proxy.golang.template.urls import query_escape
 _LARGEST = 1_000_000
 _LONGEST = 8
 _FLAGS = {"#": "sharp", "0": "zero", "+": "plus", "-": "minus", " ": "space"}
-_DIGITS = re.compile("[0-9]*")
+_INDEX = re.compile(r"\[(?:(?!\]\Z)[^\]]*\])?")  # Go reads a bracket alone if it is not closed, or is empty at the end
+# What stands before a verb; a point that ends the format is its verb.
+_START = re.compile(
+    rf"(?P<flags>[#0+ -]*)(?P<index>{_INDEX.pattern})?(?P<width>\*|[0-9]*)"
+    rf"(?:\.(?!\Z)(?P<precision_index>{_INDEX.pattern})?(?P<precision>\*|[0-9]*))?"
+)
 
 
 def sprint(budget: RenderBudget, *values: go.Value, follow: bool = False) -> bytes:
@@ -79,16 +84,20 @@ class _Formatting(msgspec.Struct):
     def _verb(self) -> None:
         printer = self.printer
         printer.clear()
-        self.good_index, self.after_index = True, False
-        while (flag := self._peek()) in _FLAGS:
+        start = _START.match(self.format, self.position)
+        assert start is not None
+        self.position = start.end()
+        for flag in start["flags"]:
             setattr(printer, _FLAGS[flag], True)
-            self.position += 1
-        self._index()
-        self._width()
-        self._precision()
-        if not self.after_index:
-            self._index()
-        verb = self._peek()
+        self.good_index = True
+        self._index(start["index"])
+        self._width(start["width"])
+        if start["precision"] is not None and self.position == start.end():
+            self._precision(start["precision_index"], start["precision"])
+        if not self.after_index and (last := _INDEX.match(self.format, self.position)):
+            self.position = last.end()
+            self._index(last[0])
+        verb = self.format[self.position : self.position + 1]
         self.position += 1
         if not verb:
             printer.write(b"%!(NOVERB)")
@@ -109,33 +118,20 @@ class _Formatting(msgspec.Struct):
         printer.argument(self.values[self.next], verb)
         self.next += 1
 
-    def _peek(self) -> str:
-        return self.format[self.position : self.position + 1]
-
-    def _index(self) -> None:
-        """Reads an argument's number between brackets."""
-        self.after_index = False
-        if self._peek() != "[":
-            return
-        self.reordered = True
-        closing = self.format.find("]", self.position)
-        if closing < 0 or len(self.format) - self.position < 3:
-            self.good_index = False
-            self.position += 1
-            return
-        digits = self.format[self.position + 1 : closing]
-        self.position = closing + 1
-        number = _number(digits)
+    def _index(self, index: str | None) -> None:
+        """Goes on with the argument of an index in brackets, if there is one."""
+        number = _number(index[1:-1]) if index else None
         self.after_index = number is not None
-        if number is None or not 1 <= number <= len(self.values):
-            self.good_index = False
-        else:
+        self.reordered = self.reordered or index is not None
+        if number is not None and 1 <= number <= len(self.values):
             self.next = number - 1
+        elif index is not None:
+            self.good_index = False
 
-    def _width(self) -> None:
+    def _width(self, text: str) -> None:
         printer = self.printer
-        width, is_argument = self._measure()
-        if is_argument and width is None:
+        width = self._measure(text)
+        if text == "*" and width is None:
             printer.write(b"%!(BADWIDTH)")
         elif width is not None and width < 0:
             width, printer.minus, printer.zero = -width, True, False
@@ -143,38 +139,31 @@ class _Formatting(msgspec.Struct):
             self.good_index = False
         printer.width = width
 
-    def _precision(self) -> None:
+    def _precision(self, index: str | None, text: str) -> None:
         printer = self.printer
-        # A point that ends the format is its verb.
-        if self._peek() != "." or self.position + 1 >= len(self.format):
-            return
-        self.position += 1
         if self.after_index:
             self.good_index = False
-        self._index()
-        precision, is_argument = self._measure()
-        printer.precision = precision if is_argument else precision or 0
+        self._index(index)
+        precision = self._measure(text)
+        printer.precision = precision if text == "*" else precision or 0
         if printer.precision is None or printer.precision < 0:
             printer.precision = None
             printer.write(b"%!(BADPREC)")
 
-    def _measure(self) -> tuple[int | None, bool]:
-        """Reads a width or a precision, None if it is missing or not valid, and whether it is a `*`: an argument."""
-        if self._peek() == "*":
-            self.position += 1
-            self.after_index = False
-            if self.next >= len(self.values):
-                return None, True
-            value = self.values[self.next]
-            self.next += 1
-            is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST
-            return int(value) if is_number else None, True
-        digits = _DIGITS.match(self.format, self.position)
-        assert digits is not None
-        number = _number(digits[0])
-        # After a number that is too large, Go ignores the rest of the format.
-        self.position = len(self.format) if digits[0] and number is None else digits.end()
-        return number, False
+    def _measure(self, text: str) -> int | None:
+        """Returns a width or a precision, of which `*` is an argument; None if it is missing or not valid."""
+        if text != "*":
+            number = _number(text)
+            if text and number is None:  # too large: Go ignores the rest of the format
+                self.position = len(self.format) + 1
+            return number
+        self.after_index = False
+        if self.next >= len(self.values):
+            return None
+        value = self.values[self.next]
+        self.next += 1
+        is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST
+        return int(value) if is_number else None
 
     def _extra(self) -> None:
         printer = self.printer
@@ -193,7 +182,7 @@ class _Formatting(msgspec.Struct):
 def _number(digits: str) -> int | None:
     """Returns the number of some digits; None if they are not a number or it is too large for Go."""
     significant = digits.lstrip("0")
-    if not digits or not _DIGITS.fullmatch(digits) or len(significant) > _LONGEST:
+    if not (digits.isascii() and digits.isdecimal()) or len(significant) > _LONGEST:
         return None
     number = int(significant or "0")
     return number if number // 10 <= _LARGEST else None

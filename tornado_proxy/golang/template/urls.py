@@ -50,19 +50,19 @@ class Userinfo(msgspec.Struct, frozen=True):
 
 
 class Url(msgspec.Struct, frozen=True):
-    """The parts of a URL, decoded except the query; `raw_path` and `raw_fragment` are hints of the encoding."""
+    """The parts of a URL in Go's order, decoded but for the query; the raw path and fragment hint at the encoding."""
 
     scheme: bytes = b""
     opaque: bytes = b""
     user: Userinfo | None = None
     host: bytes = b""
     path: bytes = b""
-    raw_path: bytes = b""
-    omit_host: bool = False
-    force_query: bool = False
-    raw_query: bytes = b""
     fragment: bytes = b""
+    raw_query: bytes = b""
+    raw_path: bytes = b""
     raw_fragment: bytes = b""
+    force_query: bool = False
+    omit_host: bool = False
 
     @property
     def escaped_path(self) -> bytes:

@@ -15,6 +15,7 @@ from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.errors import RenderError
 
 Value: TypeAlias = Any  # a Go value, or `INVALID`
+Entries: TypeAlias = Mapping[Value, Value] | Iterable[tuple[Value, Value]]
 
 
 class ExecutionError(RenderError):
@@ -33,8 +34,8 @@ class ExecutionError(RenderError):
 class Type:
     """A Go type: its name as `%T` prints it, its kind as package reflect names it, and the type of its elements.
 
-    Only containers have an element type. `getters` read the fields of a struct, or of the struct that a pointer points
-    to, from the Python object behind it, in Go's order.
+    Only containers have an element type, and only types of elements a `zero`. `getters` read the fields of a struct, or
+    of the struct that a pointer points to, from the Python object behind it, in Go's order.
     """
 
     name: str
@@ -51,13 +52,7 @@ class Type:
     """Whether the type has fields in Go that no getter reads, so that a value cannot be written as a whole."""
 
 
-BOOL = Type("bool", "bool", zero=False)
 INT = Type("int", "int", zero=0)
-INT64 = Type("int64", "int64", zero=0)
-UINT8 = Type("uint8", "uint8", zero=0)
-UINT64 = Type("uint64", "uint64", zero=0)
-FLOAT64 = Type("float64", "float64", zero=0.0)
-COMPLEX128 = Type("complex128", "complex128", zero=0j)
 STRING = Type("string", "string", zero=b"")
 ANY = Type("interface {}", "interface")
 
@@ -99,13 +94,7 @@ class Map(dict[Value, Value]):
 
     __slots__ = ("nil", "type")
 
-    def __init__(
-        self,
-        entries: Mapping[Value, Value] | Iterable[tuple[Value, Value]] = (),
-        type: Type | None = None,
-        *,
-        nil: bool = False,
-    ) -> None:
+    def __init__(self, entries: Entries = (), type: Type | None = None, *, nil: bool = False) -> None:
         super().__init__(entries)
         self.type = type or ANY_MAP
         self.nil = nil
@@ -145,12 +134,12 @@ STRING_MAP = Type("map[string]string", "map", STRING)
 _PLAIN_TYPES: dict[type, Type] = {
     bytes: STRING,
     int: INT,
-    bool: BOOL,
-    float: FLOAT64,
-    complex: COMPLEX128,
-    Int64: INT64,
-    Uint8: UINT8,
-    Uint64: UINT64,
+    bool: Type("bool", "bool"),
+    float: Type("float64", "float64"),
+    complex: Type("complex128", "complex128"),
+    Int64: Type("int64", "int64"),
+    Uint8: Type("uint8", "uint8"),
+    Uint64: Type("uint64", "uint64"),
 }
 
 

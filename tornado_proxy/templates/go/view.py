@@ -98,17 +98,8 @@ URL = go.Type(
         b"String": _of_url(bytes),
     },
     getters={
-        b"Scheme": attrgetter("url.scheme"),
-        b"Opaque": attrgetter("url.opaque"),
+        **{name.title().replace("_", "").encode(): attrgetter(f"url.{name}") for name in Url.__struct_fields__},
         b"User": lambda request: Struct(USERINFO, request.url.user) if request.url.user else go.Nil(USERINFO),
-        b"Host": attrgetter("url.host"),
-        b"Path": attrgetter("url.path"),
-        b"Fragment": attrgetter("url.fragment"),
-        b"RawQuery": attrgetter("url.raw_query"),
-        b"RawPath": attrgetter("url.raw_path"),
-        b"RawFragment": attrgetter("url.raw_fragment"),
-        b"ForceQuery": attrgetter("url.force_query"),
-        b"OmitHost": attrgetter("url.omit_host"),
     },
 )
 
@@ -233,29 +224,20 @@ _USER_ATTRIBUTES: Mapping[bytes, Callable[[User], go.Value]] = {
 _USER_METHODS = {name: reading(read) for name, read in _USER_ATTRIBUTES.items()}
 
 
-def _user_type(name: str, fields: Mapping[bytes, bytes]) -> go.Type:
-    """Returns the type of a kind of user; each field has the value of a method."""
-    getters = {field: _USER_ATTRIBUTES[method] for field, method in fields.items()}
+_OTHER_METHODS = {b"PreferredUsername": b"GetUsername", b"EmailVerified": b"IsEmailVerified"}
+
+
+def _user_type(name: str, *fields: bytes) -> go.Type:
+    """Returns the type of a kind of user; each field has the value of a method, usually the one named after it."""
+    getters = {field: _USER_ATTRIBUTES[_OTHER_METHODS.get(field, b"Get" + field)] for field in fields}
     return go.Type(name, "ptr", methods=_USER_METHODS, getters=getters)
 
 
-_NAMED_BY_OTHERS = {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
+_CLAIMS = (b"PreferredUsername", b"Name", b"GivenName", b"FamilyName", b"Email", b"Groups", b"EmailVerified")
 USERS: Mapping[str, go.Type] = {
-    "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
-    "HEADER": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
-    "CERTIFICATE": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
-    "OIDC": _user_type(
-        "*models.OIDCUser",
-        {
-            b"PreferredUsername": b"GetUsername",
-            b"Name": b"GetName",
-            b"GivenName": b"GetGivenName",
-            b"FamilyName": b"GetFamilyName",
-            b"Email": b"GetEmail",
-            b"Groups": b"GetGroups",
-            b"EmailVerified": b"IsEmailVerified",
-        },
-    ),
+    "BASIC": _user_type("*models.BasicAuthUser", b"Username"),
+    **dict.fromkeys(("HEADER", "CERTIFICATE"), _user_type("*models.HeaderUser", b"Username", b"Email", b"Groups")),
+    "OIDC": _user_type("*models.OIDCUser", *_CLAIMS),
 }
 """The types of users by kind; their fields depend on the way of signing in, all have the same methods."""
 
