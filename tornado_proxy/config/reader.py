@@ -356,7 +356,7 @@ def _instead_of(name: str, names: tuple[str, ...]) -> str:
 
 
 _WHOLE_NUMBER, _TRUTH = "a whole number", "`true` or `false`"
-_ITEMS, _ONE_TEXT = "each item begins with `- ` on a line of its own", "write one text, without `[…]`, `{…}` or `- `"
+_ITEMS, _ONE_TEXT = "each item begins with `- ` on a line of its own", "write one text in its place"
 _FORMS = {
     "a mapping": "write each option on its own line, as `name: value`",
     "a list": _ITEMS,
