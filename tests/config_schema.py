@@ -112,7 +112,8 @@ def _value_schema(kind):
             names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
             return {"type": "object", "additionalProperties": item} | names
         items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})
-        return {"anyOf": [item, items]} if Mark.ONE_OR_MANY in kind.marks else items
+        one = item["anyOf"][0] if Mark.OR_PATH in kind.item.marks else item
+        return {"anyOf": [one, items]} if Mark.ONE_OR_MANY in kind.marks else items
     if get_origin(kind.base) is Literal:
         return {"type": "string", "enum": list(get_args(kind.base))}
     if kind.bounds:

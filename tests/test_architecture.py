@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tornado_proxy"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
@@ -174,3 +176,32 @@ def test_no_comment_promises_work():
     unfinished = re.compile(r"#.*\b(TODO|FIXME|XXX)\b|NotImplementedError\b(?! is)")
     places = [_name(path) for path in MODULES if unfinished.search(path.read_text(encoding="utf-8"))]
     assert places == []
+
+
+_COPIES = """
+import dataclasses
+import msgspec
+
+@dataclasses.dataclass
+class Line:
+    length: int
+
+class Square(msgspec.Struct):
+    length: int
+
+dataclasses.replace(Line(1), length=2)
+msgspec.structs.replace(Square(1), length=2)
+dataclasses.replace(Square(1), length=2)
+msgspec.structs.replace(Line(1), length=2)
+"""
+
+
+@pytest.mark.integration
+def test_mypy_tells_structs_from_dataclasses(tmp_path):
+    """A function for the other kind of value would fail only where it is called."""
+    path = tmp_path / "copies.py"
+    path.write_text(_COPIES, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), str(path)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    refused = [_COPIES.splitlines()[int(line) - 1] for line in re.findall(r"copies.py:(\d+): error", result.stdout)]
+    assert refused == _COPIES.splitlines()[-2:], result.stdout + result.stderr

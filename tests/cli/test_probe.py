@@ -105,7 +105,7 @@ def test_a_missing_configuration_is_a_failure(command):
 def test_a_directory_is_no_configuration(command):
     """The message says that the configuration is a directory, and the status is 2."""
     result = command("probe", "--config", ".")
-    assert (result.status, result.err) == (2, "tornado-proxy probe: `.` is not a file\n")
+    assert (result.status, result.err) == (2, "tornado-proxy probe: `.` is a directory\n")
 
 
 def test_systemd_credentials_cannot_be_used_from_a_shell(command, configure, closed_url, tmp_path, monkeypatch):

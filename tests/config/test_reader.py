@@ -43,11 +43,11 @@ def _diagnostic_parts(text):
         ("server: {port: }", "empty-value", "`port` has no value", "port"),
         ("server: 8080", "wrong-type", "`server` must be a mapping, but is a number", "••••"),
         ("server: [1]", "wrong-type", "`server` must be a mapping, but is a list", "server"),
-        ("rules: {a: b}", "wrong-type", "`rules` must be a list, but is a mapping", "rules"),
+        ("rules: {a: b}", "wrong-type", "`rules` must be a string or a list, but is a mapping", "rules"),
         ("rules: [~]", "empty-value", "an item of `rules` has no value", "~"),
-        ("rules: [[a]]", "wrong-type", "an item of `rules` must be a string, but is a list", "[•]"),
+        ("rules: [[a]]", "wrong-type", "an item of `rules` must be a string or a mapping, but is a list", "[•]"),
         ("rules: ''", "bad-value", "`rules` is empty", "''"),
-        ("rules: 2024-01-01", "wrong-type", "`rules` must be a list, but is a date", "2024-01-01"),
+        ("rules: 2024-01-01", "wrong-type", "`rules` must be a string or a list, but is a date", "2024-01-01"),
         ("log: {level: loud}", "bad-value", "`level` cannot be `loud`", "loud"),
         ("log: {format: on}", "bad-value", "`format` cannot be `on`", "on"),
         ("limits: {idleTimeout: soon}", "bad-value", "`idleTimeout` is not a duration", "soon"),
@@ -83,10 +83,13 @@ def test_a_mistake_in_a_target_is_reported(text, message):
     ("text", "help"),
     [
         ('server: {port: "80"}', "write it without quotes: `80`"),
-        ("server: {port: x}", None),
+        ("server: {port: 80a}", "write one number in digits, without a unit or a fraction"),
         ("server: {listenAddr: 8080}", 'quote it: `"8080"`'),
         ("server: {listenAddr: off}", 'quote it: `"off"`'),
-        ("server: {listenAddr: [a]}", None),
+        ("server: {listenAddr: [a]}", "write one text in its place"),
+        ("server: {ssl: {enabled: 1}}", "write `true` or `false`, without quotes"),
+        ("rules: 7", 'quote it: `"7"`'),
+        ("rules: [[a]]", "write one text in its place"),
         ("rules: {a: b}", "each item begins with `- ` on a line of its own"),
         ("server: {port: }", "add a value, or leave the option out"),
         ("server: {port: 0x50}", "write it in plain decimal, or quote it if it is a name"),
@@ -101,7 +104,7 @@ def test_a_mistake_in_a_target_is_reported(text, message):
     ],
 )  # fmt: skip
 def test_a_mistake_has_a_help(text, help):
-    """The help states how to correct a mistake, if this is known."""
+    """The help states how to correct a mistake."""
     (diagnostic,) = compiled(f"{text}\n{MINIMAL}").diagnostics
     assert diagnostic.help == help
 
@@ -199,7 +202,7 @@ def test_rules_can_be_in_a_bucket():
         ("[s3:///rules/]", ("bad-value", "an item of `rules` is not a place in a bucket")),
         ("[s3://b/../a]", ("bad-value", "an item of `rules` is not a place in a bucket")),
         ("[{s3: rules/}]", ("bad-value", "`s3` is not a place in a bucket")),
-        ("[1]", ("wrong-type", "an item of `rules` must be a string, but is a number")),
+        ("[1]", ("wrong-type", "an item of `rules` must be a string or a mapping, but is a number")),
         ("[s3://b/a, s3://b/a/]", ("duplicate-place", "the rules in `s3://b/a/` are listed twice")),
     ],
 )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,48 @@ def test_the_schema_is_never_stricter_than_the_loader(option, value):
         section[option.path[-1]] = value
     if not errors(compiled(json.dumps(data)).diagnostics):
         assert list(VALIDATOR.iter_errors(data)) == []
+
+
+def _resolved(schema):
+    return VALIDATOR.schema["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def _places(schema, document=lambda value: value):
+    """Every place of a configuration: the types that the schema allows, and a function that puts a value there."""
+    alternatives = [_resolved(each) for each in _resolved(schema).get("anyOf", (schema,))]
+    yield {each["type"] for each in alternatives}, document
+    for each in alternatives:
+        for name, inner in each.get("properties", {}).items():
+            yield from _places(inner, lambda value, name=name: document({name: value}))
+        if each.get("additionalProperties"):
+            yield from _places(each["additionalProperties"], lambda value: document({"site": value}))
+        if "items" in each:
+            yield from _places(each["items"], lambda value: document([value]))
+
+
+_IN_MESSAGES = {
+    "a string": "string",
+    "a list": "array",
+    "a mapping": "object",
+    "a whole number": "integer",
+    "`true` or `false`": "boolean",
+}
+
+
+def _types_in_message(message):
+    expected = re.search("must be (.*), but is", message)[1]
+    names = [expected] if expected in _IN_MESSAGES else expected.split(" or ")
+    return {_IN_MESSAGES[name] for name in names}
+
+
+@pytest.mark.parametrize("value", [7, "80a", [], {}])
+def test_a_value_of_a_wrong_type_is_told_what_the_schema_allows(value):
+    """At every place the message names all types that the schema allows, and a help says how to write one."""
+    for types, document in _places(VALIDATOR.schema):
+        for diagnostic in compiled(json.dumps(document(value))).diagnostics:
+            if diagnostic.code == "wrong-type":
+                assert (_types_in_message(diagnostic.message), diagnostic.message) == (types, diagnostic.message)
+                assert diagnostic.help, diagnostic.message
 
 
 def test_the_schema_has_the_defaults_of_the_file():

@@ -2,8 +2,9 @@ import pytest
 from linting import block, report
 from rule_texts import document
 
+from tornado_proxy.lang.diagnostic import Safety
 from tornado_proxy.lint.allowances import Allowances, without
-from tornado_proxy.lint.engine import edited
+from tornado_proxy.lint.engine import apart, applicable, edited
 
 DOT = "rewrite `^/a.html$` -> `/b`"
 TEST = 'test "/a.html" -> "/b"'
@@ -69,22 +70,41 @@ def test_mistakes_cannot_be_allowed():
 
 
 @pytest.mark.parametrize(
-    ("comment", "number", "expected"),
+    ("comment", "removed", "expected"),
     [
-        ("# allow: one, two (why)", 0, "# allow: two (why)"),
-        ("# allow: one, two (why)", 1, "# allow: one (why)"),
-        ("# allow: one, two", 1, "# allow: one"),
-        ("# allow: one, two - why", 1, "# allow: one - why"),
-        ("# allow: one, two - why", 0, "# allow: two - why"),
-        ("# allow: one, two — why (so)", 1, "# allow: one — why (so)"),
-        ("# allow: one two, three", 1, "# allow: one, three"),
+        ("# allow: one, two (why)", "one", "# allow: two (why)"),
+        ("# allow: one, two (why)", "two", "# allow: one (why)"),
+        ("# allow: one, two", "two", "# allow: one"),
+        ("# allow: one, two - why", "two", "# allow: one - why"),
+        ("# allow: one, two - why", "one", "# allow: two - why"),
+        ("# allow: one, two — why (so)", "two", "# allow: one — why (so)"),
+        ("# allow: one two, three", "one", "# allow: two, three"),
+        ("# allow: one two, three", "two", "# allow: one, three"),
+        ("# allow: one two three", "one", "# allow: two three"),
+        ("# allow: one two three", "two", "# allow: one three"),
+        ("# allow: one two three  four", "one three", "# allow: two  four"),
+        ("# allow: one ,two,three", "one three", "# allow: two"),
     ],
 )
-def test_a_name_is_removed(comment, number, expected):
-    """A name is removed with its comma, and the reason stays."""
+def test_names_are_removed(comment, removed, expected):
+    """Names are removed with what separates them; other separators and the reason stay."""
     text = f"{comment}\ntarget site {{}}\n"
-    allowances = Allowances([document(text)])
-    assert edited(text, [without(allowances.all[number])]) == text.replace(comment, expected)
+    allowances = [each for each in Allowances([document(text)]).all if each.name in removed.split()]
+    assert edited(text, [without(allowances[0].comment, allowances)]) == text.replace(comment, expected)
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("# allow: unescaped-dot untested-rewrite unanchored-source (old)\n", "# allow: untested-rewrite (old)\n"),
+        ("# allow: unescaped-dot unanchored-source\n# allow: untested-rewrite\n", "# allow: untested-rewrite\n"),
+    ],
+)
+def test_all_unused_names_of_a_comment_are_removed_at_once(comment, expected):
+    """One application of all fixes, as an editor makes it, leaves none."""
+    text = block(f"{comment}rewrite `^/a$` -> `/b`")
+    fixes = apart(applicable(report(site=text).diagnostics, {Safety.SAFE}))
+    assert edited(text, [edit for fix in fixes for edit in fix.edits]) == text.replace(comment, expected)
 
 
 @pytest.mark.parametrize(
@@ -97,4 +117,4 @@ def test_a_name_is_removed(comment, number, expected):
 def test_a_comment_is_removed_with_its_only_name(text, expected):
     """The comment's line, or the space before the comment, is removed too."""
     (allowance,) = Allowances([document(text)]).all
-    assert edited(text, [without(allowance)]) == expected
+    assert edited(text, [without(allowance.comment, [allowance])]) == expected

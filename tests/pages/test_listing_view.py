@@ -171,9 +171,15 @@ def test_markdown_is_rendered():
     assert "<h6>six</h6>" in html
 
 
+@pytest.mark.parametrize("text", ["| a |\n|---|\n| 1 |\n", "```\na\n```\n"])
+def test_what_scrolls_can_be_reached_by_keyboard(text):
+    """A wide table or a long line of code scrolls in its own box."""
+    assert re.match('<(table|pre) tabindex="0">', render_readme("README.md", text))
+
+
 def test_a_text_readme_is_not_rendered():
     """A README that is not Markdown is escaped and not rendered."""
-    assert render_readme("README.txt", "# <b>&") == "<pre># &lt;b&gt;&amp;</pre>\n"
+    assert render_readme("README.txt", "# <b>&") == '<pre tabindex="0"># &lt;b&gt;&amp;</pre>\n'
 
 
 @pytest.mark.parametrize(
@@ -229,7 +235,7 @@ def test_the_html_of_a_readme_has_a_limit(kind):
 def test_a_readme_that_takes_too_much_work_is_shown_as_it_is():
     """Quotes in quotes with thousands of lines are not rendered: the parser stops after a number of steps."""
     text = ">" * 1000 + "a\n" + "b\n" * 15_000
-    assert render_readme("README.md", text) == Markup("<pre>{}</pre>\n").format(text)
+    assert render_readme("README.md", text) == Markup('<pre tabindex="0">{}</pre>\n').format(text)
 
 
 def test_the_memory_of_rendered_readmes_has_a_limit():

@@ -124,6 +124,16 @@ def test_a_path_without_rule_files_is_a_mistake(path, message):
     assert _messages(path) == [message]
 
 
+@pytest.mark.parametrize("path", ["r", "r/a.rules", "r/b.rules"])
+def test_a_directory_in_the_place_of_a_rule_file_is_reported(path):
+    """A directory without rule files whose name is a rule file's is a mistake, whoever names it; others are read."""
+    _write("r/c.rules/x.rules", "r/c.rules/y.rules/z.rules")
+    Path("r/a.rules").mkdir()
+    _write("r/b.rules/README")
+    places = [path] if path != "r" else ["r/a.rules", "r/b.rules"]
+    assert _messages(path) == [f"`{place}` cannot be read: it is a directory" for place in places]
+
+
 def test_a_broken_link_is_reported():
     """A link to a missing file is reported, and the other files are read."""
     _write("r/b.rules")

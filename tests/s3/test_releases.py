@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import socketserver
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from pushed_rules import FIRST, FakeReleases
@@ -13,7 +15,14 @@ from tornado_proxy.config.model import Credentials, RulesBucket
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.rules.releases import LARGEST_POINTER, Pointer
 from tornado_proxy.s3.releases import ReleaseBucket
-from tornado_proxy.storage.errors import BucketMissing, NotModified, ObjectMissing, PreconditionFailed, UpstreamError
+from tornado_proxy.storage.errors import (
+    BucketMissing,
+    NotModified,
+    ObjectMissing,
+    PreconditionFailed,
+    TimedOut,
+    UpstreamError,
+)
 
 _NUMBERS = itertools.count()
 
@@ -71,6 +80,32 @@ def test_of_all_who_move_the_pointer_at_once_one_wins(releases):
         winners = [each for each in threads.map(move, map(str, range(8))) if each]
     assert len(winners) == 1
     assert releases.read_pointer()[0].moves[0].by == winners[0]
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nETag: ", b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n"])
+def test_a_bucket_that_sends_byte_by_byte_is_given_up(head):
+    """A pointer, or the head before it, that keeps coming a byte at a time does not hold the thread of the poll."""
+    ended = threading.Event()
+
+    class Dripping(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65536)
+            self.request.sendall(head)
+            with suppress(OSError):
+                for _ in range(2000):
+                    ended.wait(0.01)
+                    self.request.sendall(b"x")
+            ended.set()
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        pair = Credentials(Secret("test", "a"), Secret("test", "b"))
+        url = "http://{}:{}".format(*server.server_address)
+        place = RulesBucket("s3://rules/", s3_endpoint=url, force_path_style=True, credentials=pair)
+        with closing(ReleaseBucket(place, longest=0.1)) as bucket, pytest.raises(TimedOut, match="within"):
+            bucket.read_pointer()
+        assert ended.wait(20)
+        server.shutdown()
 
 
 def test_conditions_are_tried(releases):

@@ -206,7 +206,7 @@ class _DocumentReader:
         if kind.is_secret:
             return self._secret(kind, place)
         if Mark.OR_PATH in kind.marks and not isinstance(node, MappingNode):
-            text = values.line(_scalar(OptionType(Path), place))
+            text = values.line(_scalar(kind, place))
             return RulesBucket(values.rules_url(text)) if text.startswith(values.S3) else self._directory / text
         if kind.section:
             return self._section(kind.section, place, preset)
@@ -258,7 +258,8 @@ class _DocumentReader:
         if Mark.ONE_OR_MANY in kind.marks and isinstance(node, ScalarNode) and node.kind is ScalarKind.STRING:
             return (self.value(kind.item, place),)
         if not isinstance(node, MappingNode if kind.is_mapping else SequenceNode):
-            raise _wrong_type("a mapping" if kind.is_mapping else "a list", place)
+            one = "a string or " if Mark.ONE_OR_MANY in kind.marks else ""
+            raise _wrong_type("a mapping" if kind.is_mapping else f"{one}a list", place)
         if isinstance(node, MappingNode):
             children = self._named(kind, node)
         else:
@@ -312,7 +313,7 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
         return data
     # A number with a unit is a string.
     if not (kind.bounds and kind.bounds.units):
-        expected, accepted = _SCALARS[kind.base]
+        expected, accepted = _SCALARS[Mark.OR_PATH if Mark.OR_PATH in kind.marks else kind.base]
         if not (isinstance(node, ScalarNode) and node.kind is accepted):
             raise _wrong_type(expected, place)
     if kind.bounds is None:
@@ -332,15 +333,14 @@ def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> I
     return InvalidValue(f"must be {expected}, but is {kind}", shape or _help(expected, place), "wrong-type")
 
 
-def _help(expected: str, place: _NamedNode) -> str | None:
-    if expected in _LAYOUTS:
-        return _LAYOUTS[expected]
-    if not isinstance(place.node, ScalarNode):
-        return None
-    if expected == "a string":
-        return f'quote it: `"{place.text}"`'
-    fits = expected in _UNQUOTED and place.node.kind is ScalarKind.STRING and _UNQUOTED[expected].fullmatch(place.text)
-    return f"write it without quotes: `{place.text}`" if fits else None
+def _help(expected: str, place: _NamedNode) -> str:
+    if isinstance(place.node, ScalarNode):
+        if expected.startswith("a string"):
+            return f'quote it: `"{place.text}"`'
+        unquoted = _UNQUOTED.get(expected) if place.node.kind is ScalarKind.STRING else None
+        if unquoted and unquoted.fullmatch(place.text):
+            return f"write it without quotes: `{place.text}`"
+    return _FORMS[expected]
 
 
 def _instead_of(name: str, names: tuple[str, ...]) -> str:
@@ -355,12 +355,19 @@ def _instead_of(name: str, names: tuple[str, ...]) -> str:
     return f"the options here are {enumeration(names)}" if len(names) > 1 else f"the only option here is `{names[0]}`"
 
 
-_LAYOUTS = {
-    "a mapping": "write each option on its own line, as `name: value`",
-    "a list": "each item begins with `- ` on a line of its own",
-}
 _WHOLE_NUMBER, _TRUTH = "a whole number", "`true` or `false`"
+_ITEMS, _ONE_TEXT = "each item begins with `- ` on a line of its own", "write one text in its place"
+_FORMS = {
+    "a mapping": "write each option on its own line, as `name: value`",
+    "a list": _ITEMS,
+    "a string or a list": _ITEMS,
+    "a string": _ONE_TEXT,
+    "a string or a mapping": _ONE_TEXT,
+    _WHOLE_NUMBER: "write one number in digits, without a unit or a fraction",
+    _TRUTH: "write `true` or `false`, without quotes",
+}
 _SCALARS: dict[Any, tuple[str, ScalarKind]] = {
+    Mark.OR_PATH: ("a string or a mapping", ScalarKind.STRING),
     str: ("a string", ScalarKind.STRING),
     Path: ("a string", ScalarKind.STRING),
     values.GuardedUrl: ("a string", ScalarKind.STRING),

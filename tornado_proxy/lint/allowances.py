@@ -88,14 +88,18 @@ class Allowances:
         return (each for each in self.all if each.name not in self.check_names)
 
 
-def without(allowance: Allowance) -> Edit:
-    """Returns the edit that removes a name from its comment, or the comment if it has no other name."""
-    comment = allowance.comment
+def without(comment: Comment, allowances: Iterable[Allowance]) -> Edit:
+    """Returns the edit that removes names from their comment, or the comment if it has no other name."""
+    removed = {each.span.start - comment.span.start for each in allowances}
     match = _ALLOWANCE.match(comment.text)
     names = list(_NAME.finditer(comment.text, *match.span("names"))) if match else []
-    others = [name[0] for name in names if comment.span.start + name.start() != allowance.span.start]
-    if others:
-        return Edit(comment.span.part(names[0].start(), names[-1].end()), ", ".join(others))
+    kept, end = "", 0
+    for name in names:
+        if name.start() not in removed:
+            kept += comment.text[end : name.end()] if kept else name[0]
+        end = name.end()
+    if kept:
+        return Edit(comment.span.part(names[0].start(), end), kept)
     lines = comment.span.whole_lines()
     if lines != comment.span:
         return Edit(lines, "")

@@ -199,7 +199,7 @@ def render_readme(name: str, text: str) -> Markup:
     if is_markdown(name):
         with suppress(_ReadmeTooLarge):
             return _markdown(text)
-    return Markup("<pre>{}</pre>\n").format(text)
+    return Markup('<pre tabindex="0">{}</pre>\n').format(text)
 
 
 def _markdown(text: str) -> Markup:
@@ -224,6 +224,7 @@ def _markdown(text: str) -> Markup:
         html,
         tags=_ELEMENTS,
         attributes=_ATTRIBUTES,
+        set_tag_attribute_values={"table": {"tabindex": "0"}, "pre": {"tabindex": "0"}},  # they scroll, by keyboard too
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )

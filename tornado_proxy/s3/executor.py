@@ -105,8 +105,7 @@ class BlockingCall(Generic[T]):
             if left > 0:
                 timer = loop.call_later(min(left, within), look)
             else:
-                with suppress(InvalidStateError):
-                    self.outcome.set_exception(TimedOut(f"S3 did not answer within {within:g} s"))
+                self.end_after(within)
 
         timer = loop.call_soon(look)
         try:
@@ -116,6 +115,11 @@ class BlockingCall(Generic[T]):
             raise
         finally:
             timer.cancel()
+
+    def end_after(self, seconds: float) -> None:
+        """Ends the call, whose time is over."""
+        with suppress(InvalidStateError):
+            self.outcome.set_exception(TimedOut(f"S3 did not answer within {seconds:g} s"))
 
     def _finish(self, settle: Callable[[], None]) -> bool:
         """Sets the outcome and releases the connection; returns False if the outcome was set before."""
@@ -294,6 +298,19 @@ class Executor:
     def close(self) -> None:
         """Makes no new calls; running ones may end."""
         self._is_closed = True
+
+
+def make_within(seconds: float, function: Callable[[], T]) -> T:
+    """Makes a call in this thread and returns its result; raises `TimedOut` after some seconds, although S3 sends."""
+    call = BlockingCall[T](math.inf)
+    timer = threading.Timer(seconds, call.end_after, [seconds])
+    timer.daemon = True
+    timer.start()
+    try:
+        call.make(function, None)
+    finally:
+        timer.cancel()
+    return call.outcome.result()
 
 
 def ask(method: Callable[..., T], **parameters: object) -> T:

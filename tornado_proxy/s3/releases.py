@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from tornado_proxy.config.model import Bucket, RulesBucket
 from tornado_proxy.config.values import S3
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.releases import LARGEST_POINTER, LARGEST_RELEASE, Pointer, Release, UnusableRelease
+from tornado_proxy.s3.executor import make_within
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import PreconditionFailed, StorageError, UpstreamError
 
@@ -34,12 +36,13 @@ _NOBODYS = '"00000000000000000000000000000000"'  # an ETag that no object has
 class ReleaseBucket:
     """The releases at a place in a bucket; its methods raise `StorageError`.
 
-    `timeout` is how long S3 may neither send nor receive anything, in seconds.
+    `timeout` is how long S3 may neither send nor receive anything, `longest` how long a read may take, in seconds.
     """
 
-    def __init__(self, place: RulesBucket, timeout: float = 30.0, attempts: int = 3) -> None:
+    def __init__(self, place: RulesBucket, timeout: float = 30.0, attempts: int = 3, longest: float = 300.0) -> None:
         self.place = place.s3
         self._name, _, self._prefix = place.s3.removeprefix(S3).partition("/")
+        self._longest = longest
         self._client = _client(place, Bucket(self._name, read_timeout=timeout, max_attempts=attempts))
 
     def close(self) -> None:
@@ -49,13 +52,14 @@ class ReleaseBucket:
     def read_pointer(self, etag: str = "") -> tuple[Pointer, str]:
         """Returns the pointer and its ETag; raises `NotModified` if that is `etag`, `ObjectMissing` before a push."""
         with _reading(f"`{self.place}{_POINTER}`"):
-            data, etag = self._get(_POINTER, LARGEST_POINTER, etag)
+            data, etag = make_within(self._longest, partial(self._get, _POINTER, LARGEST_POINTER, etag))
             return Pointer.read(data), etag
 
     def read_release(self, digest: str) -> Release:
         """Returns a release, whose digest is that of what was read."""
         with _reading(f"`{self.place}{_key(digest)}`"):
-            return Release.read(self._get(_key(digest), LARGEST_RELEASE)[0], digest)
+            data, _ = make_within(self._longest, partial(self._get, _key(digest), LARGEST_RELEASE))
+            return Release.read(data, digest)
 
     def write_release(self, release: Release) -> None:
         """Writes a release unless it is there and whole, and reads it back."""

@@ -28,16 +28,26 @@ HOSTILE = [
 ]
 
 
+README = b"""# Formats
+
+| format | notation | meaning of its parameters | compatibility |
+|---|---|---|---|
+| `application/octet-stream` | hexadecimal | implementation-defined | acknowledgement |
+| `text/plain` | https://files.example/releases/nightly/2026-01-01T00:00:00Z.tar.gz | internationalisation | yes |
+"""
+
+
 def _url_as(demo, user, path):
     return f"{demo.rstrip('/').replace('://', f'://{user}:demo@')}{path}"
 
 
 @pytest.fixture(scope="module")
 def files(demo):
-    """A client of the demo, after files with hostile names were uploaded to Ann's directory."""
+    """A client of the demo, after files with hostile names and a README were uploaded to Ann's directory."""
     proxy = Proxy(None, demo.rstrip("/"))
     for name in HOSTILE:
         assert _put(proxy, "/team/home/hostile/", name).status == 201
+    assert _put(proxy, "/team/home/readme/", "README.md", README).status == 201
     return proxy
 
 
@@ -71,6 +81,33 @@ def test_a_page_is_accessible(browser, demo, files, axe, user, path, width, sche
         page = "document.documentElement"
         assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
     assert violated == []
+
+
+_BROKEN_WORDS = """
+const walker = document.createTreeWalker(document.querySelector(".readme table"), NodeFilter.SHOW_TEXT), broken = [];
+for (let node; (node = walker.nextNode());)
+    for (const {0: word, index} of node.data.matchAll(/\\w+/g)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        if (range.getClientRects().length > 1) broken.push(word);
+    }
+return broken;
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 768, 1440])
+def test_a_wide_table_of_a_readme_breaks_no_words(browser, demo, files, axe, width, scheme):
+    """It scrolls in its own box, which the keyboard reaches; the page does not scroll sideways."""
+    with screen(browser, width, scheme):
+        browser.get(_url_as(demo, "ann", "/team/home/readme/"))
+        assert browser.execute_script(_BROKEN_WORDS) == []
+        page = "document.documentElement"
+        assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
+        table = find(browser, ".readme table")
+        assert table.get_property("scrollWidth") > table.get_property("clientWidth") or width > 390
+        assert violations(browser, axe) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -120,23 +120,20 @@ def _text(browser):
     return browser.find_element("css selector", "body").text
 
 
+def _click(browser, selector):
+    """Clicks an element of the page that is shown or comes next."""
+    eventually(lambda: browser.find_elements("css selector", selector))[0].click()
+
+
 def _log_in(browser, name="ann"):
     """Signs in on the issuer's pages: name and password, then consent."""
     browser.find_element("name", "login").send_keys(name)
     browser.find_element("name", "password").send_keys("any")
     for _ in range(2):
-        button = browser.find_element("css selector", "button[type=submit]")
-        button.click()
-        # The old page stays for a moment, and the next one has such a button too.
-        eventually(lambda: not _is_present(button))  # noqa: B023 - called before the next one is found
-
-
-def _is_present(element):
-    selenium = pytest.importorskip("selenium.common.exceptions")
-    try:
-        return element.is_enabled()
-    except selenium.StaleElementReferenceException:
-        return False
+        address = browser.current_url
+        _click(browser, "button[type=submit]")
+        # Both pages have such a button. The old one cannot be asked whether it is gone: the driver fails while it goes.
+        eventually(lambda: browser.current_url != address)  # noqa: B023 - called before the next one is found
 
 
 def _open(browser, address):
@@ -145,6 +142,7 @@ def _open(browser, address):
     if browser.find_elements("name", "login"):
         _log_in(browser)
     eventually(lambda: browser.current_url == address)
+    eventually(lambda: browser.execute_script("return document.readyState") == "complete")
 
 
 def _session(browser):
@@ -183,9 +181,9 @@ def test_a_logout_ends_the_session_at_the_issuer_too(browser_without_cookies, is
     """After a logout the issuer asks for a login again."""
     _open(browser_without_cookies, f"{site}/a.txt")
     browser_without_cookies.get(f"{site}/auth/id/logout")
-    browser_without_cookies.find_element("css selector", "form[method=post] button").click()
+    _click(browser_without_cookies, "form[method=post] button")
     eventually(lambda: urlsplit(browser_without_cookies.current_url).hostname == "localhost")
-    browser_without_cookies.find_element("css selector", "button[name=logout]").click()
+    _click(browser_without_cookies, "button[name=logout]")
     # The browser returns to the service, which sends it to the issuer; the session there has ended.
     eventually(lambda: browser_without_cookies.find_elements("name", "login"))
     browser_without_cookies.get(f"{site}/a.txt")

@@ -13,12 +13,6 @@ import pytest
 from tornado_proxy.service.reload.background import CLIENT_WEIGHT, Collector, in_background
 
 
-@pytest.fixture(autouse=True)
-def _collecting():
-    """Have the garbage collector on, which a service that was only begun leaves off."""
-    gc.enable()
-
-
 async def test_background_work_has_short_turns():
     """During the work, the switch interval of threads is short and the garbage collector is off."""
     default_interval = sys.getswitchinterval()
@@ -56,16 +50,6 @@ async def test_background_work_runs_one_at_a_time():
         return True
 
     assert await asyncio.gather(in_background(wait_for_the_other), in_background(wait_for_the_other)) == [False, False]
-
-
-@pytest.fixture(autouse=True)
-def _restored():
-    """Unfreeze all objects after a test, and restore the thresholds."""
-    thresholds, callbacks = gc.get_threshold(), [*gc.callbacks]
-    yield
-    gc.unfreeze()
-    gc.callbacks[:] = callbacks
-    gc.set_threshold(*thresholds)
 
 
 class _Cycle:

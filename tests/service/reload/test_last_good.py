@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from files import ENVIRONMENT, Files
@@ -31,6 +32,17 @@ def test_a_copy_is_read_back(files, snapshot, tmp_path):
     last_good.keep(snapshot)
     copy = LastGood(tmp_path / "kept").read(files.configuration, ENVIRONMENT)
     assert (last_good.trouble, copy.digest, copy.rules) == ("", snapshot.digest, snapshot.rules)
+
+
+def test_the_copy_of_another_version_is_read(files, tmp_path):
+    """Its form stays: a field that this version does not know is ignored, one that came later may be missing."""
+    last_good = LastGood(tmp_path)
+    rules = [{"name": "a.rules", "data": "dGFyZ2V0IHNpdGUgeyByZXdyaXRlIGBeL2EkYCAtPiAiL2IiIH0="}]
+    text = files.configuration.read_text()
+    copy = {"configuration": str(files.configuration), "text": text, "rules": rules, "templates": [], "later": 1}
+    last_good.directory.joinpath(COPY).write_text(json.dumps(copy))
+    (file,) = last_good.read(files.configuration, ENVIRONMENT).rules.files
+    assert (file.name, file.data) == ("a.rules", b'target site { rewrite `^/a$` -> "/b" }')
 
 
 def test_a_copy_replaces_the_previous_one(files, snapshot, tmp_path):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from tornado_proxy.lang.diagnostic import Edit, Safety, Severity, did_you_mean
-from tornado_proxy.lint.allowances import UNALLOWABLE, without
+from tornado_proxy.lint.allowances import UNALLOWABLE, Allowance, without
 from tornado_proxy.lint.check import Category, LintFinding, check, offer
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.compile import unknown_targets
@@ -32,13 +33,19 @@ def unused_allowance(subject: Subject) -> Iterator[LintFinding]:
         advice = "name the checks that are allowed: `# allow: a-check (reason)`"
         yield LintFinding("this allowance names no check", comment.span, advice)
     if subject.whole:
-        for each in subject.allowances.unused():
-            if each.name == UNALLOWABLE:
-                message = f"`{each.name}` cannot be allowed"
-            elif each.covers is None:
-                message = f"this allows `{each.name}` for nothing: no statement or block follows"
-            else:
-                message = f"this allows `{each.name}`, which finds nothing here"
+        for comment, allowances in groupby(subject.allowances.unused(), key=lambda each: each.comment):
+            unused = tuple(allowances)
             # The text is empty where the tree was not read from a file.
-            edits = (without(each),) if each.comment.span.text else ()
-            yield LintFinding(message, each.span, "remove it", fixes=offer("remove it", edits, Safety.SAFE))
+            edits = (without(comment, unused),) if comment.span.text else ()
+            # Edits of single names would touch one another, so that one run could apply only one of them.
+            title = "remove it" if len(unused) == 1 else "remove all names that are not needed here"
+            fixes = offer(title, edits, Safety.SAFE)
+            yield from (LintFinding(_why_unused(each), each.span, "remove it", fixes=fixes) for each in unused)
+
+
+def _why_unused(allowance: Allowance) -> str:
+    if allowance.name == UNALLOWABLE:
+        return f"`{allowance.name}` cannot be allowed"
+    if allowance.covers is None:
+        return f"this allows `{allowance.name}` for nothing: no statement or block follows"
+    return f"this allows `{allowance.name}`, which finds nothing here"
