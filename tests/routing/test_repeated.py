@@ -61,6 +61,14 @@ def test_other_decisions_are_made_each_time(make_site, method, target):
     assert _kept(make_site(("^/x$", "")), method, target) is None
 
 
+@pytest.mark.parametrize(("host", "target"), [("h" * 511, "/a"), ("h" * 10, f"/{'a' * 502}")])
+def test_a_long_address_is_not_kept(make_site, host, target):
+    """A client cannot fill the memory with long hosts: an address counts with its authority."""
+    decisions = RepeatedDecisions()
+    decisions.keep(("GET", host, target), simulate(Mounts([make_site()]), read_request(target, "GET", host), None))
+    assert decisions.find(("GET", host, target)) is None
+
+
 def test_a_template_that_sees_the_request_is_rendered_each_time(make_site, scripted_template):
     """A key that a template of Jinja or Go rewrites is not kept: the next request may have other headers."""
     assert _kept(make_site(("^/a", scripted_template("/n"))), "GET", "/a") is None

@@ -52,9 +52,10 @@ async def test_an_object_in_memory_has_the_answer_of_one_that_was_fetched(method
     assert [(event.status, event.sent) for event in events] == [(first[0], len(first[2]))] * 2
 
 
-async def test_a_hit_is_counted_once():
-    """Each request of an object counts as a hit or a miss."""
-    store = _cached()
+@pytest.mark.parametrize("size", [500, 100_000])
+async def test_a_hit_is_counted_once(size):
+    """Each request of an object counts as a hit or a miss, also of one that is too large to be sent in one piece."""
+    store = _cached(bytes(size))
     async with serve(store) as site:
         for _ in range(3):
             await site.get("/a.txt")

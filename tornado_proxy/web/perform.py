@@ -86,10 +86,10 @@ def answer_at_hand(decision: Decision, parts: Parts) -> Whole | None:
     site = match.site
     store = parts.stores[site.target.name].store
     needs_more = site.webhooks["GET"] or site.target.actions.get.streamed_file_headers
-    opened = store.at_hand(first.key) if isinstance(store, CachingStore) and not needs_more else None
-    if opened is None or len(opened.body) > _LONGEST_WHOLE:
+    if needs_more or not isinstance(store, CachingStore):
         return None
-    return Whole(200, _cached_headers(opened.info, site.target.actions, None), opened.body)
+    opened = store.at_hand(first.key, _LONGEST_WHOLE)
+    return opened and Whole(200, _cached_headers(opened.info, site.target.actions, None), opened.body)
 
 
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:
