@@ -30,9 +30,6 @@ _LOG = logging.getLogger("tornado_proxy")
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
-# Headers of a request that are kept for the next one, which most often has the same.
-_LONGEST_KEPT = 2 * 1024  # characters
-
 # A read of a large body costs little more than a small one, and its bytes wait nowhere else for their reader.
 _LARGEST_READ_OF_BODY = 256 * 1024  # bytes
 
@@ -228,7 +225,7 @@ class Connection(ClientConnection):
             # The frames of its traceback hold what was received.
             mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
         lines = parser.lines
-        self._lines = lines if lines is not None and len(lines.text) <= _LONGEST_KEPT else None
+        self._lines = lines if lines is not None and lines.is_small else None
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading is RequestState.BODY:
