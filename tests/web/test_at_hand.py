@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 from memory_store import MemoryStore
-from serving import PAGES, head, serve
+from serving import PAGES, generation, head, serve
 
 from tornado_proxy.config.actions import Actions, GetAction, Webhook
 from tornado_proxy.config.model import ObjectCache
@@ -84,6 +86,23 @@ async def test_repeated_requests_keep_their_own_headers():
     async with serve({"1": b"one", "2": b"two"}, rules=rules) as site:
         answers = [await site.get("/a", X_Version=version) for version in ("1", "2", "1")]
     assert [each.body for each in answers] == [b"one", b"two", b"one"]
+
+
+class _Text(str):
+    """A text that can be referred to weakly."""
+
+
+async def test_nothing_of_a_configuration_outlives_it():
+    """What is remembered of answers ends with the generation, whose settings have secrets and the text of a file."""
+    store, policy = _cached(), _Text("own")
+    is_kept = weakref.ref(policy)
+    async with serve(store) as site:
+        site.swap(generation(store, actions=Actions(GetAction(content_security_policy=policy))))
+        del policy
+        assert [(await site.get("/a.txt")).headers["content-security-policy"] for _ in range(2)] == ["own"] * 2
+        site.swap(generation(store))
+        gc.collect()
+        assert is_kept() is None
 
 
 async def test_a_client_that_reads_nothing_is_sent_no_more():
