@@ -91,6 +91,8 @@ async def test_repeated_requests_keep_their_own_headers():
 class _Text(str):
     """A text that can be referred to weakly."""
 
+    __slots__ = ("__weakref__",)
+
 
 async def test_nothing_of_a_configuration_outlives_it():
     """What is remembered of answers ends with the generation, whose settings have secrets and the text of a file."""

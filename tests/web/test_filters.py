@@ -348,6 +348,8 @@ async def test_generations_share_the_limit_of_compressions(monkeypatch):
 class _Text(str):
     """A text that can be referred to weakly."""
 
+    __slots__ = ("__weakref__",)
+
 
 @pytest.mark.parametrize("name", ["Set-Cookie", "Location"])
 def test_no_secret_of_an_answer_is_remembered(name):

@@ -12,6 +12,7 @@ import logging
 import re
 import select
 from asyncio import Future
+from contextvars import copy_context
 from enum import IntEnum, auto
 
 from tornado.httputil import HTTPServerConnectionDelegate
@@ -84,6 +85,7 @@ class Connection(ClientConnection):
         self._state = State.IDLE
         self._stream: Http1Stream | None = None  # the request under way
         self._lines: HeaderLines | None = None  # of the last request
+        self._context = copy_context()  # of no request
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
         self._in_turn = 0  # bytes written since a writer last waited for the loop
@@ -318,11 +320,15 @@ class Connection(ClientConnection):
             self._enter(State.IDLE)
             self._set_deadline(self._limits.idle_timeout)
             if self._received or self._half_closed:
-                self._resume_reading()
-                # A client that pipelines must not keep the others waiting.
-                self._loop.call_soon(self._advance)
+                # A client that pipelines must not keep the others waiting. What a request notes in its context, such as
+                # its calls to S3, is not the next one's.
+                self._loop.call_soon(self._read_on, context=self._context)
         else:
             self._end(has_unread=bool(self._received or stream.mistake) or not stream.is_read)
+
+    def _read_on(self) -> None:
+        self._resume_reading()
+        self._advance()
 
     def _end(self, *, has_unread: bool) -> None:
         """Closes the connection once the answer is sent and the client has closed its side, or after a time."""
