@@ -111,8 +111,8 @@ _CODINGS = tuple(_WINDOWS)
 _PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
 _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
 
-# The types of objects, and the headers of those in caches, are remembered. What is for one client is not, such as a cookie
-# or a signed URL: it stands last.
+# The types of objects, and the headers of those in caches, are remembered. What is for one client, such as a cookie, is
+# not: it stands last.
 _TYPES_KEPT = 256
 _HEADERS_KEPT = 256
 _LAST_OF_CACHE = ("X-Cache", "Age")
