@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.routing.decide import simulate
+from tornado_proxy.routing.decide import Deciding, simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.repeated import RepeatedDecisions
 from tornado_proxy.routing.request import read_request
@@ -36,6 +36,13 @@ def test_a_kept_decision_is_the_one_that_would_be_made(make_site, method, target
     kept = _kept(site, method, target)
     request = read_request(target, method, "h", headers)
     assert kept is None or kept.again(request) == simulate(Mounts([site]), request, None)
+
+
+def test_a_kept_decision_asks_nothing(make_site):
+    """A decision that is complete has no question, whoever drives it."""
+    kept = _kept(make_site(), "GET", "/a")
+    deciding = Deciding(kept)
+    assert (deciding.question, deciding.decision) == (None, kept)
 
 
 @pytest.mark.parametrize(("method", "target"), [("GET", "/a"), ("HEAD", "/b/x"), ("GET", "/d/")])
