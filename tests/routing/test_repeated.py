@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.routing.decide import simulate
+from tornado_proxy.routing.decide import Deciding, simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.repeated import RepeatedDecisions
 from tornado_proxy.routing.request import read_request
@@ -38,7 +38,14 @@ def test_a_kept_decision_is_the_one_that_would_be_made(make_site, method, target
     assert kept is None or kept.again(request) == simulate(Mounts([site]), request, None)
 
 
-@pytest.mark.parametrize(("method", "target"), [("GET", "/a?b"), ("HEAD", "/b/x"), ("GET", "/d/")])
+def test_a_kept_decision_asks_nothing(make_site):
+    """A decision that is complete has no question, whoever drives it."""
+    kept = _kept(make_site(), "GET", "/a")
+    deciding = Deciding(kept)
+    assert (deciding.question, deciding.decision) == (None, kept)
+
+
+@pytest.mark.parametrize(("method", "target"), [("GET", "/a"), ("HEAD", "/b/x"), ("GET", "/d/")])
 def test_decisions_about_reads_are_kept_without_headers(make_site, method, target):
     """Decisions about files and directories are kept, and with them no header, which could be a password."""
     kept = _kept(make_site(("^/b/(.*)$", "/n/$1")), method, target)
@@ -51,14 +58,22 @@ def test_decisions_about_reads_are_kept_without_headers(make_site, method, targe
         ("PUT", "/d/"),
         ("DELETE", "/a"),
         ("GET", "http://other/a"),
-        ("GET", f"/{'a' * 512}"),
+        ("GET", "/a?signature=secret"),
         ("POST", "/a"),
         ("GET", "/x"),
     ],
 )
 def test_other_decisions_are_made_each_time(make_site, method, target):
-    """Changes, refused requests, absolute addresses and long ones are decided anew."""
+    """Changes, refused requests, absolute addresses and those with a query, which may hold secrets, are decided anew."""
     assert _kept(make_site(("^/x$", "")), method, target) is None
+
+
+@pytest.mark.parametrize(("host", "target"), [("h" * 511, "/a"), ("h" * 10, f"/{'a' * 502}")])
+def test_a_long_address_is_not_kept(make_site, host, target):
+    """A client cannot fill the memory with long hosts: an address counts with its authority."""
+    decisions = RepeatedDecisions()
+    decisions.keep(("GET", host, target), simulate(Mounts([make_site()]), read_request(target, "GET", host), None))
+    assert decisions.find(("GET", host, target)) is None
 
 
 def test_a_template_that_sees_the_request_is_rendered_each_time(make_site, scripted_template):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -47,6 +48,36 @@ HEADS = st.builds(
 def test_a_head_is_read_the_same_after_any_other(first, second):
     """What is kept of the request before changes nothing but the time that the next head takes."""
     assert _read(second, _read(first)[0])[1:] == _read(second)[1:]
+
+
+@pytest.mark.parametrize("length", [0, 40, 80])
+@pytest.mark.parametrize("count", [1, 20, 24, 100, 400])
+def test_headers_that_are_kept_for_the_next_request_are_small(count, length):
+    """No connection keeps more than 8 KiB of headers, however many and short they are."""
+    names = [f"x{number}y" for number in range(20)]
+    for name in names:
+        _kept(name, count, length)  # fills what is remembered of names, which all connections share
+    tracemalloc.start()
+    try:
+        kept = [_kept(name, count, length) for name in names]
+        size = tracemalloc.get_traced_memory()[0] / len(kept)
+    finally:
+        tracemalloc.stop()
+    assert size < 8 * 1024
+
+
+def test_headers_like_those_of_a_browser_are_kept():
+    """Some twenty headers of usual length are small."""
+    assert _kept("name", 20, 80) is not None
+
+
+def _kept(name: str, count: int, length: int) -> HeaderLines | None:
+    """What a connection keeps of a request with some headers, each with a value of a length."""
+    headers = "".join(f"{name}{number}:{'v' * length}\r\n" for number in range(count))
+    parser = RequestParser()
+    parser.read_head(f"GET / HTTP/1.1\r\nHost: h\r\n{headers}\r\n".encode(), 100_000)
+    assert parser.lines is not None
+    return parser.lines if parser.lines.is_small else None
 
 
 def _read(head: bytes, before: HeaderLines | None = None):

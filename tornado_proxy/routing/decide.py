@@ -228,12 +228,12 @@ class Deciding:
     decision: Decision
     question: Question | None = None
 
-    def __init__(self, steps: Steps | None = None, decision: Decision | None = None) -> None:
+    def __init__(self, begun: Steps | Decision) -> None:
         """Begins with the first of some steps, or has a complete decision."""
-        if decision is not None:
-            self.decision = decision
-        elif steps is not None:
-            self._steps = steps
+        if isinstance(begun, Decision):
+            self.decision = begun
+        else:
+            self._steps = begun
             self.answer(None)
 
     def answer(self, answer: QuestionAnswer) -> None:

@@ -11,7 +11,7 @@ from tornado_proxy.semantics.request import READING
 from tornado_proxy.templates.template import PlainTemplate
 
 _MOST = 512  # addresses; the decision about one takes about 1 KiB
-_LONGEST = 512  # characters of the target of a request line
+_LONGEST = 512  # characters of one
 
 
 Address = tuple[str, str, str]
@@ -37,13 +37,14 @@ class RepeatedDecisions:
 
     def keep(self, address: Address, decision: Decision) -> None:
         """Keeps a complete decision if every request of its address gets the same."""
-        rewritten, (method, _, target) = decision.rewritten, address
+        rewritten, (method, authority, target) = decision.rewritten, address
         if rewritten is None or decision.user is not None or method not in READING:
             return
         is_plain = rewritten.rewrite is None or isinstance(rewritten.rewrite.template, PlainTemplate)
         # An absolute address has an authority of its own, which counts instead of the Host header.
-        if is_plain and target.startswith("/") and len(target) <= _LONGEST:
-            # Headers may hold secrets, which nobody expects to stay in memory.
+        is_path = target.startswith("/") and "?" not in target
+        if is_plain and is_path and len(authority) + len(target) <= _LONGEST:
+            # Headers may hold secrets, as queries may, and nobody expects them to stay in memory.
             bare = replace(decision.request, headers=(), remote_address="", certificate=None)
             self._decisions[address] = decision.again(bare)
             if len(self._decisions) > _MOST:

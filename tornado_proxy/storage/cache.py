@@ -140,10 +140,10 @@ class CachingStore(ForwardingStore):
                 await found.close()
         return self._uncached(await self.behind.open(key, conditions, part))
 
-    def at_hand(self, key: ObjectKey) -> MemoryObject | None:
-        """Returns an object that is fresh, with its body."""
+    def at_hand(self, key: ObjectKey, most: int) -> MemoryObject | None:
+        """Returns an object that is fresh, with its body, if that has at most this many bytes."""
         entry = self._fresh(key)
-        if entry is None or entry.body is None:
+        if entry is None or entry.body is None or len(entry.body) > most:
             return None
         return MemoryObject(self._counted_info(entry, _HIT), None, entry.body)
 

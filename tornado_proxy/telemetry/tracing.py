@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NANOSECONDS = 1_000_000_000
 
-# Each request is answered in a task of its own; its context collects the calls to S3.
+# Each request is answered in a context of its own, which collects the calls to S3.
 _calls: ContextVar[tuple[tuple[S3Called, int], ...]] = ContextVar("calls", default=())
 
 

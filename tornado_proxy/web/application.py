@@ -218,7 +218,7 @@ def _begin_deciding(asked: HTTPServerRequest, parts: Parts, origin: Origin, *, i
         known = repeated.request
         client = fields, origin.scheme, origin.address, asked.version, known.authority, is_proxied, certificate
         request = Request(known.method, known.host, known.path, known.raw_query, known.query, *client)
-        return Deciding(decision=repeated.again(request))
+        return Deciding(repeated.again(request))
     where = origin.scheme, origin.address, asked.version
     request = read_request(asked.uri or "", asked.method or "", host, fields, *where)
     if is_proxied:

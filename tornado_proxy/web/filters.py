@@ -111,9 +111,11 @@ _CODINGS = tuple(_WINDOWS)
 _PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
 _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
 
-# The types of objects, and the headers of answers, that are remembered.
+# The types of objects, and the headers of those in caches, are remembered. What is for one client, such as a cookie, is
+# not: it stands last.
 _TYPES_KEPT = 256
 _HEADERS_KEPT = 256
+_LAST_OF_CACHE = ("X-Cache", "Age")
 
 # Headers that the compressed form does not have: ranges and digests count in the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
@@ -135,7 +137,8 @@ class Compressor:
     def __init__(self, options: Compress, all_running: Compressions) -> None:
         self._level = options.level
         self._is_meant = lru_cache(_TYPES_KEPT)(partial(is_of_types, frozenset(options.types)))
-        self._varying = lru_cache(_HEADERS_KEPT)(partial(_varying, self._is_meant, max(1, options.min_size)))
+        self._varying = partial(_varying, self._is_meant, max(1, options.min_size))
+        self._repeated = lru_cache(_HEADERS_KEPT)(self._varying)
         self._all = all_running
 
     def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
@@ -147,7 +150,8 @@ class Compressor:
     def _negotiated(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         if answer.status == 304:
             return _unchanged(answer, asked)
-        varying = self._varying(answer.headers)
+        is_repeated = bool(answer.headers) and answer.headers[-1][0] in _LAST_OF_CACHE
+        varying = (self._repeated if is_repeated else self._varying)(answer.headers)
         if answer.status == 206 or varying is None:
             return answer
         accepted = asked.headers.get("Accept-Encoding")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -51,9 +51,6 @@ from tornado_proxy.web.incoming_file import FileHead
 # Bytes of a body in memory that is sent, and compressed, in one step.
 _LONGEST_WHOLE = 16 * 1024
 
-_HEADERS_KEPT = 256  # headers of objects in caches
-
-
 _AT_A_PATH = (Serve, RedirectToSignedUrl, Redirect)
 
 
@@ -86,10 +83,12 @@ def answer_at_hand(decision: Decision, parts: Parts) -> Whole | None:
     site = match.site
     store = parts.stores[site.target.name].store
     needs_more = site.webhooks["GET"] or site.target.actions.get.streamed_file_headers
-    opened = store.at_hand(first.key) if isinstance(store, CachingStore) and not needs_more else None
-    if opened is None or len(opened.body) > _LONGEST_WHOLE:
+    if needs_more or not isinstance(store, CachingStore):
         return None
-    return Whole(200, _cached_headers(opened.info, site.target.actions, None), opened.body)
+    opened = store.at_hand(first.key, _LONGEST_WHOLE)
+    if opened is None:
+        return None
+    return Whole(200, parts.cached_headers(opened.info, site.target.actions), opened.body)
 
 
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:
@@ -114,14 +113,11 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     return Streamed(status, headers, opened)
 
 
-# An object in the cache has the same headers for a second, until its age is another.
-_cached_headers = lru_cache(_HEADERS_KEPT)(file_headers)
-
-
 async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:
     """Returns the headers of a file, and what the target's templates write; an empty text changes nothing."""
     actions = context.match.site.target.actions
-    headers = (_cached_headers if info.cache == "hit" and part is None else file_headers)(info, actions, part)
+    is_repeated = info.cache == "hit" and part is None
+    headers = context.parts.cached_headers(info, actions) if is_repeated else file_headers(info, actions, part)
     if not actions.get.streamed_file_headers:
         return headers
     own = dict(headers)

@@ -12,6 +12,7 @@ import logging
 import re
 import select
 from asyncio import Future
+from contextvars import copy_context
 from enum import IntEnum, auto
 
 from tornado.httputil import HTTPServerConnectionDelegate
@@ -29,9 +30,6 @@ _LOG = logging.getLogger("tornado_proxy")
 
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
-
-# Headers of a request that are kept for the next one, which most often has the same.
-_LONGEST_KEPT = 2 * 1024  # characters
 
 # A read of a large body costs little more than a small one, and its bytes wait nowhere else for their reader.
 _LARGEST_READ_OF_BODY = 256 * 1024  # bytes
@@ -87,6 +85,7 @@ class Connection(ClientConnection):
         self._state = State.IDLE
         self._stream: Http1Stream | None = None  # the request under way
         self._lines: HeaderLines | None = None  # of the last request
+        self._context = copy_context()  # of no request
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
         self._in_turn = 0  # bytes written since a writer last waited for the loop
@@ -228,7 +227,7 @@ class Connection(ClientConnection):
             # The frames of its traceback hold what was received.
             mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
         lines = parser.lines
-        self._lines = lines if lines is not None and len(lines.text) <= _LONGEST_KEPT else None
+        self._lines = lines if lines is not None and lines.is_small else None
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading is RequestState.BODY:
@@ -321,11 +320,15 @@ class Connection(ClientConnection):
             self._enter(State.IDLE)
             self._set_deadline(self._limits.idle_timeout)
             if self._received or self._half_closed:
-                self._resume_reading()
-                # A client that pipelines must not keep the others waiting.
-                self._loop.call_soon(self._advance)
+                # A client that pipelines must not keep the others waiting. What a request notes in its context, such as
+                # its calls to S3, is not the next one's.
+                self._loop.call_soon(self._read_on, context=self._context)
         else:
             self._end(has_unread=bool(self._received or stream.mistake) or not stream.is_read)
+
+    def _read_on(self) -> None:
+        self._resume_reading()
+        self._advance()
 
     def _end(self, *, has_unread: bool) -> None:
         """Closes the connection once the answer is sent and the client has closed its side, or after a time."""

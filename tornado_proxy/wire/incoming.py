@@ -40,6 +40,9 @@ _FIRST = (re.compile(_CHUNK), re.compile(_CUT_CHUNK))
 _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK))
 
 MOST_HEADERS = 500
+# Headers that are kept for the next request of a connection take 8 KiB at most.
+_LONGEST_KEPT = 2 * 1024  # characters
+_MOST_KEPT = 24
 _LONGEST_CHUNK_LINE = 4096  # bytes, with extensions
 _LONGEST_TRAILERS = 64 * 1024  # bytes
 
@@ -228,6 +231,11 @@ class HeaderLines(NamedTuple):
     pairs: tuple[tuple[str, str], ...]
     joined: dict[str, str]
     keeps_alive: bool
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a connection may keep it for the next request: each header takes some 200 bytes besides its text."""
+        return len(self.text) <= _LONGEST_KEPT and len(self.pairs) <= _MOST_KEPT
 
 
 def _read_fields(text: str, *, is_old: bool) -> HeaderLines:
