@@ -113,6 +113,7 @@ def test_circular_links_are_not_followed_for_ever():
     ("path", "message"),
     [
         ("empty", "`empty` has no rule file"),
+        (".rules", "`.rules` has no rule file"),
         ("missing", "there is no `missing`"),
         ("missing.rules", "there is no `missing.rules`"),
         ("x" * 5000, f"there is no `{'x' * 5000}`"),
@@ -120,7 +121,8 @@ def test_circular_links_are_not_followed_for_ever():
 )
 def test_a_path_without_rule_files_is_a_mistake(path, message):
     """A path that is missing or has no rule file is reported."""
-    Path("empty").mkdir()
+    for name in ("empty", ".rules"):
+        Path(name).mkdir()
     assert _messages(path) == [message]
 
 

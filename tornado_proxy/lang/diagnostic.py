@@ -182,7 +182,7 @@ def counted(number: int, word: str, plural: str = "") -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Returns a text, cut after so many characters."""
+    """Returns a text, cut after `most` characters."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 

@@ -152,7 +152,7 @@ def rule_files_by_folder(root: Path, unreadable: Callable[[OSError], object]) ->
         folders[:] = [] if real in seen else sorted(name for name in folders if not name.startswith("."))
         if real not in seen:
             rule_files = [Path(folder, name) for name in names if name.endswith(".rules") and not name.startswith(".")]
-            if folder.endswith(".rules") and not rule_files and not folders:
+            if Path(folder).suffix == ".rules" and not rule_files and not folders:
                 # It is in a file's place: containers mount a path that does not exist as an empty directory.
                 unreadable(OSError(0, "it is a directory", folder))
             yield rule_files

@@ -105,7 +105,7 @@ class BlockingCall(Generic[T]):
             if left > 0:
                 timer = loop.call_later(min(left, within), look)
             else:
-                self.end_after(within)
+                self.end(f"S3 did not answer within {within:g} s")
 
         timer = loop.call_soon(look)
         try:
@@ -116,10 +116,10 @@ class BlockingCall(Generic[T]):
         finally:
             timer.cancel()
 
-    def end_after(self, seconds: float) -> None:
-        """Ends the call, whose time is over."""
+    def end(self, reason: str) -> None:
+        """Ends the call, whose time is over, with `TimedOut`."""
         with suppress(InvalidStateError):
-            self.outcome.set_exception(TimedOut(f"S3 did not answer within {seconds:g} s"))
+            self.outcome.set_exception(TimedOut(reason))
 
     def _finish(self, settle: Callable[[], None]) -> bool:
         """Sets the outcome and releases the connection; returns False if the outcome was set before."""
@@ -303,7 +303,7 @@ class Executor:
 def make_within(seconds: float, function: Callable[[], T]) -> T:
     """Makes a call in this thread and returns its result; raises `TimedOut` after some seconds, although S3 sends."""
     call = BlockingCall[T](math.inf)
-    timer = threading.Timer(seconds, call.end_after, [seconds])
+    timer = threading.Timer(seconds, call.end, [f"S3 did not send the whole answer within {seconds:g} s"])
     timer.daemon = True
     timer.start()
     try:

@@ -171,7 +171,7 @@ async def test_requests_are_kept_as_the_configuration_says(tmp_path):
     await serving.wind_down(0.0)
 
 
-async def test_a_staged_edit_is_in_force_as_the_generation_that_it_is(tmp_path):
+async def test_a_staged_edit_keeps_its_generation(tmp_path):
     """It is not built again, so that clients who were answered by it stay with their generation."""
     serving = _single_process(tmp_path, "targets: {}\n")
     await serving.start((), inherited=False)

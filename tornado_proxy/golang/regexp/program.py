@@ -73,7 +73,7 @@ _SOMEWHERE = r"(?:\b|\B)"
 
 
 class _Printed(NamedTuple):
-    """The program of a node, whether it may match nothing, and its capturing groups."""
+    """The program of a node, whether it may match an empty text, and the number of its capturing groups."""
 
     program: str
     nullable: bool = False

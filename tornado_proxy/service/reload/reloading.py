@@ -63,7 +63,7 @@ class Serving(Protocol):
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Puts a configuration in force, and returns when all new requests get it; raises `Unbuildable` before.
 
-        The staged one is in force as the generation that it is.
+        A staged configuration keeps its generation, which is not built again.
         """
 
     @property

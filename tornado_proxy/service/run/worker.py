@@ -163,7 +163,7 @@ class _Worker:
         self._inherited = start.inherited
         self._staged = start.staged
         self._serving = SingleProcess(configuration, number=start.number, spread=channel.post)
-        # The other methods are those of what serves.
+        # All other calls are methods of `SingleProcess`.
         self._methods: dict[str, Callable[..., Any]] = {
             "activate": self._activate,
             "stage": self._stage,
