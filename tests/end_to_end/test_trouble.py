@@ -5,7 +5,10 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, closing, suppress
+from http.client import HTTPConnection
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -114,6 +117,33 @@ def test_a_bad_rule_file_is_reported_with_its_place(tmp_path, options):
     assert result.returncode == 1
     assert "site.rules:2:5" in result.stderr
     assert "did you mean `rewrite`" in result.stderr
+
+
+def test_a_full_disk_keeps_no_service_from_starting(tmp_path):
+    """A service whose warnings cannot be written, here about a failing test, starts, answers and ends well."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    (tmp_path / "site.rules").write_text('target site {\n    test "/a" -> "/b"\n}\n')
+    configuration = GOOD.replace("port: 0", f"port: {port}, healthPath: /healthz", 1)
+    (tmp_path / "proxy.yaml").write_text(configuration, encoding="utf-8")
+    command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(tmp_path / "proxy.yaml")]
+    with Path("/dev/full").open("w") as full, subprocess.Popen(command, stderr=full) as process:
+        try:
+            deadline = time.monotonic() + START_LIMIT
+            while process.poll() is None and not _answers(port) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert (process.poll(), _answers(port)) == (None, True)
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def _answers(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    with suppress(OSError), closing(connection):
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == 200
+    return False
 
 
 def test_an_unknown_option_is_an_error(tmp_path):

@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -257,7 +258,8 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
 def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
     """Prints diagnostics with excerpts, or logs them if the log is for programs."""
     if log is None or form_of(log) == "text":
-        show(diagnostics)
+        with suppress(OSError):  # a full disk keeps no service from starting
+            show(diagnostics)
     else:
         configure_logging(log)
         log_diagnostics(diagnostics)
