@@ -25,6 +25,7 @@ from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_c
 from tornado_proxy.auth.fetching import Fetcher
 from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, ProviderAway, ProviderError, TokenError, Tokens
 from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.mounts import Step
 from tornado_proxy.routing.plan import Refuse
@@ -37,7 +38,7 @@ _RENEWABLE_SECONDS = 30 * 24 * 3600  # how long a session with a refresh token m
 _AWAY_SECONDS = 24 * 3600  # how long one goes on after its ID token has expired, while the provider cannot be asked
 
 
-class _Session(msgspec.Struct, frozen=True):
+class _Session(Unshown, frozen=True):
     """The session of a user; `host` is the host that set the cookie."""
 
     user: User
@@ -45,9 +46,6 @@ class _Session(msgspec.Struct, frozen=True):
     host: str
     refresh_token: str = ""
     id_token: str = ""
-
-    def __repr__(self) -> str:
-        return f"<session of {self.user.username}>"
 
 
 class NotVerified(TokenError):
