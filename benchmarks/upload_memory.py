@@ -19,22 +19,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import starting
 from serving import Server, free_port, running
 
 HERE = Path(__file__).parent
 SIZE = 256 * 1024 * 1024
-CONFIGURATION = """\
-server: {{port: {port}}}
-internalServer: {{port: {admin}}}
-targets:
-  site:
-    mount: {{path: [/]}}
-    bucket:
-      name: bucket
-      s3Endpoint: {s3}
-      s3ForcePathStyle: true
-      credentials: {{accessKey: {{env: BENCHMARK_KEY}}, secretKey: {{env: BENCHMARK_KEY}}}}
-    actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}}}
+CONFIGURATION = f"""\
+{starting.CONFIGURATION}\
+    actions: {{{{PUT: {{{{enabled: true, config: {{{{allowOverride: true}}}}}}}}}}}}
 """
 LOAD = {"method": "PUT", "path": "/up/", "requests": 1, "clients": 1, "statuses": [200, 201, 204], "upload": SIZE}
 
@@ -68,8 +60,9 @@ def main() -> None:
     s3, port = free_port(), free_port()
     slow = (sys.executable, str(HERE / "serving_s3.py"), str(s3), "0.1")
     with running(*slow, port=s3) as endpoint, tempfile.TemporaryDirectory() as folder:
-        configuration = Path(folder) / "proxy.yaml"
-        configuration.write_text(CONFIGURATION.format(port=port, admin=free_port(), s3=endpoint))
+        Path(folder, "site.rules").write_text("target site {\n}\n")
+        configuration = Path(folder, "proxy.yaml")
+        configuration.write_text(CONFIGURATION.format(port=port, admin=free_port(), folder=folder, s3=endpoint))
         command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(configuration)]
         figures = [upload(command, port) for _ in range(arguments.starts)]
     idle, most, rate = (statistics.median(column) for column in zip(*figures, strict=True))
