@@ -39,7 +39,7 @@ def test_a_kept_decision_is_the_one_that_would_be_made(make_site, method, target
 
 
 def test_a_kept_decision_asks_nothing(make_site):
-    """A decision that is complete has no question, whoever drives it."""
+    """A complete decision has no question."""
     kept = _kept(make_site(), "GET", "/a")
     deciding = Deciding(kept)
     assert (deciding.question, deciding.decision) == (None, kept)

@@ -128,7 +128,7 @@ def test_a_path_without_rule_files_is_a_mistake(path, message):
 
 @pytest.mark.parametrize("path", ["r", "r/a.rules", "r/b.rules"])
 def test_a_directory_in_the_place_of_a_rule_file_is_reported(path):
-    """A directory without rule files whose name is a rule file's is a mistake, whoever names it; others are read."""
+    """A directory with the name of a rule file is a mistake if it has no rule file; otherwise its files are read."""
     _write("r/c.rules/x.rules", "r/c.rules/y.rules/z.rules")
     Path("r/a.rules").mkdir()
     _write("r/b.rules/README")

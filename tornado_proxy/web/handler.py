@@ -72,7 +72,7 @@ class Handler(RequestHandler):
     used: ObjectUsed | None = None  # what webhooks get once the answer was sent
     task: Task[None] | None = None  # that runs the handler
     has_left = False  # the client
-    is_changing = False  # S3 may have taken a change, of which webhooks must hear
+    is_changing = False  # S3 may have taken a change, and webhooks must be told of it
     cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
     _first_byte: float | None = None  # seconds to the head of the answer
     _is_started = False

@@ -151,7 +151,7 @@ class _Formatting(msgspec.Struct):
             printer.write(b"%!(BADPREC)")
 
     def _measure(self, text: str) -> int | None:
-        """Returns a width or a precision, of which `*` is an argument; None if it is missing or not valid."""
+        """Returns a width or a precision, for `*` the next argument; None if it is missing or not valid."""
         if text != "*":
             number = _number(text)
             if text and number is None:  # too large: Go ignores the rest of the format

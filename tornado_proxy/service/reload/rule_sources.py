@@ -26,7 +26,7 @@ from tornado_proxy.telemetry.events import RulesPolled
 UNREACHABLE = "unreachable-rules"  # the code of a bucket whose rules cannot be fetched
 _JITTER = 0.1  # of the interval, so that many instances do not poll at once
 _TIMEOUT = 4.0  # seconds of silence
-_LONGEST = 60.0  # seconds for an object, of which the largest has megabytes
+_LONGEST = 60.0  # seconds to read an object; the largest has some megabytes
 _ATTEMPTS = 2  # S3 may have closed the connection of the last poll
 _CONNECT = partial(ReleaseBucket, timeout=_TIMEOUT, attempts=_ATTEMPTS, longest=_LONGEST)
 
