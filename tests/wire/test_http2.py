@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextvars import ContextVar
 
 import pytest
 from certificates import pair
@@ -12,6 +13,7 @@ from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 from http2_client import Http2Client, connect, connect_tls, head, tls_client, tls_setup
 from hyperframe.frame import DataFrame, GoAwayFrame, HeadersFrame
+from memory_store import MemoryStore
 from msgspec.structs import replace
 from serving import serve
 
@@ -183,6 +185,31 @@ async def test_an_answer_that_breaks_off_resets_its_stream():
 
 
 # Windows.
+
+
+async def test_a_stream_that_begins_when_the_client_reads_again_has_a_context_of_its_own():
+    """What a request notes in its context, such as its calls to S3 for a trace, no later one finds there."""
+    notes = ContextVar("notes", default=())
+    found = []
+
+    class NotingStore(MemoryStore):
+        async def open(self, key, conditions, part=None):
+            found.append(notes.get())
+            notes.set((*notes.get(), key))
+            return await super().open(key, conditions, part)
+
+    store = NotingStore()
+    store.add("large", bytes(16 * 2**20))
+    store.add("small", b"x")
+    async with serve(store) as site, connect(site) as client:
+        client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**30})
+        client.h2.increment_flow_control_window(2**30)
+        large = await client.ask(head("GET", "/large"))
+        await asyncio.sleep(0.1)  # until the kernel takes no more
+        small = await client.ask(head("GET", "/small"))
+        assert (await client.receive(small)).body == b"x"
+        assert len((await client.receive(large)).body) == 16 * 2**20
+    assert found == [(), ()]
 
 
 async def test_the_clients_window_bounds_what_is_read():

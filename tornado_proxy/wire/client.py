@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from tornado.httputil import HTTPServerConnectionDelegate
@@ -45,6 +46,8 @@ class ClientConnection(ReadingProtocol):
         self._on_close = on_close
         self._on_idle = on_idle
         self._unsent = 0  # bytes, when that was last looked at
+        # Of no request: what a request notes, such as its calls to S3, is not for those that the client sends after it.
+        self._variables = copy_context()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Notes who has connected."""

@@ -12,7 +12,6 @@ import logging
 import re
 import select
 from asyncio import Future
-from contextvars import copy_context
 from enum import IntEnum, auto
 
 from tornado.httputil import HTTPServerConnectionDelegate
@@ -85,7 +84,6 @@ class Connection(ClientConnection):
         self._state = State.IDLE
         self._stream: Http1Stream | None = None  # the request under way
         self._lines: HeaderLines | None = None  # of the last request
-        self._context = copy_context()  # of no request
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
         self._in_turn = 0  # bytes written since a writer last waited for the loop
@@ -320,9 +318,8 @@ class Connection(ClientConnection):
             self._enter(State.IDLE)
             self._set_deadline(self._limits.idle_timeout)
             if self._received or self._half_closed:
-                # A client that pipelines must not keep the others waiting. What a request notes in its context, such as
-                # its calls to S3, is not the next one's.
-                self._loop.call_soon(self._read_on, context=self._context)
+                # A client that pipelines must not keep the others waiting.
+                self._loop.call_soon(self._read_on, context=self._variables)
         else:
             self._end(has_unread=bool(self._received or stream.mistake) or not stream.is_read)
 

@@ -146,7 +146,8 @@ class Http2Connection(ClientConnection):
         self._deadlines.pop(Deadline.READER, None)
         self._send_all()
         if not self._has_more:
-            self._advance()
+            self._has_more = True
+            self._loop.call_soon(self._advance, context=self._variables)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Breaks off the requests, and tells the server."""
