@@ -7,7 +7,7 @@ import pytest
 import urllib3.exceptions
 from botocore.parsers import ResponseParserError
 
-from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.failures import from_answer, translated
 from tornado_proxy.storage import errors
 
 
@@ -57,7 +57,23 @@ def test_an_error_of_s3_becomes_a_storage_error(status, code, expected):
     with pytest.raises(errors.StorageError) as caught, translated("GetObject of `a`"):
         raise client_error(status, code)
     assert type(caught.value) is expected
-    assert str(caught.value) == f"GetObject of `a`: {status} {code}: So it is (request tx-1)"
+    answer = code if code == str(status) else f"{status} {code}"
+    assert str(caught.value) == f"GetObject of `a`: {answer}: So it is (request tx-1)"
+
+
+@pytest.mark.parametrize(
+    ("message", "request_id", "expected"),
+    [
+        ("Not Found", "tx-1", "HEAD of `a`: 404: Not Found (request tx-1)"),
+        ("Not Found", "", "HEAD of `a`: 404: Not Found"),
+        ("", "tx-1", "HEAD of `a`: 404 (request tx-1)"),
+        ("", "", "HEAD of `a`: 404"),
+    ],
+)
+def test_an_answer_without_a_body_is_told_by_its_status(message, request_id, expected):
+    """What an answer to a HEAD does not have is not in the text."""
+    failure = from_answer("HEAD of `a`", 404, "", message, request_id)
+    assert (type(failure), failure.code, str(failure)) == (errors.ObjectMissing, "404", expected)
 
 
 @pytest.mark.parametrize(

@@ -107,9 +107,9 @@ def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     if isinstance(error, ClientError):
         detail = error.response.get("Error", {})
         metadata = error.response.get("ResponseMetadata", {})
-        status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId")
-        note_request_id(request_id or "")
-        return from_answer(doing, status, detail.get("Code", ""), f"{detail.get('Message')} (request {request_id})")
+        status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId", "")
+        note_request_id(request_id)
+        return from_answer(doing, status, detail.get("Code", ""), detail.get("Message", ""), request_id)
     kind = next((ours for theirs, ours in _by_exception() if isinstance(error, theirs)), None)
     if kind is None:
         return None
@@ -119,12 +119,15 @@ def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     return failure
 
 
-def from_answer(doing: str, status: int, code: str, message: str) -> errors.StorageError:
+def from_answer(doing: str, status: int, code: str, message: str, request_id: str) -> errors.StorageError:
     """Returns the `StorageError` for an error answer of S3, by its code, or by its status for an unknown code.
 
-    The answer to a HEAD has no body, and so no code.
+    The answer to a HEAD has no body, and so neither code nor message: boto3 gives the status as its code.
     """
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status, errors.UpstreamError)
-    failure = kind(f"{doing}: {status} {code}: {message}")
-    failure.code = code or str(status)
+    code = code or str(status)
+    answer = code if code == str(status) else f"{status} {code}"
+    request = f"(request {request_id})" if request_id else ""
+    failure = kind(f"{doing}: " + " ".join(filter(None, (f"{answer}:" if message else answer, message, request))))
+    failure.code = code
     return failure

@@ -278,8 +278,7 @@ class LoopReads:
 
     def _failure(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> StorageError:
         request_id = fault.request_id or answer.headers.get(b"x-amz-request-id", b"").decode("latin-1")
-        message = f"{fault.message} (request {request_id})"
-        return from_answer(self._doing(request), answer.status, fault.code or str(answer.status), message)
+        return from_answer(self._doing(request), answer.status, fault.code, fault.message, request_id)
 
     def _doing(self, request: _ReadRequest) -> str:
         of = "" if request.key is None else f" of `{request.key}`"
