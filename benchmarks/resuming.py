@@ -37,6 +37,7 @@ class S3:
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
+        self.repeated = 0  # later calls for a whole object: the cut came before its head was read
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answers the requests of a connection, until it cuts one."""
@@ -45,6 +46,7 @@ class S3:
                 key = request.split(b" ", 2)[1].decode().rpartition("/")[2]
                 self.calls[key] += 1
                 is_first = self.calls[key] == 1
+                self.repeated += not (is_first or re.search(rb"(?i)\r\nrange:", request))
                 etag = "second" if key.startswith("replaced") and not is_first else "first"
                 head, body = answer(request, etag)
                 cut = GENERATOR.randrange(len(body)) if is_first else len(body)
@@ -110,7 +112,7 @@ async def main(number: int, reads: str) -> None:
         print(f"  {kind}: {count} {result}")
     calls = Counter((key.partition("-")[0], count) for key, count in s3.calls.items())
     print("  calls:", ", ".join(f"{count} {kind} with {each}" for (kind, each), count in sorted(calls.items())))
-    print("  resumed:", dict(resumed))
+    print("  resumed:", dict(resumed), "repeated:", s3.repeated)
     await store.close()
     server.close()
 
