@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from itertools import takewhile
 from urllib.parse import urlsplit
 
 import msgspec
@@ -251,13 +250,18 @@ class Directory:
         if not begins:
             return await store.list(self._prefix, token, limit)
         found = await store.list(self._prefix, token or to_token(_before(begins)), limit)
-        entries = tuple(takewhile(lambda each: each.name.startswith(begins), found.entries))
-        more = found.next_token if len(entries) == len(found.entries) else None
-        return Page(entries, more, exists=found.exists or bool(found.entries))
+        entries = tuple(each for each in found.entries if each.name.startswith(begins))
+        is_past = any(each.name > begins and not each.name.startswith(begins) for each in found.entries[-1:])
+        return Page(entries, None if is_past else found.next_token, exists=found.exists or bool(found.entries))
 
 
 def _before(begins: str) -> str:
-    """Returns a name that sorts before all that start with a text, and after nearly all others before them."""
+    """Returns a name that sorts before all that start with a text, and after nearly all others before them.
+
+    It has no character that XML cannot express (XML 1.0 2.2): several S3s repeat the name in their answer as it is.
+    """
     code = ord(begins[-1]) - 1
-    # Surrogates are no characters of a name.
-    return f"{begins[:-1]}{chr(0xD7FF if 0xD800 <= code < 0xE000 else max(code, 1))}\U0010ffff"
+    if code < ord(" "):
+        return begins[:-1]
+    last = 0xD7FF if 0xD800 <= code < 0xE000 else 0xFFFD if 0xFFFE <= code <= 0xFFFF else code
+    return f"{begins[:-1]}{chr(last)}\U0010ffff"
