@@ -134,6 +134,8 @@ async def test_other_conditions_are_decided_after_a_head(conditions, part, expec
         (Conditions(if_none_match=('"1"', '"2"')), None, NotModified),
         (Conditions(if_match=('"2"', '"3"')), None, PreconditionFailed),
         (Conditions(), ByteRange(None, 0), RangeUnsatisfiable),
+        (Conditions(if_match=('"1"',)), ByteRange(None, 0), RangeUnsatisfiable),
+        (Conditions(if_range='"1"'), ByteRange(None, 0), RangeUnsatisfiable),
     ],
 )
 async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, part, error):

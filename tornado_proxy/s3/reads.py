@@ -291,15 +291,15 @@ def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
 
     A range of the last 0 bytes cannot be satisfied, but some S3s send the whole object.
     """
+    if part == ByteRange(None, 0):
+        return False
     match conditions:
-        case Conditions((), (), None, None, None):
-            return part != ByteRange(None, 0)
+        case Conditions((), (), datetime() | None, None, None):
+            return True
         case Conditions((etag,), (), None, None, None) | Conditions((), (), None, None, str(etag)):
             return is_strong(etag)
-        case Conditions((), (), datetime(), None, None):
-            return part != ByteRange(None, 0)
         case Conditions((), (etag,), None, None, None):
-            return is_etag(etag) and part != ByteRange(None, 0)
+            return is_etag(etag)
     return False
 
 
