@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import struct
 import zipfile
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
@@ -81,8 +84,30 @@ def _directory_name(context: RequestContext) -> str:
 
 
 def _safe(path: str) -> str:
-    """Returns a path that is safe to unpack: a backslash separates directories on Windows, a colon names a drive."""
-    return path.replace("\\", "_").replace(":", "_")
+    """Returns a path that is safe to unpack.
+
+    A backslash separates directories on Windows, a colon names a drive, and `a//b` is unpacked as `a/b`.
+    """
+    return path.replace("\\", "_").replace(":", "_").replace("//", "/_/").replace("//", "/_/")
+
+
+def distinct(paths: Sequence[str]) -> list[str]:
+    """Returns paths for an archive: safe to unpack, and each only once, so that no file replaces another one.
+
+    A safe path stays, whatever other files are called; the others are numbered if necessary.
+    """
+    safe = list(map(_safe, paths))
+    taken = {path for path, other in zip(paths, safe, strict=True) if path == other}
+    copies = Counter[str]()
+    for number, (path, name) in enumerate(zip(paths, safe, strict=True)):
+        if path == name:
+            continue
+        stem, extension = splitext(name)
+        while safe[number] in taken:
+            copies[name] += 1
+            safe[number] = f"{stem} ({copies[name] + 1}){extension}"
+        taken.add(safe[number])
+    return safe
 
 
 def _disposition(file_name: str) -> str:
@@ -121,7 +146,8 @@ class _DirectoryWalk:
                     waiting.append(below)
                 elif member := await self._object(below, prefix, entry):
                     self._add(f"{name}/{below[len(top) :]}", *member)
-        return self._found
+        paths = distinct([each.path for each in self._found])
+        return [replace(each, path=path) for each, path in zip(self._found, paths, strict=True)]
 
     async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:
         """Returns the prefix of a directory's keys, and what its listing shows.
@@ -178,7 +204,7 @@ class _DirectoryWalk:
         self._size += size
         if self._size > self._limits.max_size:
             raise ArchiveTooLarge(f"the files of the directory have more than {self._limits.max_size} bytes")
-        self._found.append(ArchiveMember(_safe(path), size, info.last_modified or EARLIEST, key, info.etag))
+        self._found.append(ArchiveMember(path, size, info.last_modified or EARLIEST, key, info.etag))
 
 
 class OpenedArchive:
