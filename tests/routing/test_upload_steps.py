@@ -150,6 +150,7 @@ def test_without_options_an_upload_has_no_properties():
         ('{{ .Input.RequestHeaders.Get "x-team" }}', "red"),
         ('{{ index .Input.RequestHeaders "X-Team" 1 }}', "blue"),
         ("\n{{ .Key }}\r\n", "files/docs/a.txt"),
+        ("\u2028{{ .Key }}\u2029\x85", "files/docs/a.txt"),
     ],
 )
 def test_metadata_is_rendered(template, value):
@@ -180,6 +181,15 @@ def test_the_offset_of_a_time_is_kept():
     properties = _render(system_metadata=SystemMetadata(expires="2065-10-21T07:28:00+02:00"))
     assert properties.expires is not None
     assert properties.expires.utcoffset() == timedelta(hours=2)
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
+def test_each_white_space_of_a_header_is_a_space(space):
+    """No header has a white space beyond ASCII, which boto3 would sign as a space and send as it is."""
+    system = SystemMetadata(content_disposition=f'attachment; filename="9.41{space}PM  größe.png"')
+    properties = _render(system_metadata=system, storage_class=f"A{space}B")
+    assert properties.content_disposition == 'attachment; filename="9.41 PM  größe.png"'
+    assert properties.storage_class == "A B"
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}"])

@@ -586,6 +586,7 @@ async def test_an_upload_keeps_the_connection():
     ("content_type", "name", "expected"),
     [
         ("text/x-own; charset=utf-8", "a.txt", "text/x-own; charset=utf-8"),
+        ("text/x-own;\tcharset=utf-8", "a.txt", "text/x-own; charset=utf-8"),
         (None, "a.txt", "text/plain"),
         (None, "a.tar.gz", "application/gzip"),
         (None, "a.svgz.br", "application/octet-stream"),

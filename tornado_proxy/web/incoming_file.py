@@ -96,7 +96,7 @@ class FileHead(msgspec.Struct, frozen=True):
         """The type to store the file under: the sent one, if valid, else what the name suggests."""
         sent = self.sent_type
         if sent and len(sent) <= _LONGEST_TYPE and _MEDIA_TYPE.fullmatch(sent):
-            return sent
+            return sent.replace("\t", " ")  # as boto3 signs it
         guessed, encoding = _types().guess_type(self.file_name)
         return (_COMPRESSED.get(encoding) if encoding else guessed) or DEFAULT_TYPE
 
