@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from email.header import Header
 from typing import TYPE_CHECKING
 
@@ -206,8 +206,9 @@ def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Itera
 
 def _moment(text: str) -> datetime:
     """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(text)
+        moment.astimezone(UTC)  # as S3 gets it, which must be possible
         if moment.tzinfo is not None:
             return moment
     raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a time in the format of RFC 3339")
