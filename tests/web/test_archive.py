@@ -8,6 +8,7 @@ import posixpath
 import re
 import tarfile
 import zipfile
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 import pytest
@@ -26,6 +27,7 @@ from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.web import application
 from tornado_proxy.web.archive import FORMATS, ArchiveMember, distinct
 from tornado_proxy.web.browse import ARCHIVES
 
@@ -339,6 +341,34 @@ async def test_a_disconnect_closes_the_object():
             client.abort()
         await site.last_event()
     assert store.open_objects == 0
+
+
+async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
+    """A client that does not read its archives holds most places, not the last; their end gives them back."""
+    monkeypatch.setattr("tornado_proxy.storage.shares.PATIENCE", 0.0)
+    monkeypatch.setattr(application, "_ARCHIVES", 5)
+    store = MemoryStore()
+    store.add("d/a", b"x" * (32 << 20))
+    statuses = []
+    async with serve(store, listing=ARCHIVES_ENABLED) as site, AsyncExitStack() as connections:
+        for _ in range(5):
+            client = await connections.enter_async_context(site.connect())
+            await client.send(b"GET /d/?format=tar HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            statuses.append((await client.receive_head())[0])
+        await connections.aclose()
+        await site.last_event()
+        assert (await site.get("/d/?format=tar&name=none")).status == 200
+    assert statuses == [200, 200, 200, 503, 503]
+
+
+@pytest.mark.parametrize(("directory", "status"), [("d/", 403), ("none/", 404)])
+async def test_a_refused_archive_leaves_its_place(monkeypatch, directory, status):
+    """An archive that is too large, or of a directory that is not there, keeps no place."""
+    monkeypatch.setattr("tornado_proxy.storage.shares.PATIENCE", 0.0)
+    monkeypatch.setattr(application, "_ARCHIVES", 1)
+    options = ListingOptions(archive=ArchiveOptions(enabled=True, max_files=1))
+    async with serve({"d/a": b"", "d/b": b""}, listing=options) as site:
+        assert [(await site.get(f"/{directory}?format=zip")).status for _ in range(2)] == [status, status]
 
 
 @pytest.mark.parametrize("change", [b"other", b"hello!", None])

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from types import MappingProxyType
@@ -68,14 +69,19 @@ async def archive(context: RequestContext, name: str) -> Answer:
     )
     if context.request.method == "HEAD":
         return Whole(200, headers)
-    client = await context.walks.take()
+    give_back = partial(context.archives.give_back, await context.archives.take())
     try:
-        members = await _DirectoryWalk(context).members()
-        length = await asyncio.to_thread(archive_format.length, members)
-    finally:
-        context.walks.give_back(client)
+        client = await context.walks.take()
+        try:
+            members = await _DirectoryWalk(context).members()
+            length = await asyncio.to_thread(archive_format.length, members)
+        finally:
+            context.walks.give_back(client)
+    except BaseException:
+        give_back()
+        raise
     headers = (("Content-Length", str(length)), *headers)
-    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store)))
+    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store), give_back))
 
 
 def _directory_name(context: RequestContext) -> str:
@@ -208,13 +214,17 @@ class _DirectoryWalk:
 
 
 class OpenedArchive:
-    """An archive as an object that is read to its end or closed before; it holds one object of the store at a time."""
+    """An archive as an object that is read to its end or closed before; it holds one object of the store at a time.
+
+    `on_close` is called once.
+    """
 
     content_range: ContentRange | None = None
 
-    def __init__(self, length: int, written: AsyncGenerator[bytes, None]) -> None:
+    def __init__(self, length: int, written: AsyncGenerator[bytes, None], on_close: Callable[[], None]) -> None:
         self.info = ObjectInfo(length)
         self._written = written
+        self._on_close = on_close
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yields the archive in pieces; raises `StorageError`."""
@@ -228,6 +238,7 @@ class OpenedArchive:
 
     async def close(self) -> None:
         """Closes the object that is being read."""
+        self._on_close()
         await self._written.aclose()
 
 
