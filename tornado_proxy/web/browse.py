@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 from urllib.parse import urlsplit
 
 import msgspec
@@ -250,9 +251,9 @@ class Directory:
         if not begins:
             return await store.list(self._prefix, token, limit)
         found = await store.list(self._prefix, token or to_token(_before(begins)), limit)
-        entries = tuple(each for each in found.entries if each.name.startswith(begins))
-        is_past = any(each.name > begins and not each.name.startswith(begins) for each in found.entries[-1:])
-        return Page(entries, None if is_past else found.next_token, exists=found.exists or bool(found.entries))
+        entries = tuple(takewhile(lambda each: each.name.startswith(begins), found.entries))
+        more = found.next_token if len(entries) == len(found.entries) else None
+        return Page(entries, more, exists=found.exists or bool(found.entries))
 
 
 def _before(begins: str) -> str:
