@@ -110,6 +110,11 @@ def test_an_empty_file_is_a_file():
         (b"--b\r\nbad header\r\n\r\n", "malformed form"),
         (_part("X-Nothing: 1", b"x") + CLOSING_BOUNDARY, "is not a content disposition"),
         (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + CLOSING_BOUNDARY, "repeated parameter"),
+        (_part(f"{FILE}\r\n{FILE.upper()}", b"x") + CLOSING_BOUNDARY, "`content-disposition` of a part is there twice"),
+        (
+            _part(f"{FILE}\r\nContent-Type: a/b\r\nContent-type: c/d", b"x") + CLOSING_BOUNDARY,
+            "`content-type` of a part",
+        ),
     ],
 )
 def test_an_invalid_form_is_refused(body, message):

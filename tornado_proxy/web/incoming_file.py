@@ -304,7 +304,11 @@ class MultipartForm:
         self._value += data[start:end]
 
     def _end_header(self) -> None:
-        self._headers[self._name.lower()] = self._value
+        name = self._name.lower()
+        if name in self._headers:
+            # What reads the form before this service may take the other one.
+            raise MalformedForm(f"the header `{name.decode('latin-1')}` of a part is there twice")
+        self._headers[name] = self._value
         self._name = self._value = b""
 
     def _end_headers(self) -> None:
