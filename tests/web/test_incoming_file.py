@@ -198,6 +198,21 @@ def test_a_form_needs_a_boundary(content_type):
         boundary(content_type)
 
 
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/form-data; boundary=a; Boundary=b",
+        "multipart/form-data; boundary=a, multipart/form-data;boundary=b",
+        "multipart/form-data; boundary*=utf-8''a; boundary =b",
+    ],
+)
+def test_a_form_has_one_boundary(content_type):
+    """Two boundaries, also of two headers, are refused: what reads the form first may choose the other one."""
+    with pytest.raises(MalformedForm, match="has several boundaries"):
+        boundary(content_type)
+    assert boundary('multipart/form-data; boundary="a; the boundary"') == b"a; the boundary"
+
+
 def test_a_long_content_type_is_not_parsed():
     """A Content-Type that is too long is refused without parsing it."""
     with pytest.raises(MalformedForm, match="the Content-Type is too long"):

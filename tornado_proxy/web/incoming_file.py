@@ -36,6 +36,8 @@ _MAX_PART_HEADER_SIZE = 16 * 1024  # bytes of one header line; a file's name may
 # A boundary has 70 characters at most (RFC 2046 5.1.1); the library takes a millisecond a KiB of parameters.
 _LONGEST_CONTENT_TYPE = 1024
 
+_BOUNDARIES = re.compile(r"[;,\s]boundary[*0-9]*\s*=", re.IGNORECASE)
+
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule, no secret
 _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
@@ -199,6 +201,9 @@ def boundary(content_type: str | None) -> bytes:
     announced = options.get(b"boundary")
     if not announced:
         raise MalformedForm("the Content-Type of the form has no boundary")
+    if len(_BOUNDARIES.findall(content_type or "")) > 1:
+        # What reads the form before this service may choose the other one. Two headers are one here, with a comma.
+        raise MalformedForm("the Content-Type of the form has several boundaries")
     return announced
 
 
