@@ -150,6 +150,7 @@ def test_without_options_an_upload_has_no_properties():
         ('{{ .Input.RequestHeaders.Get "x-team" }}', "red"),
         ('{{ index .Input.RequestHeaders "X-Team" 1 }}', "blue"),
         ("\n{{ .Key }}\r\n", "files/docs/a.txt"),
+        ("\u2028{{ .Key }}\u2029\x85", "files/docs/a.txt"),
     ],
 )
 def test_metadata_is_rendered(template, value):
@@ -182,7 +183,25 @@ def test_the_offset_of_a_time_is_kept():
     assert properties.expires.utcoffset() == timedelta(hours=2)
 
 
-@pytest.mark.parametrize("text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}"])
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
+def test_each_white_space_of_a_header_is_a_space(space):
+    """No header has a white space beyond ASCII, which boto3 would sign as a space and send as it is."""
+    system = SystemMetadata(content_disposition=f'attachment; filename="9.41{space}PM  größe.png"')
+    properties = _render(system_metadata=system, storage_class=f"A{space}B")
+    assert properties.content_disposition == 'attachment; filename="9.41 PM  größe.png"'
+    assert properties.storage_class == "A B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tomorrow",
+        "2065-10-21T07:28:00",
+        "{{ .Key }}",
+        "9999-12-31T23:59:59-01:00",
+        "0001-01-01T00:00:00+01:00",
+    ],
+)
 def test_an_invalid_time_fails(text):
     """A result that is not a time with a zone in the format of RFC 3339 raises PropertyFailed."""
     with pytest.raises(PropertyFailed, match="which is not a time in the format of RFC 3339"):

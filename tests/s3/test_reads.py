@@ -116,6 +116,7 @@ async def test_conditions_for_s3_need_one_call(conditions, part, expected):
     [
         (Conditions(if_none_match=('"2"', '"3"')), None, ("get", None, '"1"')),
         (Conditions(if_none_match=("2",)), None, ("get", None, '"1"')),
+        (Conditions(if_none_match=('W/"\xa0"',)), None, ("get", None, '"1"')),
         (Conditions(if_match=('"1"', '"2"')), PART, ("get", PART, '"1"')),
         (Conditions(if_match=('"1"',), if_modified_since=EARLIER), None, ("get", None, '"1"')),
         (Conditions(if_range=EARLIER), PART, ("get", None, '"1"')),
@@ -133,7 +134,10 @@ async def test_other_conditions_are_decided_after_a_head(conditions, part, expec
     [
         (Conditions(if_none_match=('"1"', '"2"')), None, NotModified),
         (Conditions(if_match=('"2"', '"3"')), None, PreconditionFailed),
+        (Conditions(if_match=('"\x85"',)), None, PreconditionFailed),
         (Conditions(), ByteRange(None, 0), RangeUnsatisfiable),
+        (Conditions(if_match=('"1"',)), ByteRange(None, 0), RangeUnsatisfiable),
+        (Conditions(if_range='"1"'), ByteRange(None, 0), RangeUnsatisfiable),
     ],
 )
 async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, part, error):

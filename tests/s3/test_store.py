@@ -631,6 +631,7 @@ def test_a_condition_that_s3_decides_needs_no_head(write, expected):
         Conditions(if_match=("*",)),
         Conditions(if_match=('W/"1"',)),
         Conditions(if_match=("nonsense",)),
+        Conditions(if_match=('"\xa0"',)),
         Conditions(if_match=('"1"', '"2"')),
         Conditions(if_match=('"1"',), if_none_match=("*",)),
         Conditions(if_none_match=('"1"',)),

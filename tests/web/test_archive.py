@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import io
+import posixpath
+import re
 import tarfile
 import zipfile
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from memory_store import MemoryStore
 from msgspec import structs
 from serving import serve
@@ -22,7 +27,8 @@ from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.web.archive import FORMATS, ArchiveMember
+from tornado_proxy.web import application
+from tornado_proxy.web.archive import FORMATS, ArchiveMember, distinct
 from tornado_proxy.web.browse import ARCHIVES
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
@@ -255,13 +261,42 @@ async def test_an_index_below_its_directory_stands_for_the_directory():
 
 
 async def test_names_are_safe_to_unpack():
-    """Backslashes and colons are replaced, since Windows interprets them; names without a valid path are omitted."""
+    """Backslashes, colons and empty names are replaced, as unpacking interprets them; names without a valid path are omitted."""
     files = {"d/..\\..\\evil.exe": b"", "d/c:x": b"", "d/a\nb": b"", "d//double": b"", "d/x/../y": b""}
     async with serve(files, listing=ARCHIVES_ENABLED) as site:
         names = sorted(_zip_members(await site.get("/d/?format=zip")))
         root = sorted(_zip_members(await site.get("/?format=zip")))
-    assert names == ["d/.._.._evil.exe", "d//double", "d/c_x"]
+    assert names == ["d/.._.._evil.exe", "d/_/double", "d/c_x"]
     assert root[0].startswith("site/d/")
+
+
+async def test_no_file_replaces_another_one_when_it_is_unpacked():
+    """Files whose paths would be the same are numbered, each in a way that no other file has."""
+    names = ("a_b.txt", "a:b.txt", "a\\b.txt", "a_b (2).txt", "_/x", "/x", "c/d", "c//d", "c///d", ".e_", ".e:")
+    async with serve({f"d/{name}": name.encode() for name in names}, listing=ARCHIVES_ENABLED) as site:
+        members = _zip_members(await site.get("/d/?format=zip"))
+        with tarfile.open(fileobj=io.BytesIO((await site.get("/d/?format=tar")).body)) as archive:
+            tar_names = archive.getnames()
+    unpacked = {posixpath.normpath(name): content for name, content in members.items()}
+    assert sorted(unpacked.values()) == sorted(name.encode() for name in names)
+    assert tar_names == list(members)
+    assert {
+        "d/a_b (2).txt",
+        "d/a_b (3).txt",
+        "d/a_b (4).txt",
+        "d/_/x",
+        "d/_/x (2)",
+        "d/.e_",
+        "d/.e_ (2)",
+    } < unpacked.keys()
+
+
+@given(st.lists(st.text("ab_:\\/.()2 ", min_size=1, max_size=6), unique=True))
+def test_each_path_of_an_archive_is_there_once(paths):
+    """A path that is safe stays; others become paths that no file has."""
+    safe = distinct(paths)
+    assert len(set(safe)) == len(paths)
+    assert all(path == other for path, other in zip(paths, safe, strict=True) if not re.search(r"[\\:]|//", path))
 
 
 class _CountingStore(MemoryStore):
@@ -306,6 +341,34 @@ async def test_a_disconnect_closes_the_object():
             client.abort()
         await site.last_event()
     assert store.open_objects == 0
+
+
+async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
+    """A client that does not read its archives holds most places, not the last; their end gives them back."""
+    monkeypatch.setattr("tornado_proxy.storage.shares.PATIENCE", 0.0)
+    monkeypatch.setattr(application, "_ARCHIVES", 5)
+    store = MemoryStore()
+    store.add("d/a", b"x" * (32 << 20))
+    statuses = []
+    async with serve(store, listing=ARCHIVES_ENABLED) as site, AsyncExitStack() as connections:
+        for _ in range(5):
+            client = await connections.enter_async_context(site.connect())
+            await client.send(b"GET /d/?format=tar HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            statuses.append((await client.receive_head())[0])
+        await connections.aclose()
+        await site.last_event()
+        assert (await site.get("/d/?format=tar&name=none")).status == 200
+    assert statuses == [200, 200, 200, 503, 503]
+
+
+@pytest.mark.parametrize(("directory", "status"), [("d/", 403), ("none/", 404)])
+async def test_a_refused_archive_leaves_its_place(monkeypatch, directory, status):
+    """An archive that is too large, or of a directory that is not there, keeps no place."""
+    monkeypatch.setattr("tornado_proxy.storage.shares.PATIENCE", 0.0)
+    monkeypatch.setattr(application, "_ARCHIVES", 1)
+    options = ListingOptions(archive=ArchiveOptions(enabled=True, max_files=1))
+    async with serve({"d/a": b"", "d/b": b""}, listing=options) as site:
+        assert [(await site.get(f"/{directory}?format=zip")).status for _ in range(2)] == [status, status]
 
 
 @pytest.mark.parametrize("change", [b"other", b"hello!", None])

@@ -220,6 +220,26 @@ async def test_a_304_repeats_the_etag_of_the_client():
     assert (plain.status, plain.headers["etag"]) == (304, etag.removeprefix("W/"))
 
 
+@pytest.mark.parametrize("condition", ["If-None-Match", "If-Modified-Since"])
+@pytest.mark.parametrize("coding", [{}, GZIP])
+async def test_a_304_varies_as_the_file(condition, coding):
+    """A cache that replaces what it stored by the headers of a 304 still knows that the file has two forms."""
+    async with serve(_store(), server=Server(cors=Cors(enabled=True, allow_origins=("https://a.test",)))) as site:
+        file = await site.request("GET", "/a", coding)
+        value = file.headers["etag" if condition == "If-None-Match" else "last-modified"]
+        current = await site.request("GET", "/a", {**coding, condition: value})
+    assert current.status == 304
+    assert [current.headers[name] for name in ("etag", "vary")] == [file.headers[name] for name in ("etag", "vary")]
+
+
+async def test_the_304_of_a_small_file_does_not_vary():
+    """A file that is never compressed has one form, and one ETag."""
+    async with serve({"a": b"small"}) as site:
+        etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
+        current = await site.request("GET", "/a", {**GZIP, "If-None-Match": f"W/{etag}"})
+    assert (current.status, current.headers["etag"], "vary" in current.headers) == (304, etag, False)
+
+
 async def test_a_range_is_never_compressed():
     """A range is served from the plain file, even if the client accepts compression."""
     async with serve(_store()) as site:

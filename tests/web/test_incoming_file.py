@@ -110,6 +110,11 @@ def test_an_empty_file_is_a_file():
         (b"--b\r\nbad header\r\n\r\n", "malformed form"),
         (_part("X-Nothing: 1", b"x") + CLOSING_BOUNDARY, "is not a content disposition"),
         (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + CLOSING_BOUNDARY, "repeated parameter"),
+        (_part(f"{FILE}\r\n{FILE.upper()}", b"x") + CLOSING_BOUNDARY, "`content-disposition` of a part is there twice"),
+        (
+            _part(f"{FILE}\r\nContent-Type: a/b\r\nContent-type: c/d", b"x") + CLOSING_BOUNDARY,
+            "`content-type` of a part",
+        ),
     ],
 )
 def test_an_invalid_form_is_refused(body, message):
@@ -191,6 +196,21 @@ def test_a_form_needs_a_boundary(content_type):
     """A form without a boundary is refused."""
     with pytest.raises(MalformedForm, match="has no boundary"):
         boundary(content_type)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/form-data; boundary=a; Boundary=b",
+        "multipart/form-data; boundary=a, multipart/form-data;boundary=b",
+        "multipart/form-data; boundary*=utf-8''a; boundary =b",
+    ],
+)
+def test_a_form_has_one_boundary(content_type):
+    """Two boundaries, also of two headers, are refused: what reads the form first may choose the other one."""
+    with pytest.raises(MalformedForm, match="has several boundaries"):
+        boundary(content_type)
+    assert boundary('multipart/form-data; boundary="a; the boundary"') == b"a; the boundary"
 
 
 def test_a_long_content_type_is_not_parsed():
@@ -586,6 +606,7 @@ async def test_an_upload_keeps_the_connection():
     ("content_type", "name", "expected"),
     [
         ("text/x-own; charset=utf-8", "a.txt", "text/x-own; charset=utf-8"),
+        ("text/x-own;\tcharset=utf-8", "a.txt", "text/x-own; charset=utf-8"),
         (None, "a.txt", "text/plain"),
         (None, "a.tar.gz", "application/gzip"),
         (None, "a.svgz.br", "application/octet-stream"),

@@ -430,7 +430,7 @@ def _context(store) -> RequestContext:
         return beside(mounts, decision, path, permitted=True)
 
     walks = Shares("a walk", 1, 1)
-    return RequestContext(decision, match, current.parts, {}, UNCONDITIONAL, walks, ask)
+    return RequestContext(decision, match, current.parts, {}, UNCONDITIONAL, walks, walks, ask)
 
 
 async def test_a_plan_without_an_answer_is_a_missing_object():

@@ -220,3 +220,15 @@ async def test_the_limit_of_a_file_holds_for_all_its_parts():
         sent += [await _send(site, upload, number, bytes(MIB)) for number in (8, 9, 10)]
     assert [answer.status for answer in sent] == [204, 204, 204, 204, 413, 404]
     assert store.uploads == {}
+
+
+async def test_no_order_of_parts_evades_the_limit_of_a_file(monkeypatch):
+    """Parts of low numbers that come last, which are not counted as they arrive, are removed at the last step."""
+    monkeypatch.setattr("tornado_proxy.routing.upload_steps.LARGEST_PART", MIB)
+    store = MemoryStore()
+    async with serve(store, actions=_put_actions(max_size=MIB)) as site:
+        upload = await _begin(site, size=MIB)
+        sent = [await _send(site, upload, number, bytes(MIB)) for number in (2, 1)]
+        completed = await _complete(site, upload, 2 * MIB)
+    assert [answer.status for answer in (*sent, completed)] == [204, 204, 413]
+    assert store.uploads == {}

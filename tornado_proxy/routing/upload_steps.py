@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from email.header import Header
 from typing import TYPE_CHECKING
 
@@ -130,6 +130,8 @@ MOST_METADATA = 2048
 """The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""
 
 _LIMITS = RenderLimits()
+_LINE_ENDS = re.compile("\r?\n|[\x85\u2028\u2029]")
+_WHITE_SPACE = re.compile(r"\s")
 
 
 class Properties(msgspec.Struct, frozen=True):
@@ -167,7 +169,10 @@ class PropertyTemplates:
         size = sum(len(name) + len(text) for name, text in metadata.items())
         if size > MOST_METADATA:
             raise RequestError(f"the metadata has {size} bytes, {MOST_METADATA} are possible")
-        others: dict[str, str | datetime] = dict(_rendered(self._others, data))
+        # boto3 signs each white space as a space, and sends it as it is: S3 would refuse the signature.
+        others: dict[str, str | datetime] = {
+            name: _WHITE_SPACE.sub(" ", text) for name, text in _rendered(self._others, data)
+        }
         if "expires" in others:
             others["expires"] = _moment(str(others["expires"]))
         return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]
@@ -190,7 +195,7 @@ def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Itera
     """Returns the results of templates without line ends; empty results are omitted."""
     for name, template in templates:
         try:
-            text = template.render(data, _LIMITS).replace("\r\n", "").replace("\n", "")
+            text = _LINE_ENDS.sub("", template.render(data, _LIMITS))
         except RenderError as error:
             raise PropertyFailed(f"the template of `{name}` failed: {error}") from error
         if any(ord(character) < 32 or ord(character) == 127 for character in text):
@@ -201,8 +206,9 @@ def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Itera
 
 def _moment(text: str) -> datetime:
     """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(text)
+        moment.astimezone(UTC)  # as S3 gets it, which must be possible
         if moment.tzinfo is not None:
             return moment
     raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a time in the format of RFC 3339")

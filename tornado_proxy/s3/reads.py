@@ -291,15 +291,15 @@ def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
 
     A range of the last 0 bytes cannot be satisfied, but some S3s send the whole object.
     """
+    if part == ByteRange(None, 0):
+        return False
     match conditions:
-        case Conditions((), (), None, None, None):
-            return part != ByteRange(None, 0)
+        case Conditions((), (), datetime() | None, None, None):
+            return True
         case Conditions((etag,), (), None, None, None) | Conditions((), (), None, None, str(etag)):
             return is_strong(etag)
-        case Conditions((), (), datetime(), None, None):
-            return part != ByteRange(None, 0)
         case Conditions((), (etag,), None, None, None):
-            return is_etag(etag) and part != ByteRange(None, 0)
+            return is_strong(etag.removeprefix("W/"))
     return False
 
 
@@ -311,8 +311,11 @@ def _changed_from(conditions: Conditions) -> str | datetime | None:
 
 
 def is_strong(etag: str) -> bool:
-    """Whether an ETag is valid and strong, so that S3 compares it as RFC 9110 8.8.3.2 requires."""
-    return is_etag(etag) and not is_weak(etag)
+    """Whether an ETag is valid and strong, so that S3 compares it as RFC 9110 8.8.3.2 requires.
+
+    None of S3's has characters beyond ASCII, some of which boto3 would sign in another form.
+    """
+    return etag.isascii() and is_etag(etag) and not is_weak(etag)
 
 
 def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> Page:

@@ -91,10 +91,14 @@ class Conditions(msgspec.Struct, frozen=True):
         return ConditionResult.NOT_MODIFIED if is_known else ConditionResult.PROCEED
 
     def allow_write(self, etag: str | None, last_modified: datetime | None, *, exists: bool) -> bool:
-        """Returns whether a PUT may proceed; `exists` says whether it replaces a representation (RFC 9110 13.2.2)."""
+        """Returns whether a PUT may proceed; `exists` says whether it replaces a representation (RFC 9110 13.2.2).
+
+        A malformed If-None-Match, such as `*, "a"`, may mean what would be replaced.
+        """
         if not exists:
             return not self.if_match
-        return self._is_expected(etag, last_modified) and not _contains(self.if_none_match, etag, weak=True)
+        is_new = all(map(is_etag, self.if_none_match)) and not _contains(self.if_none_match, etag, weak=True)
+        return is_new and self._is_expected(etag, last_modified)
 
     def range_holds(self, etag: str | None, last_modified: datetime | None) -> bool:
         """Returns whether a Range applies: If-Range is absent, or names this representation."""

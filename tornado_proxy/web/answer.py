@@ -27,9 +27,9 @@ _ACTIVE = frozenset(
 )
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110 8.3.1, in lower case
 
-# The headers of a 304, which keep a client's copy fresh (RFC 9110 15.4.5), and the headers of the cache here.
+# The headers of a 304, which keep a client's copy fresh (RFC 9110 15.4.5), and those of the cache and the sign-in here.
 _OF_UNCHANGED = frozenset(
-    {"cache-control", "content-location", "etag", "expires", "last-modified", "vary", "x-cache", "age"}
+    {"cache-control", "content-location", "etag", "expires", "last-modified", "vary", "x-cache", "age", "set-cookie"}
 )
 
 _TYPES_KEPT = 256

@@ -45,6 +45,9 @@ from tornado_proxy.wire.tls import address_of, certificate_of
 _WALKS = 4
 _WAITING_WALKS = 100
 
+# Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it.
+_ARCHIVES = 64
+
 # Many requests come from one peer.
 _peer = lru_cache(1024)(Origin)
 
@@ -57,6 +60,7 @@ class ProxyApplication(Application):
         self.emit = emit
         self.in_flight = 0  # requests that are being answered
         self.walks = Shares("a walk through a directory", _WALKS, _WAITING_WALKS)
+        self.archives = Shares("an archive", _ARCHIVES, _WAITING_WALKS)
         self.closing = AsyncExitStack()  # what `close` ends
         self._current = current
 

@@ -9,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import struct
 import zipfile
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from functools import partial
+from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
@@ -65,14 +69,19 @@ async def archive(context: RequestContext, name: str) -> Answer:
     )
     if context.request.method == "HEAD":
         return Whole(200, headers)
-    client = await context.walks.take()
+    give_back = partial(context.archives.give_back, await context.archives.take())
     try:
-        members = await _DirectoryWalk(context).members()
-        length = await asyncio.to_thread(archive_format.length, members)
-    finally:
-        context.walks.give_back(client)
+        client = await context.walks.take()
+        try:
+            members = await _DirectoryWalk(context).members()
+            length = await asyncio.to_thread(archive_format.length, members)
+        finally:
+            context.walks.give_back(client)
+    except BaseException:
+        give_back()
+        raise
     headers = (("Content-Length", str(length)), *headers)
-    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store)))
+    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store), give_back))
 
 
 def _directory_name(context: RequestContext) -> str:
@@ -81,8 +90,30 @@ def _directory_name(context: RequestContext) -> str:
 
 
 def _safe(path: str) -> str:
-    """Returns a path that is safe to unpack: a backslash separates directories on Windows, a colon names a drive."""
-    return path.replace("\\", "_").replace(":", "_")
+    """Returns a path that is safe to unpack.
+
+    A backslash separates directories on Windows, a colon names a drive, and `a//b` is unpacked as `a/b`.
+    """
+    return path.replace("\\", "_").replace(":", "_").replace("//", "/_/").replace("//", "/_/")
+
+
+def distinct(paths: Sequence[str]) -> list[str]:
+    """Returns paths for an archive: safe to unpack, and each only once, so that no file replaces another one.
+
+    A safe path stays, whatever other files are called; the others are numbered if necessary.
+    """
+    safe = list(map(_safe, paths))
+    taken = {path for path, other in zip(paths, safe, strict=True) if path == other}
+    copies = Counter[str]()
+    for number, (path, name) in enumerate(zip(paths, safe, strict=True)):
+        if path == name:
+            continue
+        stem, extension = splitext(name)
+        while safe[number] in taken:
+            copies[name] += 1
+            safe[number] = f"{stem} ({copies[name] + 1}){extension}"
+        taken.add(safe[number])
+    return safe
 
 
 def _disposition(file_name: str) -> str:
@@ -121,7 +152,8 @@ class _DirectoryWalk:
                     waiting.append(below)
                 elif member := await self._object(below, prefix, entry):
                     self._add(f"{name}/{below[len(top) :]}", *member)
-        return self._found
+        paths = distinct([each.path for each in self._found])
+        return [replace(each, path=path) for each, path in zip(self._found, paths, strict=True)]
 
     async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:
         """Returns the prefix of a directory's keys, and what its listing shows.
@@ -178,17 +210,21 @@ class _DirectoryWalk:
         self._size += size
         if self._size > self._limits.max_size:
             raise ArchiveTooLarge(f"the files of the directory have more than {self._limits.max_size} bytes")
-        self._found.append(ArchiveMember(_safe(path), size, info.last_modified or EARLIEST, key, info.etag))
+        self._found.append(ArchiveMember(path, size, info.last_modified or EARLIEST, key, info.etag))
 
 
 class OpenedArchive:
-    """An archive as an object that is read to its end or closed before; it holds one object of the store at a time."""
+    """An archive as an object that is read to its end or closed before; it holds one object of the store at a time.
+
+    `on_close` is called once.
+    """
 
     content_range: ContentRange | None = None
 
-    def __init__(self, length: int, written: AsyncGenerator[bytes, None]) -> None:
+    def __init__(self, length: int, written: AsyncGenerator[bytes, None], on_close: Callable[[], None]) -> None:
         self.info = ObjectInfo(length)
         self._written = written
+        self._on_close = on_close
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yields the archive in pieces; raises `StorageError`."""
@@ -202,6 +238,7 @@ class OpenedArchive:
 
     async def close(self) -> None:
         """Closes the object that is being read."""
+        self._on_close()
         await self._written.aclose()
 
 

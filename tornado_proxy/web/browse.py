@@ -257,7 +257,12 @@ class Directory:
 
 
 def _before(begins: str) -> str:
-    """Returns a name that sorts before all that start with a text, and after nearly all others before them."""
+    """Returns a name that sorts before all that start with a text, and after nearly all others before them.
+
+    It has no character that XML cannot express (XML 1.0 2.2): several S3s repeat the name in their answer as it is.
+    """
     code = ord(begins[-1]) - 1
-    # Surrogates are no characters of a name.
-    return f"{begins[:-1]}{chr(0xD7FF if 0xD800 <= code < 0xE000 else max(code, 1))}\U0010ffff"
+    if code < ord(" "):
+        return begins[:-1]
+    last = 0xD7FF if 0xD800 <= code < 0xE000 else 0xFFFD if 0xFFFE <= code <= 0xFFFF else code
+    return f"{begins[:-1]}{chr(last)}\U0010ffff"

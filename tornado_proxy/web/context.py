@@ -34,6 +34,7 @@ class RequestContext(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]  # of the request, names in any case
     conditions: Conditions  # of the request
     walks: Shares  # through directories
+    archives: Shares  # that are listed or sent
     ask: Callable[[RequestPath], Awaitable[Decision]]  # what a request for another path would be answered
     upload: IncomingFile | None = None
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
-from tornado_proxy.semantics.conditions import is_weak
+from tornado_proxy.semantics.conditions import is_weak, parse_etags
 from tornado_proxy.semantics.cors import Ask, CorsPolicy, is_preflight
 from tornado_proxy.semantics.fields import Headers, is_of_types, negotiate_coding
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
@@ -148,16 +148,16 @@ class Compressor:
         return answer if name == "Content-Type" and not self._is_meant(value) else self._negotiated(answer, asked)
 
     def _negotiated(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
-        if answer.status == 304:
-            return _unchanged(answer, asked)
         is_repeated = bool(answer.headers) and answer.headers[-1][0] in _LAST_OF_CACHE
         varying = (self._repeated if is_repeated else self._varying)(answer.headers)
         if answer.status == 206 or varying is None:
             return answer
-        accepted = asked.headers.get("Accept-Encoding")
-        coding = negotiate_coding(accepted, _CODINGS) if accepted else None
         is_busy = isinstance(answer, Streamed) and self._all.running >= _MOST
-        if coding is None or asked.version == "HTTP/1.0" or is_busy:
+        accepted = "" if is_busy or asked.version == "HTTP/1.0" else asked.headers.get("Accept-Encoding")
+        coding = negotiate_coding(accepted, _CODINGS) if accepted else None
+        if answer.status == 304:
+            return replace(answer, headers=_of_form(coding, varying, asked))
+        if coding is None:
             return replace(answer, headers=varying)
         named = {name.lower(): value for name, value in answer.headers}
         # Other bytes have the strong ETag (RFC 9110 8.8.3.3).
@@ -223,15 +223,16 @@ class CompressedObject:
         await self._opened.close()
 
 
-def _unchanged(answer: Answer, asked: HTTPServerRequest) -> Answer:
-    """Returns a 304 with the ETag of the form that the client has, as caches compare it (RFC 9111 4.3.4)."""
-    if "W/" not in asked.headers.get("If-None-Match", ""):
-        return answer
-    named = {name.lower(): value for name, value in answer.headers}
-    etag = named.get("etag", "")
-    if not etag or _weak(etag) not in asked.headers.get("If-None-Match", ""):
-        return answer
-    return replace(answer, headers=(*without(answer.headers, {"etag", "vary"}), ("ETag", _weak(etag)), _vary(named)))
+def _of_form(coding: str | None, headers: Headers, asked: HTTPServerRequest) -> Headers:
+    """Returns the headers of a 304 with the ETag of the form that the client has, as caches compare (RFC 9111 4.3.4).
+
+    A client that names no ETag, or that of both forms, gets the one that a 200 would have.
+    """
+    etag = dict(headers).get("ETag", "")
+    known = parse_etags(asked.headers.get("If-None-Match"))
+    has_plain, has_compressed = etag in known, _weak(etag) in known
+    is_compressed = has_compressed if has_plain != has_compressed else coding is not None
+    return with_headers(headers, (("ETag", _weak(etag)),)) if etag and is_compressed else headers
 
 
 def _weak(etag: str) -> str:

@@ -42,6 +42,7 @@ from tornado_proxy.web.answer import (
     answer_exception,
     page,
     private_headers,
+    unchanged_headers,
 )
 from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
@@ -364,6 +365,8 @@ class Handler(RequestHandler):
             answer = replace(answer, headers=headers)
         if parts.compressor is not None:
             answer = parts.compressor.applied(answer, asked)
+        if answer.status == 304:
+            answer = replace(answer, headers=unchanged_headers(answer.headers))
         if parts.policy_headers is not None:
             answer = parts.policy_headers.added_to(answer, asked)
         return answer

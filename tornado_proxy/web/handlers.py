@@ -77,9 +77,10 @@ class ObjectHandler(DecidedHandler):
     async def _performed(self, upload: IncomingFile | None = None) -> tuple[Outcome, Any]:
         """Performs the plan; returns its outcome, and the event for the webhooks of the target."""
         decision, headers = self.decision, self.request.headers
-        match, conditions, walks = decision.match, Conditions.from_headers(headers), self.application.walks
+        match, conditions = decision.match, Conditions.from_headers(headers)
         assert match is not None
-        context = RequestContext(decision, match, self.parts, headers, conditions, walks, self.ask, upload)
+        shares = self.application.walks, self.application.archives
+        context = RequestContext(decision, match, self.parts, headers, conditions, *shares, self.ask, upload)
         outcome, attempt = await perform(decision.plan, context)
         webhooks = match.site.webhooks.get(decision.request.method)
         is_done = webhooks and not isinstance(outcome, ErrorAnswer) and outcome.status < 300

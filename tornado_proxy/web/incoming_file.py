@@ -36,6 +36,8 @@ _MAX_PART_HEADER_SIZE = 16 * 1024  # bytes of one header line; a file's name may
 # A boundary has 70 characters at most (RFC 2046 5.1.1); the library takes a millisecond a KiB of parameters.
 _LONGEST_CONTENT_TYPE = 1024
 
+_BOUNDARIES = re.compile(r"[;,\s]boundary[*0-9]*\s*=", re.IGNORECASE)
+
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule, no secret
 _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
@@ -96,7 +98,7 @@ class FileHead(msgspec.Struct, frozen=True):
         """The type to store the file under: the sent one, if valid, else what the name suggests."""
         sent = self.sent_type
         if sent and len(sent) <= _LONGEST_TYPE and _MEDIA_TYPE.fullmatch(sent):
-            return sent
+            return sent.replace("\t", " ")  # as boto3 signs it
         guessed, encoding = _types().guess_type(self.file_name)
         return (_COMPRESSED.get(encoding) if encoding else guessed) or DEFAULT_TYPE
 
@@ -199,6 +201,9 @@ def boundary(content_type: str | None) -> bytes:
     announced = options.get(b"boundary")
     if not announced:
         raise MalformedForm("the Content-Type of the form has no boundary")
+    if len(_BOUNDARIES.findall(content_type or "")) > 1:
+        # What reads the form before this service may choose the other one. Two headers are one here, with a comma.
+        raise MalformedForm("the Content-Type of the form has several boundaries")
     return announced
 
 
@@ -304,7 +309,11 @@ class MultipartForm:
         self._value += data[start:end]
 
     def _end_header(self) -> None:
-        self._headers[self._name.lower()] = self._value
+        name = self._name.lower()
+        if name in self._headers:
+            # What reads the form before this service may take the other one.
+            raise MalformedForm(f"the header `{name.decode('latin-1')}` of a part is there twice")
+        self._headers[name] = self._value
         self._name = self._value = b""
 
     def _end_headers(self) -> None:

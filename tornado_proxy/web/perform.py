@@ -39,7 +39,6 @@ from tornado_proxy.web.answer import (
     Whole,
     answer_attempt,
     file_headers,
-    unchanged_headers,
     with_headers,
 )
 from tornado_proxy.web.browse import browse
@@ -101,7 +100,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
         part = None if asked_range is None else ByteRange.from_header(asked_range)
         opened = await context.store.open(attempt.key, context.conditions, part)
     except NotModified as unchanged:
-        return Whole(304, unchanged_headers(await _headers(context, unchanged.info)) if unchanged.info else ())
+        return Whole(304, await _headers(context, unchanged.info) if unchanged.info else ())
     try:
         headers = await _headers(context, opened.info, opened.content_range)
     except BaseException:

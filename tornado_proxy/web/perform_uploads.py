@@ -93,12 +93,7 @@ async def receive_part(attempt: upload_steps.ReceivePart, context: RequestContex
         await context.store.put_part(attempt.key, attempt.upload, part)
     if attempt.may_exceed:
         # After the part was stored, so that parts that arrive at the same time count too.
-        parts = await context.store.list_parts(attempt.key, attempt.upload)
-        try:
-            _check_total(sum(each.size for each in parts), attempt.max_total)
-        except TooLarge:
-            await context.store.abort_upload(attempt.key, attempt.upload)
-            raise
+        await _parts_within(attempt.max_total, attempt, context)
     return Whole(204)
 
 
@@ -110,14 +105,28 @@ async def list_parts(attempt: upload_steps.ListParts, context: RequestContext) -
 
 async def complete(attempt: upload_steps.CompleteUpload, context: RequestContext) -> Answer:
     """Makes a file of the stored parts, if they are complete."""
+    # The parts with low numbers may have come last: nothing has counted them yet.
+    parts = await _parts_within(attempt.max_size, attempt, context)
     _check_total(attempt.size, attempt.max_size)
-    parts = await context.store.list_parts(attempt.key, attempt.upload)
     check_parts(parts, attempt.size)
     file = named_file(context)
     properties = _properties(attempt.key, file, context)
     write = Write(replace=attempt.replace, conditions=context.conditions)
     stored = await context.store.complete_upload(attempt.key, attempt.upload, parts, write)
     return await _stored(attempt, _stored_data(attempt.key, file, attempt.size, properties), stored.etag, context)
+
+
+async def _parts_within(
+    max_size: int | None, attempt: upload_steps.ReceivePart | upload_steps.CompleteUpload, context: RequestContext
+) -> Sequence[UploadedPart]:
+    """Returns the parts of an upload; if they are larger than the file may be, removes them and raises `TooLarge`."""
+    parts = await context.store.list_parts(attempt.key, attempt.upload)
+    try:
+        _check_total(sum(each.size for each in parts), max_size)
+    except TooLarge:
+        await context.store.abort_upload(attempt.key, attempt.upload)
+        raise
+    return parts
 
 
 async def abort(attempt: upload_steps.AbortUpload, context: RequestContext) -> Answer:
