@@ -331,7 +331,7 @@ def test_a_custom_rendering_replaces_headers_and_body():
     answer = Whole(200, (("A", "b"),), b"x")
     assert customized(answer, None) is answer
     assert customized(answer, CustomRendering(b"yy", (("a", "c"),), None)) == Whole(
-        200, (("a", "c"), ("Content-Length", "2")), b"yy"
+        200, (("a", "c"), ("Content-Length", "2")), b"yy", frozenset({"a"})
     )
 
 
