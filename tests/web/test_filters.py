@@ -128,6 +128,36 @@ async def test_headers_of_files_count_in_any_case():
         assert (await site.get("/a")).headers["cache-control"] == "max-age=5"
 
 
+NO_CACHE = CacheHeaders(no_cache_enabled=True)
+FORBIDDEN = "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
+
+
+@pytest.mark.parametrize("cache", [CACHE_HEADERS, NO_CACHE])
+@pytest.mark.parametrize(("path", "kind"), [("/a", FILE_HEADERS), ("/", "folder_list"), ("/none", "not_found_error")])
+async def test_what_a_template_writes_takes_precedence(cache, path, kind):
+    """The cache headers of pages and of `streamedFileHeaders` count, also if caching is forbidden otherwise."""
+    written = (("cache-control", "max-age=5"),)
+    custom, get = {kind: Recipe(kind, None, written)}, GetAction(streamed_file_headers=written)
+    async with serve(_store(), server=Server(cache=cache), custom=custom, get=get) as site:
+        answers = [await site.get(path), await site.request("GET", path, GZIP), await site.request("HEAD", path)]
+    assert [answer.headers["cache-control"] for answer in answers] == ["max-age=5"] * 3
+
+
+async def test_a_template_that_writes_nothing_does_not_permit_caching():
+    """With `noCacheEnabled`, an empty `Cache-Control` of a page is as good as none."""
+    custom = {"not_found_error": Recipe("not_found_error", "gone", (("Cache-Control", ""),))}
+    async with serve({}, server=Server(cache=NO_CACHE), custom=custom) as site:
+        assert (await site.get("/missing")).headers["cache-control"] == FORBIDDEN
+
+
+async def test_errors_cannot_be_cached_either_if_caching_is_forbidden():
+    """With `noCacheEnabled`, an error has the same four headers as other answers."""
+    async with serve({}, server=Server(cache=NO_CACHE)) as site:
+        headers = (await site.get("/missing")).headers
+    values = [headers[name] for name in ("expires", "cache-control", "pragma", "x-accel-expires")]
+    assert values == ["Thu, 01 Jan 1970 00:00:00 GMT", FORBIDDEN, "no-cache", "0"]
+
+
 async def test_an_error_keeps_its_own_cache_control():
     """Errors do not get the configured cache headers."""
     async with serve({}, server=Server(cache=CACHE_HEADERS)) as site:

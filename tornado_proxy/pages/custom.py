@@ -68,6 +68,11 @@ class CustomRendering(msgspec.Struct, frozen=True):
     headers: tuple[tuple[str, str], ...]
     status: int | None
 
+    @property
+    def written(self) -> frozenset[str]:
+        """The names of the headers that are not empty, in lower case."""
+        return frozenset(name.lower() for name, value in self.headers if value)
+
 
 class CustomPage(msgspec.Struct, frozen=True):
     """A compiled page."""

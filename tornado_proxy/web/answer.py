@@ -38,11 +38,15 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """An answer with its body; the headers are complete."""
+    """An answer with its body; the headers are complete.
+
+    `templated` are the names of the headers that templates wrote, in lower case.
+    """
 
     status: int
     headers: Headers = ()
     body: bytes = b""
+    templated: frozenset[str] = frozenset()
 
 
 class Streamed(msgspec.Struct, frozen=True):
@@ -54,6 +58,7 @@ class Streamed(msgspec.Struct, frozen=True):
     status: int
     headers: Headers
     opened: OpenedObject
+    templated: frozenset[str] = frozenset()  # as above
 
 
 Answer = Whole | Streamed

@@ -141,5 +141,5 @@ def customized(own: Whole, custom: CustomRendering | None) -> Whole:
     kept = own.headers if custom.body is None else without(own.headers, _OF_BODY)
     headers = with_headers(without(kept, {"content-length"}), custom.headers)
     if status in _BODILESS:
-        return Whole(status, without(headers, _OF_BODY))
-    return Whole(status, (*headers, ("Content-Length", str(len(body)))), body)
+        return Whole(status, without(headers, _OF_BODY), templated=custom.written)
+    return Whole(status, (*headers, ("Content-Length", str(len(body)))), body, custom.written)

@@ -56,7 +56,7 @@ class PolicyHeaders:
         """Returns the answer with the headers added."""
         if self._cors is None and not self._cache:
             return answer
-        headers = self._with_cache(answer) if answer.status < 400 else answer.headers
+        headers = self._with_cache(answer) if answer.status < 400 or self._cache is _NO_CACHE else answer.headers
         if self._cors is not None:
             ask, method = _ask(asked), asked.method or ""
             cors = self._cors.of_preflight(ask) if is_preflight(method, ask) else self._cors.of_answer(method, ask)
@@ -64,15 +64,18 @@ class PolicyHeaders:
         return replace(answer, headers=headers)
 
     def _with_cache(self, answer: Answer) -> Headers:
+        added = self._cache
+        if answer.templated:
+            added = tuple(each for each in added if each[0].lower() not in answer.templated)
         if self._cache is _NO_CACHE:
-            return with_headers(answer.headers, _NO_CACHE)
+            return with_headers(answer.headers, added)
         named = {name.lower(): value for name, value in answer.headers}
         if _IS_CLOSED.search(named.get("cache-control", "")):
             # A sign-in, a signed URL or an answer to one user must not reach another user through a cache.
             return answer.headers
         if "etag" in named:
-            return (*answer.headers, *(each for each in self._cache if each[0].lower() not in named))
-        return with_headers(answer.headers, self._cache)
+            return (*answer.headers, *(each for each in added if each[0].lower() not in named))
+        return with_headers(answer.headers, added)
 
 
 def _ask(asked: HTTPServerRequest) -> Ask:
@@ -166,12 +169,12 @@ class Compressor:
         if isinstance(answer, Streamed):
             self._all.running += 1
             body = CompressedObject(answer.opened, self._coder(coding), self._close)
-            return Streamed(answer.status, headers, body)
+            return replace(answer, headers=headers, opened=body)
         if asked.method == "HEAD":
-            return Whole(answer.status, headers)
+            return replace(answer, headers=headers, body=b"")
         coder = self._coder(coding)
         coded = coder.compress(answer.body) + coder.flush()
-        return Whole(answer.status, (*headers, ("Content-Length", str(len(coded)))), coded)
+        return replace(answer, headers=(*headers, ("Content-Length", str(len(coded)))), body=coded)
 
     def _coder(self, coding: str) -> Any:
         return zlib.compressobj(self._level, wbits=_WINDOWS[coding])

@@ -8,6 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from msgspec.structs import replace
+
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.pages.custom import FILE_HEADERS, NEVER, DeleteData, DeletePageData, StreamFile, StreamFileData
 from tornado_proxy.routing import upload_steps
@@ -25,7 +27,6 @@ from tornado_proxy.routing.plan import (
     Serve,
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
-from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.storage.cache import CachingStore, MemoryObject
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
@@ -95,30 +96,30 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
         if context.decision.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
             info = await context.store.head(attempt.key, context.conditions)
-            return Whole(200, await _headers(context, info))
+            return await _head(context, info)
         asked_range = context.headers.get("Range")
         part = None if asked_range is None else ByteRange.from_header(asked_range)
         opened = await context.store.open(attempt.key, context.conditions, part)
     except NotModified as unchanged:
-        return Whole(304, await _headers(context, unchanged.info) if unchanged.info else ())
+        return replace(await _head(context, unchanged.info), status=304) if unchanged.info else Whole(304)
     try:
-        headers = await _headers(context, opened.info, opened.content_range)
+        head = await _head(context, opened.info, opened.content_range)
     except BaseException:
         await opened.close()
         raise
     status = 206 if opened.content_range else 200
     if isinstance(opened, MemoryObject) and len(opened.body) <= _LONGEST_WHOLE:
-        return Whole(status, headers, opened.body)
-    return Streamed(status, headers, opened)
+        return Whole(status, head.headers, opened.body, head.templated)
+    return Streamed(status, head.headers, opened, head.templated)
 
 
-async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:
-    """Returns the headers of a file, and what the target's templates write; an empty text changes nothing."""
+async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Whole:
+    """Returns the answer to a HEAD of a file, with what the target's templates write; an empty text changes nothing."""
     actions = context.match.site.target.actions
     is_repeated = info.cache == "hit" and part is None
     headers = context.parts.cached_headers(info, actions) if is_repeated else file_headers(info, actions, part)
     if not actions.get.streamed_file_headers:
-        return headers
+        return Whole(200, headers)
     own = dict(headers)
     file = StreamFile(
         int(own["Content-Length"]),
@@ -135,7 +136,9 @@ async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange
         ObjectMetadata(info.metadata),
     )
     custom = await context.written(FILE_HEADERS, partial(StreamFileData, context.request, context.user, file))
-    return headers if custom is None else with_headers(headers, tuple(each for each in custom.headers if each[1]))
+    if custom is None:
+        return Whole(200, headers)
+    return Whole(200, with_headers(headers, tuple(each for each in custom.headers if each[1])), b"", custom.written)
 
 
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:

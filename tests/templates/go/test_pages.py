@@ -2,6 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
 import pytest
+from linear_time import check_linear, text_makers
 
 from tornado_proxy.golang.template.budget import RenderLimits
 from tornado_proxy.golang.template.errors import LimitError, RenderError
@@ -100,6 +101,48 @@ def test_links_have_the_port_of_the_request():
     """The URI of a request has the port of its authority, although its host has no port."""
     request = ServedRequest(host="files.example", path="/a", scheme="http", authority="files.example:8080")
     assert _rendered("{{ requestURI .R }}", {"R": request}) == "http://files.example:8080/a"
+
+
+ATTACK = RequestData(
+    host="a<b>.example",
+    path="/<script>alert(1)</script>a & <img src=x>b",
+    raw_query="q=%3Cb%3E1%3C/b%3E&%3Ci%3E=%22&'<p>",
+    headers=(("referer", '"><svg onload=alert(1)>'), ("x-kind", "a<p>"), ("x-kind", "<!-- b")),
+)
+
+ATTACKED = (
+    "/%3Cscript%3Ealert%281%29%3C/script%3Ea%20&amp;%20%3Cimg%20src=x%3Eb?q=%3Cb%3E1%3C/b%3E&amp;%3Ci%3E=%22&amp;&#39;"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ .Request.URL.Path }}", "/a &amp; b"),
+        ('<a href="{{ .Request.URL }}">', f'<a href="{ATTACKED}">'),
+        ("{{ .Request.URL.RawQuery }}", "q=%3Cb%3E1%3C/b%3E&amp;%3Ci%3E=%22&amp;&#39;"),
+        ("{{ range $name, $values := .Request.URL.Query }}{{ $name }}{{ $values }};{{ end }}", "[&#34;];&#39;[];q[1];"),
+        ('{{ .Request.FormValue "q" }}', "1"),
+        ("{{ .Request.Referer }}", "&#34;&gt;"),
+        ('{{ .Request.Header.Get "X-Kind" }}{{ index .Request.Header "X-Kind" }}', "a[a ]"),
+        ("{{ .Request.Host }} {{ requestHost .Request }}", "a.example a.example"),
+        ("{{ requestURI .Request }}", f"http://a.example{ATTACKED}"),
+        ("{{ .Request.ProtoMajor }}{{ .Request.URL.IsAbs }}{{ .Request.TLS }}", "1false<nil>"),
+    ],
+)
+def test_a_page_shows_nothing_of_a_request_as_html(text, result):
+    """Elements are left out and the rest is escaped, as in s3-proxy, whose pages do not escape what they print."""
+    assert _rendered(text, {"Request": ATTACK}) == result
+
+
+def test_elements_of_a_request_are_found_in_linear_time():
+    """Elements and comments without an end extend to the end of the text."""
+    units = ["<script>", "</script", "<!--", "-->", "<", "</", "<style></style ", "<a ", "&"]
+    page = compile_page("{{ .R.URL.Path }}")
+    plenty = RenderLimits(steps=10**9, text=10**9, items=10**9)
+    check_linear(
+        lambda path: page.render({"R": RequestData(path=path)}, plenty), text_makers(units, ["/"], [""]), 60_000
+    )
 
 
 def test_headers_may_be_the_data_of_a_page():

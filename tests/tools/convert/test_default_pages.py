@@ -23,8 +23,8 @@ from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.convert.actions import default_page
 from tornado_proxy.tools.convert.options import OptionOutcome
 
-HTML = RequestData(host="files.test", path="/a/<b>")
-JSON = RequestData(host="files.test", path="/a/<b>", headers=(("Accept", "application/json"),))
+HTML = RequestData(host="files.test", path="/a/&b")
+JSON = RequestData(host="files.test", path="/a/&b", headers=(("Accept", "application/json"),))
 
 
 def _render(name, data):
@@ -36,7 +36,7 @@ def test_an_error_page_is_html_or_json(name):
     """The page is HTML with escaped names, or an object with `error` if the client accepts JSON."""
     page = _render(f"{name}-error", ErrorData(HTML, None, PageError("no <x>")))
     assert ("no &lt;x&gt;" in page) == (name != "not-found")
-    assert ("Not Found /a/&lt;b&gt;" in page) == (name == "not-found")
+    assert ("<h1>Not Found /a/&amp;b</h1>" in page) == (name == "not-found")
     assert json.loads(_render(f"{name}-error", ErrorData(JSON, None, PageError('no "x"')))) == {"error": 'no "x"'}
 
 

@@ -190,6 +190,13 @@ def _number(digits: str) -> int | None:
 
 _HTML = {b"\0": b"\xef\xbf\xbd", b'"': b"&#34;", b"'": b"&#39;", b"&": b"&amp;", b"<": b"&lt;", b">": b"&gt;"}
 _HTML_SPECIAL = re.compile(b"[\\0\"'&<>]")
+
+
+def escape_html(text: bytes) -> bytes:
+    """template.HTMLEscapeString."""
+    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], text)
+
+
 _JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
 
 
@@ -309,9 +316,7 @@ STANDARD: Mapping[str, Function] = {
     "eq": function(_eq, REFLECTED, rest=REFLECTED),
     "ge": function(lambda first, other: not go.less(first, other), REFLECTED, REFLECTED),
     "gt": function(lambda first, other: not _less_or_equal(first, other), REFLECTED, REFLECTED),
-    "html": budgeted(
-        lambda budget, *values: _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(budget, *values)), rest=ANY
-    ),
+    "html": budgeted(lambda budget, *values: escape_html(_text(budget, *values)), rest=ANY),
     "index": function(_index, REFLECTED, rest=REFLECTED),
     "js": budgeted(_escape_js, rest=ANY),
     "le": function(_less_or_equal, REFLECTED, REFLECTED),

@@ -6,7 +6,8 @@ values to Go values:
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
 - a `msgspec.Struct` is a struct; its field `last_modified` is `LastModified`;
-- `User`, `RequestData`, `HeaderFields` and `TargetData` have the same types as in the templates of rules;
+- `User`, `RequestData`, `HeaderFields` and `TargetData` have the same types as in the templates of rules; the texts of
+  a `RequestData` are safe in HTML;
 - `ObjectMetadata` is a map[string]string, as the AWS SDK for Go reads it from headers;
 - an exception is an error, whose method `Error` is its text.
 """
@@ -42,7 +43,15 @@ from tornado_proxy.golang.template.text import go_string, runes
 from tornado_proxy.golang.template.urls import canonical, header
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData
-from tornado_proxy.templates.go.view import ANY_USER, DATA, LISTED_TARGET, PAGE_REQUEST, request_facts, user_value
+from tornado_proxy.templates.go.view import (
+    ANY_USER,
+    DATA,
+    LISTED_TARGET,
+    PAGE_REQUEST,
+    in_html,
+    request_facts,
+    user_value,
+)
 from tornado_proxy.templates.template import PAGE_LIMITS
 
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
@@ -189,6 +198,11 @@ def _scheme(request: go.Struct) -> bytes:
     return go_string(request.source.data.scheme)
 
 
+def _uri(request: go.Struct) -> go.Value:
+    facts = request.source
+    return in_html(b"%b://%b%b" % (_scheme(request), facts.host, facts.request_uri), facts.budget)
+
+
 def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
     """Renders a text as a template, within the budget of the calling template."""
     text, data = [evaluate(run, dot) for evaluate in arguments]
@@ -208,11 +222,9 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
     **randomness.FUNCTIONS,
     "humanSize": calling.function(_human_size, _SIZE),
     "now": calling.function(lambda: go.Struct(TIME, Moment(0).plus(time.time_ns()))),
-    "requestHost": calling.function(lambda request: request.source.host, _REQUEST),
+    "requestHost": calling.function(lambda request: in_html(request.source.host, request.source.budget), _REQUEST),
     "requestScheme": calling.function(_scheme, _REQUEST),
-    "requestURI": calling.function(
-        lambda request: b"%b://%b%b" % (_scheme(request), request.source.host, request.source.request_uri), _REQUEST
-    ),
+    "requestURI": calling.function(_uri, _REQUEST),
     "toYaml": calling.budgeted(write_yaml, calling.ANY),
     "tpl": calling.special(_template_of_text, calling.STRING, calling.ANY),
 }

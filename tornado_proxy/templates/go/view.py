@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from operator import attrgetter
@@ -14,6 +15,7 @@ from tornado_proxy.golang.template import urls
 from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import INT, STRING, Function, budgeted, function, reading
+from tornado_proxy.golang.template.standard import escape_html
 from tornado_proxy.golang.template.text import go_string
 from tornado_proxy.golang.template.urls import HEADER, VALUES, Url, collected, copied, first, header
 
@@ -154,15 +156,58 @@ def _transfer_encoding(request: RequestFacts) -> go.Slice:
 
 _LONGEST_LENGTH = 18  # digits, which an int64 has room for
 
-PAGE_REQUEST = replace(
+# Each alternative ends at the end of the text at the latest, so that the time is linear.
+_ELEMENT = re.compile(
+    rb"<(script|style)\b.*?(?:</\1[^>]*(?:>|\Z)|\Z)|<!--.*?(?:-->|\Z)|</?[a-z!?][^>]*(?:>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def in_html(value: go.Value, budget: RenderBudget) -> go.Value:
+    """Returns a value without HTML elements, and with the rest of its texts escaped."""
+    if isinstance(value, bytes):
+        budget.spend(len(value) >> 4)
+        return escape_html(_ELEMENT.sub(b"", value))
+    if isinstance(value, go.Slice):
+        return go.Slice((in_html(each, budget) for each in value), value.type, nil=value.nil)
+    if isinstance(value, go.Map):
+        entries = ((in_html(key, budget), in_html(each, budget)) for key, each in value.items())
+        return go.Map(entries, value.type, nil=value.nil)
+    return value
+
+
+def _getter_in_html(read: Callable[[RequestFacts], go.Value]) -> Callable[[RequestFacts], go.Value]:
+    return lambda request: in_html(read(request), request.budget)
+
+
+def _method_in_html(method: Function) -> Function:
+    receiver = int(method.budgeted)  # the argument's index
+    return msgspec.structs.replace(
+        method, call=lambda *arguments: in_html(method.call(*arguments), arguments[receiver].source.budget)
+    )
+
+
+def _type_in_html(plain: go.Type, **getters: Callable[[RequestFacts], go.Value]) -> go.Type:
+    """Returns a type of the request whose values are safe in HTML, as s3-proxy's are; some getters are replaced."""
+    written = plain.stringer
+    return replace(
+        plain,
+        stringer=written and (lambda value: in_html(written(value), value.source.budget)),
+        methods={name: _method_in_html(method) for name, method in plain.methods.items()},
+        getters={name: _getter_in_html(read) for name, read in plain.getters.items()}
+        | {name.encode(): read for name, read in getters.items()},
+    )
+
+
+_PAGE_URL = _type_in_html(URL)
+
+PAGE_REQUEST = _type_in_html(
     REQUEST,
-    getters={
-        **REQUEST.getters,
-        b"ContentLength": _content_length,
-        b"TransferEncoding": _transfer_encoding,
-        b"Trailer": lambda _request: go.Map((), HEADER, nil=True),
-        b"Pattern": lambda _request: b"",
-    },
+    URL=lambda request: Struct(_PAGE_URL, request),
+    ContentLength=_content_length,
+    TransferEncoding=_transfer_encoding,
+    Trailer=lambda _request: go.Map((), HEADER, nil=True),
+    Pattern=lambda _request: b"",
 )
 """The request as pages see it; a key depends neither on the body nor on how it is sent."""
 

@@ -5,9 +5,9 @@
 {{- else -}}
 <!DOCTYPE html>
 <html>
-<head><title>Index of {{ .Request.URL.Path | html }}</title></head>
+<head><title>Index of {{ .Request.URL.Path }}</title></head>
 <body>
-<h1>Index of {{ .Request.URL.Path | html }}</h1>
+<h1>Index of {{ .Request.URL.Path }}</h1>
 <table>
 <tr><th>Entry</th><th>Size</th><th>Last modified</th></tr>
 <tr><td><a href="..">..</a></td><td>-</td><td>-</td></tr>

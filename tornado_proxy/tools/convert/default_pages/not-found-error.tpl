@@ -4,6 +4,6 @@
 <!DOCTYPE html>
 <html>
 <head><title>Not Found</title></head>
-<body><h1>Not Found {{ .Request.URL.Path | html }}</h1></body>
+<body><h1>Not Found {{ .Request.URL.Path }}</h1></body>
 </html>
 {{- end -}}
