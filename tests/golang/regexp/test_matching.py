@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from linear_time import check_linear
 from recorded import vectors
 
 from tornado_proxy.golang.regexp import matching
@@ -120,6 +121,12 @@ def test_an_empty_match_is_not_within_a_character(text, key, groups):
     r"""The assertion `\B` does not match between the bytes of one character, unlike in RE2."""
     captures = compile_pattern(text).search(key)
     assert (captures and captures.groups) == groups
+
+
+def test_a_boundary_within_each_character_costs_linear_time():
+    r"""RE2 finds `\B` within every character of a text in which Go finds none."""
+    pattern = compile_pattern(r".*z|\B")
+    check_linear(pattern.search, [lambda size: "aé" * (size // 2)], 10_000)
 
 
 @pytest.mark.parametrize(

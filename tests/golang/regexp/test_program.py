@@ -5,6 +5,7 @@ from tornado_proxy.golang.regexp.classes import bracketed, complement, folded, m
 from tornado_proxy.golang.regexp.parser import parse
 from tornado_proxy.golang.regexp.program import (
     ProgramRefused,
+    ahead_of,
     compile_program,
     is_within,
     leftmost,
@@ -42,15 +43,18 @@ def test_a_program_that_is_too_large_is_refused():
     ("pattern", "text", "start", "span"),
     [
         (r"\B", "é", 0, (0, 0)),
-        (r"\B", "é", 1, (2, 2)),
+        (r"\B", "é", 2, (2, 2)),
         (r"\B", "aé", 1, (3, 3)),
         (r"\Bx?", "aéa", 0, None),
+        (r"z|\B", "aéaz", 0, (4, 5)),
+        (r"\A(a|b)|\B()", "aéaé中", 1, (6, 6)),
         ("é", "aé", 1, (1, 3)),
     ],
 )
 def test_no_match_begins_within_a_character(pattern, text, start, span):
     r"""A match of `\B` between two bytes of one character is skipped."""
-    match = leftmost(re2.compile(pattern.encode()), text.encode(), start, sees_within=True)
+    ahead = re2.compile(ahead_of(pattern.encode()))
+    match = leftmost(re2.compile(pattern.encode()), ahead, text.encode(), start)
     assert (match and match.span()) == span
 
 

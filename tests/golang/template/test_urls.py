@@ -25,6 +25,7 @@ from tornado_proxy.golang.template.values import type_name
     [
         (b"", Url()),
         (b"*", Url(path=b"*")),
+        (b"*#a%23b", Url(path=b"*", fragment=b"a#b")),
         (b"/a%20b", Url(path=b"/a b")),
         (b"/a%2Fb", Url(path=b"/a/b", raw_path=b"/a%2Fb")),
         (b"HTTP://h:80/p?q#f", Url(b"http", b"", None, b"h:80", b"/p", raw_query=b"q", fragment=b"f")),

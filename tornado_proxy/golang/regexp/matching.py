@@ -135,7 +135,9 @@ def compile_expression(expression: Expression, memory: Sequence[int] = MEMORY) -
             numbers[name] = (*numbers.get(name, ()), number)
     names = MappingProxyType({name: each[0] for name, each in numbers.items()})
     shared_names = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
-    leftmost = partial(programs.leftmost, compiled, sees_within=True) if rb"\B" in program else compiled.search
+    leftmost = compiled.search
+    if rb"\B" in program:
+        leftmost = partial(programs.leftmost, compiled, programs.compile_program(programs.ahead_of(program), memory))
     count = len(expression.names)
     return Pattern(expression.text, names, count, program, compiled, leftmost, shared_names, range(count + 1))
 

@@ -54,12 +54,21 @@ def compile_program(program: bytes, memory: Sequence[int] = MEMORY, *, longest: 
     raise ProgramTooLarge(message)
 
 
-def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -> Any:
-    r"""Returns the leftmost match; `sees_within` if a `\B` of it may match inside a character, as never in Go."""
+def ahead_of(program: bytes) -> bytes:
+    """Returns the program whose first group is the text before the leftmost match that begins between characters."""
+    return b"((?s:.)*?)(?:%b)" % program
+
+
+def leftmost(compiled: Any, ahead: Any, text: bytes, start: int = 0) -> Any:
+    r"""Returns the leftmost match; not one of `\B` within a character, as which Go has none.
+
+    To search again behind each character would take quadratic time.
+    """
     match = compiled.search(text, start)
-    while sees_within and match is not None and is_within(text, match.start()):
-        match = compiled.search(text, match.start() + 1)
-    return match
+    if match is None or not is_within(text, match.start()):
+        return match
+    before = ahead.match(text, start)
+    return before and compiled.match(text, before.end(1))
 
 
 def is_within(text: bytes, offset: int) -> bool:

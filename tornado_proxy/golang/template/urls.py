@@ -130,14 +130,15 @@ def parse(text: bytes) -> Url:
     rest, _, fragment = text.partition(b"#")
     if _CONTROL.search(rest):
         raise UrlError("invalid control character in URL")
+    decoded_fragment = unescape(fragment)
+    raw_fragment = b"" if escape(decoded_fragment, FRAGMENT) == fragment else fragment
+    url = Url(fragment=decoded_fragment, raw_fragment=raw_fragment)
     if rest == b"*":
-        return Url(path=b"*")
+        return replace(url, path=rest)
     scheme, rest = _scheme(rest)
     force_query = rest.endswith(b"?") and rest.count(b"?") == 1
     rest, _, query = rest.partition(b"?")
-    decoded_fragment = unescape(fragment)
-    raw_fragment = b"" if escape(decoded_fragment, FRAGMENT) == fragment else fragment
-    url = Url(scheme, force_query=force_query, raw_query=query, fragment=decoded_fragment, raw_fragment=raw_fragment)
+    url = replace(url, scheme=scheme, force_query=force_query, raw_query=query)
     if scheme and not rest.startswith(b"/"):
         return replace(url, opaque=rest)
     if not rest.startswith(b"/") and b":" in rest.partition(b"/")[0]:
