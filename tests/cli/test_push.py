@@ -142,7 +142,7 @@ def test_diff_compares_with_what_is_in_force(command, place, write, pushed, tmp_
     assert (result.status, "- /first\n" in result.out, "+ /second\n" in result.out) == (1, True, True)
     assert command("diff", f"{place}none/", "rules", "--requests", "log").status == 2
     assert command("diff", "s3://", "rules", "--requests", "log").err == (
-        "tornado-proxy diff: `s3://` is not a place in a bucket\n"
+        "tornado-proxy diff: `s3://` is not a place in a bucket (such as `s3://my-bucket/rules/`)\n"
     )
 
 
@@ -322,7 +322,7 @@ def test_files_that_change_meanwhile_are_not_pushed(command, place, write, pushe
         (("s3://b/",), "give a PATH, or `--rollback` or `--history` without one"),
         (("rules", "s3://b/", "--rollback"), "give a PATH, or `--rollback` or `--history` without one"),
         (("rules", "s3://b/", "--to", "abc"), "`--to` goes with `--rollback`"),
-        (("rules", "bucket"), "argument S3URL: `bucket` is not a place in a bucket"),
+        (("rules", "bucket"), "argument S3URL: `bucket` is not a place in a bucket (such as `s3://my-bucket/rules/`)"),
         (
             ("rules", "s3://b/", "--endpoint", "ftp://a"),
             "argument --endpoint: `ftp://a` is not the URL of an S3 server",

@@ -176,7 +176,7 @@ def _read(place: str | Path | RulesBucket) -> Read:
         try:
             place = RulesBucket(rules_url(place))
         except InvalidValue as error:
-            raise CommandError(f"`{place}` {error}") from error
+            raise CommandError(f"`{place}` {error} ({error.help})") from error
     if not isinstance(place, RulesBucket):
         return read_rules(str(place))
     from tornado_proxy.s3.releases import release_in_force  # noqa: PLC0415 - boto3, for a bucket only
