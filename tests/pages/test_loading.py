@@ -207,9 +207,15 @@ def test_a_theme_can_be_for_all_pages():
         ),
         (
             "listing.html",
-            b"{{ missing }}",
+            b'{% extends "default/listing.html" %}\n{% block below %}\n{{ missing }}{% endblock %}',
             "a page cannot be made of these templates: 'missing' is undefined",
-            "config.yaml:1:",
+            "etc/brand/listing.html:3:1",
+        ),
+        (
+            "page.html",
+            b"{{ theme.missing() }}",
+            "a page cannot be made of these templates: 'tornado_proxy.pages.render.Theme object' has no attribute 'missing'",
+            "etc/brand/page.html:1:1",
         ),
         ("index.html", b"", "no page is called `index.html`", "config.yaml:1:"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -219,16 +220,17 @@ class _Loader:
             pages = Pages(Theme(options.title or "", logo, css, templates))
             pages.check()
         except TemplateSyntaxError as error:
-            source = self._source(f"{options.templates}/{error.name}")
-            if source:
-                start = source.offset(error.lineno, 1)
-                span = Span(source, start, start + len(source.line(error.lineno)))
-            self.diagnostics.append(Diagnostic("bad-template", str(error.message), span))
+            message, places = str(error.message), [(error.name, error.lineno)]
         except Exception as error:  # noqa: BLE001 - a template can raise errors of any type
             message = f"a page cannot be made of these templates: {error}"
-            self.diagnostics.append(Diagnostic("bad-template", message, span))
+            places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
         else:
             return pages
+        for name, line in places:
+            if name in templates and (source := self._source(f"{options.templates}/{name}")):
+                start = source.offset(line, 1)
+                span = Span(source, start, start + len(source.line(line)))
+        self.diagnostics.append(Diagnostic("bad-template", message, span))
         return None
 
     def _asset(self, place: str | None) -> str | tuple[str, bytes] | None:
