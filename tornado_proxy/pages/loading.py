@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING
@@ -50,18 +51,18 @@ def template_places(settings: Settings) -> Mapping[Path, Span | None]:
 
 def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
     general = settings.templates
-    for path in general.helpers:
-        yield path, general.place.key("helpers")
+    spans = general.place.values("helpers")
+    yield from ((path, span) for path, span in zip_longest(general.helpers, spans) if path is not None)
     options: list[PageOptions | HelperOptions] = [*_pages(general).values()]
     for target in settings.targets:
         options += (*target.templates.helpers, *_pages(target.templates).values())
     for each in options:
         if each.path is not None and not getattr(each, "in_bucket", False):
-            yield each.path, each.place.key("path")
+            yield each.path, next(iter(each.place.values("path")), None)
     for theme in _themes(settings).values():
         for option, place in (("logo", theme.logo), ("css", theme.css), ("templates", theme.templates)):
             if place is not None and "://" not in place:
-                yield place, theme.place.key(option)
+                yield place, next(iter(theme.place.values(option)), None)
 
 
 def _pages(templates: Templates | TargetTemplates) -> dict[str, PageOptions]:
