@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from email.header import Header
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tornado_proxy.config.actions import PutAction, SystemMetadata
-from tornado_proxy.config.options import options_of
+from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.config.quantities import MIB
 from tornado_proxy.golang.template.budget import RenderLimits
 from tornado_proxy.golang.template.errors import RenderError
@@ -167,7 +167,7 @@ class PropertyTemplates:
         size = sum(len(name) + len(text) for name, text in metadata.items())
         if size > MOST_METADATA:
             raise RequestError(f"the metadata has {size} bytes, {MOST_METADATA} are possible")
-        others: dict[str, str | datetime] = dict(_rendered(self._others, data))
+        others: dict[str, str | datetime] = dict(_rendered(self._others, data, camel_case))
         if "expires" in others:
             others["expires"] = _moment(str(others["expires"]))
         return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]
@@ -186,15 +186,17 @@ def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]
     return [(name, compile_page(text)) for name, text in named]
 
 
-def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Iterator[tuple[str, str]]:
-    """Returns the results of templates without line ends; empty results are omitted."""
+def _rendered(
+    templates: list[tuple[str, PageTemplate]], data: PutData, shown: Callable[[str], str] = str
+) -> Iterator[tuple[str, str]]:
+    """Returns the results of templates without line ends; empty results are omitted. Errors have the `shown` name."""
     for name, template in templates:
         try:
             text = template.render(data, _LIMITS).replace("\r\n", "").replace("\n", "")
         except RenderError as error:
-            raise PropertyFailed(f"the template of `{name}` failed: {error}") from error
+            raise PropertyFailed(f"the template of `{shown(name)}` failed: {error}") from error
         if any(ord(character) < 32 or ord(character) == 127 for character in text):
-            raise PropertyFailed(f"the template of `{name}` makes a control character")
+            raise PropertyFailed(f"the template of `{shown(name)}` makes a control character")
         if text:
             yield name, text
 
