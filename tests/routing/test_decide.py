@@ -502,7 +502,14 @@ def test_a_path_beside_may_belong_to_another_target(make_site):
 
 
 @pytest.mark.parametrize(
-    ("method", "first"), [("PUT", ReadForm()), ("DELETE", Refuse(403, "a directory cannot be deleted"))]
+    ("method", "first"),
+    [
+        ("PUT", ReadForm()),
+        (
+            "DELETE",
+            Refuse(403, "a directory cannot be deleted", message="A directory cannot be deleted, only its files"),
+        ),
+    ],
 )
 def test_a_path_beside_may_have_another_method(make_site, method, first):
     """An upload to a path beside the requested one needs a form, whose file has no name yet."""
