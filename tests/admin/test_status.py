@@ -20,6 +20,7 @@ from tornado_proxy.admin.status import (
     StatusPages,
     _environment,
 )
+from tornado_proxy.pages.listing import human_size
 
 
 def _chart(*points, style="area"):
@@ -47,6 +48,22 @@ def test_an_axis_ends_at_a_round_value(top, axis):
     """The axis ends at 1, 2 or 5 times a power of ten, and names its ends and its middle."""
     chart = Chart("t", (ChartLine("all", "area", [(0, top)]),), 0.0, 1.0, lambda value: f"{value:g}")
     assert " ".join(chart.axis) == axis
+
+
+@pytest.mark.parametrize(
+    ("top", "axis"),
+    [
+        (0.0, ("0 B", "0 B", "1 B")),
+        (700.0, ("0 B", "500 B", "1000 B")),
+        (116_000.0, ("0 B", "100.0 KiB", "200.0 KiB")),
+        (3_000_000.0, ("0 B", "2.5 MiB", "5.0 MiB")),
+    ],
+)
+def test_an_axis_of_bytes_ends_at_a_round_number_of_a_binary_unit(top, axis):
+    """The ends and the middle are round as they are shown, not as numbers of bytes."""
+    lines = (ChartLine("sent", "area", [(0, top)]),)
+    chart = Chart("t", lines, 0.0, 1.0, lambda value: human_size(round(value)), in_bytes=True)
+    assert chart.axis == axis
 
 
 def test_hits_are_bars():

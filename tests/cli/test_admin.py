@@ -341,6 +341,14 @@ def test_the_response_of_another_server_is_shown_shortened(command):
     assert len(result.err) < 400
 
 
+def test_a_page_of_another_listener_is_not_shown(command):
+    """The listener for requests answers with a page, which says nothing in a terminal."""
+    with _serve_response(405, "<!doctype html>\n<html>", "text/html; charset=utf-8") as address:
+        result = command("reload", "--admin", address)
+    message = "answered 405: a page; is it the port of `internalServer`?"
+    assert (result.status, result.err) == (2, f"tornado-proxy reload: http://{address} {message}\n")
+
+
 def test_an_answer_that_is_no_object_is_a_failure(command):
     """Another server may answer with a list: it is shown, without a traceback."""
     with _serve_response(200, "[1]", "application/json") as address:

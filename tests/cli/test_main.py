@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -143,3 +144,43 @@ def test_the_error_about_a_misspelt_option_suggests_the_right_one(capsys):
             main(["lint", option])
         assert caught.value.code == ExitStatus.FAILED
         assert capsys.readouterr().err.endswith(f"unrecognized arguments: {message_end}")
+
+
+@pytest.mark.parametrize(
+    ("words", "message_end"),
+    [
+        (["serve", "--confg", "proxy.yaml"], "unrecognized arguments: --confg; did you mean `--config`?\n"),
+        (["serve", "--confg=proxy.yaml"], "unrecognized arguments: --confg=proxy.yaml; did you mean `--config`?\n"),
+        (["serve", "--conf"], "argument --config: expected one argument\n"),
+        (["push", "--note", "-- a line"], "the following arguments are required: S3URL\n"),
+        (["lint", "--", "--formt"], "there is no `--formt`\n"),
+    ],
+)
+def test_a_misspelt_option_is_reported_before_a_missing_one(words, message_end, capsys):
+    """An option that is required does not count as missing if it is misspelt; a value and a path are no options."""
+    with suppress(SystemExit):
+        main(words)
+    assert capsys.readouterr().err.endswith(message_end)
+
+
+@pytest.mark.parametrize(
+    ("words", "message_end"),
+    [
+        (
+            ["lint", "--format", "jsn"],
+            "(choose from 'full', 'concise', 'json', 'github', 'gitlab', 'sarif', 'junit'); did you mean `json`?\n",
+        ),
+        (
+            ["convert", "s3proxy", "conf", "--out", "new"],
+            "argument s3-proxy: invalid choice: 's3proxy' (choose from 's3-proxy'); did you mean `s3-proxy`?\n",
+        ),
+        (["completion", "tcsh"], "argument SHELL: invalid choice: 'tcsh' (choose from 'bash', 'zsh', 'fish')\n"),
+        (["config"], "the following arguments are required: show, --config\n"),
+    ],
+)
+def test_the_error_about_a_misspelt_choice_suggests_the_right_one(words, message_end, capsys):
+    """A similar choice is suggested; the argument has the name that the help gives it."""
+    with pytest.raises(SystemExit):
+        main(words)
+    # Newer releases of Python write the choices without quotes.
+    assert capsys.readouterr().err.replace("'", "").endswith(message_end.replace("'", ""))

@@ -99,13 +99,16 @@ def test_an_invalid_configuration_is_not_probed(command, configure, closed_url):
 def test_a_missing_configuration_is_a_failure(command):
     """The message names the missing file, and the status is 2."""
     result = command("probe", "--config", "nowhere.yaml")
-    assert (result.status, result.err) == (2, "tornado-proxy probe: there is no file `nowhere.yaml`\n")
+    assert (result.status, result.err) == (
+        2,
+        "tornado-proxy probe: `nowhere.yaml` cannot be read: No such file or directory\n",
+    )
 
 
 def test_a_directory_is_no_configuration(command):
     """The message says that the configuration is a directory, and the status is 2."""
     result = command("probe", "--config", ".")
-    assert (result.status, result.err) == (2, "tornado-proxy probe: `.` is a directory\n")
+    assert (result.status, result.err) == (2, "tornado-proxy probe: `.` cannot be read: Is a directory\n")
 
 
 def test_systemd_credentials_cannot_be_used_from_a_shell(command, configure, closed_url, tmp_path, monkeypatch):

@@ -100,10 +100,11 @@ def test_rules_that_are_in_force_are_not_pushed_again(command, place, pushed):
     ids=["mistake", "finding", "test"],
 )
 def test_bad_rules_are_refused(command, place, write, pushed, text, finding):
-    """The finding is shown, and nothing is written."""
+    """The finding is shown, and nothing is written, as the last line says."""
     write(text)
     result = command("push", "rules", place)
     assert result.status == 1
+    assert result.err.endswith("tornado-proxy push: nothing was pushed\n")
     assert finding in result.out + result.err
     assert in_force(place) == (pushed, [("site.rules", FIRST)])
 
@@ -140,9 +141,10 @@ def test_diff_compares_with_what_is_in_force(command, place, write, pushed, tmp_
     (tmp_path / "log").write_text("/a\n")
     result = command("diff", place, "rules", "--requests", "log")
     assert (result.status, "- /first\n" in result.out, "+ /second\n" in result.out) == (1, True, True)
-    assert command("diff", f"{place}none/", "rules", "--requests", "log").status == 2
+    nowhere = command("diff", f"{place}none/", "rules", "--requests", "log")
+    assert (nowhere.status, nowhere.err) == (2, f"tornado-proxy diff: nothing was pushed to `{place}none/`\n")
     assert command("diff", "s3://", "rules", "--requests", "log").err == (
-        "tornado-proxy diff: `s3://` is not a place in a bucket\n"
+        "tornado-proxy diff: `s3://` is not a place in a bucket (such as `s3://my-bucket/rules/`)\n"
     )
 
 
@@ -322,7 +324,7 @@ def test_files_that_change_meanwhile_are_not_pushed(command, place, write, pushe
         (("s3://b/",), "give a PATH, or `--rollback` or `--history` without one"),
         (("rules", "s3://b/", "--rollback"), "give a PATH, or `--rollback` or `--history` without one"),
         (("rules", "s3://b/", "--to", "abc"), "`--to` goes with `--rollback`"),
-        (("rules", "bucket"), "argument S3URL: `bucket` is not a place in a bucket"),
+        (("rules", "bucket"), "argument S3URL: `bucket` is not a place in a bucket (such as `s3://my-bucket/rules/`)"),
         (
             ("rules", "s3://b/", "--endpoint", "ftp://a"),
             "argument --endpoint: `ftp://a` is not the URL of an S3 server",

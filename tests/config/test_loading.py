@@ -97,9 +97,18 @@ def test_invalid_utf_8_is_reported_with_its_place(write):
     """A file in another encoding is refused at its first invalid byte, without showing a secret."""
     path = write(MINIMAL.encode() + "password: hünter2\n# é\n".encode("latin-1"))
     (diagnostic,) = load(path, {}).diagnostics
-    assert (diagnostic.message, diagnostic.help) == ("invalid UTF-8: byte 0xFC", "save the file as UTF-8")
-    assert diagnostic.place == f"{path}:2:12"
+    assert diagnostic.message.startswith("invalid UTF-8: byte 0xfc at offset")
+    assert (diagnostic.help, diagnostic.place) == ("save the file as UTF-8", f"{path}:2:12")
     assert "nter2" not in render(diagnostic)
+
+
+def test_utf_16_is_recognised(write):
+    """An editor may have saved the file so: the help names the encoding, as for a rule file."""
+    (diagnostic,) = load(write(MINIMAL.encode("utf-16")), {}).diagnostics
+    assert (diagnostic.code, diagnostic.help) == (
+        "unreadable-file",
+        "the file seems to be UTF-16; save it as UTF-8",
+    )
 
 
 def test_a_pipe_is_refused_if_it_is_to_be_read_again(tmp_path):

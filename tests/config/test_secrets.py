@@ -129,6 +129,20 @@ def test_a_credential_needs_systemd():
 
 
 @pytest.mark.parametrize(
+    ("reference", "env", "cure"),
+    [
+        (Reference(env="NO"), {}, "set it where the service starts; for a unit of systemd, in its `EnvironmentFile=`"),
+        (Reference(path="no/file"), {}, "it was looked for at `/etc/no/file`"),
+        (Reference(path="/no/file"), {}, None),
+        (Reference(credential="s3"), {"CREDENTIALS_DIRECTORY": "/no"}, "it was looked for at `/no/s3`"),
+    ],
+)
+def test_the_help_of_a_missing_secret_says_where_it_belongs(reference, env, cure):
+    """A relative path begins at the configuration, and a unit has no variables of a shell."""
+    assert _missing_secret(reference, env, Path("/etc")).help == cure
+
+
+@pytest.mark.parametrize(
     ("reference", "env", "file"),
     [
         (Reference(path="word"), {}, Path("etc/word")),

@@ -44,9 +44,8 @@ def test_the_first_url_is_a_page(printed):
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_every_printed_command_succeeds(printed, tmp_path):
-    """Each printed command exits with 0."""
-    (tmp_path / "README.md").write_text("to be uploaded\n")
-    commands = ("curl ", f"{sys.executable} ", "tornado-proxy ")
+    """Each printed command exits with 0, in any directory."""
+    commands = ("curl ", "echo ", f"{sys.executable} ", "tornado-proxy ")
     lines = [line.strip() for line in printed.splitlines() if line.strip().startswith(commands)]
     assert len(lines) >= 9
     for line in lines:

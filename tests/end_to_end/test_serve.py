@@ -65,7 +65,7 @@ def test_check_reports_mistakes(files, capfd):
 def test_a_missing_configuration_is_a_failure(files, capfd):
     """A missing configuration ends the command with status 2."""
     assert main(["serve", "--config", "nowhere.yaml"]) == 2
-    assert "there is no file `nowhere.yaml`" in capfd.readouterr().err
+    assert "`nowhere.yaml` cannot be read: No such file or directory" in capfd.readouterr().err
 
 
 def test_a_directory_is_no_configuration(files, capfd):

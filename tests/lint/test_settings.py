@@ -187,9 +187,14 @@ def test_an_invalid_tool_is_a_mistake(tmp_path):
 
 
 def test_an_unreadable_file_is_a_mistake(tmp_path):
-    """A file that is not text is reported instead of being skipped."""
-    (tmp_path / "tornado-proxy.toml").write_bytes(b"\xff")
-    with pytest.raises(SettingsMistake, match="cannot be read"):
+    """A file that is not text, or a directory in its place, is reported instead of being skipped."""
+    path = tmp_path / "tornado-proxy.toml"
+    path.write_bytes(b"\xff")
+    with pytest.raises(SettingsMistake, match="cannot be read: 'utf-8' codec"):
+        find_settings(tmp_path, CHECKS)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(SettingsMistake, match="cannot be read: Is a directory$"):
         find_settings(tmp_path, CHECKS)
 
 

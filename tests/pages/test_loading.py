@@ -38,15 +38,16 @@ def test_template_places_are_the_configured_files():
 
 
 def test_unreadable_files_are_reported(tmp_path):
-    """A file that cannot be read or is too large is reported at the option that names it."""
-    configured = settings(MINIMAL + "templates: {put: {path: a}, delete: {path: b}, folderList: {path: c}}\n")
+    """A file that cannot be read or is too large is reported at its path."""
+    pages = "put: {path: a}, delete: {path: b}, folderList: {path: c}, helpers: [a, d]"
+    configured = settings(MINIMAL + f"templates: {{{pages}}}\n")
     configured = structs.replace(configured, directory=tmp_path)
     (tmp_path / "a").write_bytes(b"x")
     (tmp_path / "b").write_bytes(b"x" * (LARGEST + 1))
     read = read_templates(configured)
     assert [file.data for file in read.files] == [b"x"]
-    assert [diagnostic.code for diagnostic in read.diagnostics] == ["unreadable-file"] * 2
-    assert [diagnostic.span.text for diagnostic in read.diagnostics] == ["path", "path"]
+    assert [diagnostic.code for diagnostic in read.diagnostics] == ["unreadable-file"] * 3
+    assert [diagnostic.span.text for diagnostic in read.diagnostics] == ["d", "c", "b"]
     assert read_templates(None) == Read(())
 
 
@@ -172,7 +173,7 @@ def test_files_of_themes_are_read_and_watched(tmp_path):
     assert list(template_places(configured)) == [tmp_path / "a.png", tmp_path / "brand"]
     assert [Path(file.name).name for file in read_templates(configured).files] == ["a.png", "_b.html", "listing.html"]
     missing = structs.replace(configured, directory=tmp_path / "nowhere")
-    assert [diagnostic.span.text for diagnostic in read_templates(missing).diagnostics] == ["logo", "templates"]
+    assert [diagnostic.span.text for diagnostic in read_templates(missing).diagnostics] == ["a.png", "brand"]
 
 
 def test_a_theme_is_compiled_from_its_files():
@@ -207,9 +208,15 @@ def test_a_theme_can_be_for_all_pages():
         ),
         (
             "listing.html",
-            b"{{ missing }}",
+            b'{% extends "default/listing.html" %}\n{% block below %}\n{{ missing }}{% endblock %}',
             "a page cannot be made of these templates: 'missing' is undefined",
-            "config.yaml:1:",
+            "etc/brand/listing.html:3:1",
+        ),
+        (
+            "page.html",
+            b"{{ theme.missing() }}",
+            "a page cannot be made of these templates: 'tornado_proxy.pages.render.Theme object' has no attribute 'missing'",
+            "etc/brand/page.html:1:1",
         ),
         ("index.html", b"", "no page is called `index.html`", "config.yaml:1:"),
     ],

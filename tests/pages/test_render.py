@@ -249,7 +249,7 @@ def test_the_list_of_targets_has_all_forms():
     """The list is HTML with escaped names, JSON or text, and an empty list has a note."""
     targets = (TargetLinks("a<b", ("http://x/a%20b/",)), TargetLinks("c", ("http://x/c/", "http://x/d/")))
     html = Pages().targets(targets, Form.HTML).body.decode()
-    assert "<bdi>a&lt;b</bdi>" in html
+    assert '<bdi class="directory">a&lt;b</bdi>' in html
     assert '<a href="http://x/a%20b/">http://x/a%20b/</a>' in html
     assert json.loads(Pages().targets(targets, Form.JSON).body)[1] == {
         "name": "c",

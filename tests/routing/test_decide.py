@@ -366,6 +366,16 @@ def test_the_target_list_hides_a_target_at_its_path(make_site):
     assert simulate(hosted, read_request("/", "GET", "other.example"), None).plan[0] == Browse("", root=True)
 
 
+def test_the_target_list_is_also_at_its_path_without_a_slash(make_site):
+    """As a target is; the resource of the list is asked about the path with its slash."""
+    page = TargetList(True, Mount("", ("/all/",)), Resource("/all/", METHODS, provider="staff", users=(ANN,)))
+    mounts = Mounts([make_site()], target_list=page)
+    assert simulate(mounts, read_request("/all", "GET"), User("ann")).plan == (ListTargets(),)
+    assert simulate(mounts, read_request("/all", "GET"), None).plan[0].status == 401
+    for other in ("/all//", "/al", "/all/x"):
+        assert simulate(mounts, read_request(other, "GET"), None).plan != (ListTargets(),)
+
+
 def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
     """The pages of a provider answer at their paths, with or without a closing slash, even if a target is mounted there."""
     mounts = Mounts([make_site()], [OidcProvider("id", GuardedUrl("https://id.example"), "me")])
@@ -492,7 +502,14 @@ def test_a_path_beside_may_belong_to_another_target(make_site):
 
 
 @pytest.mark.parametrize(
-    ("method", "first"), [("PUT", ReadForm()), ("DELETE", Refuse(403, "a directory cannot be deleted"))]
+    ("method", "first"),
+    [
+        ("PUT", ReadForm()),
+        (
+            "DELETE",
+            Refuse(403, "a directory cannot be deleted", message="A directory cannot be deleted, only its files"),
+        ),
+    ],
 )
 def test_a_path_beside_may_have_another_method(make_site, method, first):
     """An upload to a path beside the requested one needs a form, whose file has no name yet."""

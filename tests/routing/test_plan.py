@@ -212,7 +212,9 @@ def test_a_directory_is_never_removed(plan_request, make_site, path):
     """DELETE of a directory gets 403, even if a rewrite would make a file of it."""
     mount = "/m/" if path.startswith("/m") else "/"
     plan = plan_request(make_site((".*", "/file"), mount=mount), f"DELETE {path}")
-    assert plan == (Refuse(403, "a directory cannot be deleted"),)
+    assert plan == (
+        Refuse(403, "a directory cannot be deleted", message="A directory cannot be deleted, only its files"),
+    )
 
 
 @pytest.mark.parametrize("path", ["/dir", "/m"])

@@ -208,9 +208,18 @@ def test_an_invalid_time_fails(text):
         _render(system_metadata=SystemMetadata(expires=text))
 
 
-def test_a_failing_template_is_named():
-    with pytest.raises(PropertyFailed, match="the template of `owner` failed"):
-        _render(PutData(None, INPUT, "a"), metadata=(("owner", "{{ .User.GetUsername }}"),))
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"metadata": (("own_er", "{{ .User.GetUsername }}"),)}, "own_er"),
+        ({"storage_class": "{{ .User.GetUsername }}"}, "storageClass"),
+        ({"system_metadata": SystemMetadata(cache_control="{{ .User.GetUsername }}")}, "cacheControl"),
+    ],
+)
+def test_a_failing_template_is_named(options, name):
+    """It has the name that the configuration gives it."""
+    with pytest.raises(PropertyFailed, match=f"the template of `{name}` failed"):
+        _render(PutData(None, INPUT, "a"), **options)
 
 
 @pytest.mark.parametrize("character", [r"\t", r"\x00", r"\x7f"])

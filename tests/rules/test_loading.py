@@ -77,7 +77,7 @@ def test_a_bucket_is_a_mistake_where_nothing_is_fetched():
     (diagnostic,) = read_rule_files(["s3://b/rules/"]).diagnostics
     assert diagnostic.message == "this command does not fetch the rules in `s3://b/rules/`"
     assert diagnostic.help == "name the files themselves, which are pushed there"
-    assert _messages("s3://b/rules/") == ["this command does not fetch the rules in `s3:/b/rules`"]
+    assert _messages("s3://b/rules/") == ["this command does not fetch the rules in `s3://b/rules/`"]
 
 
 def test_hidden_files_and_other_files_are_not_read():

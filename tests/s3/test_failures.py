@@ -93,7 +93,6 @@ def test_an_answer_without_a_body_is_told_by_its_status(message, request_id, exp
         (IncompleteRead(b"", 5), errors.Unreachable),
         (RemoteDisconnected(), errors.Unreachable),
         (ConnectionResetError(), errors.Unreachable),
-        (botocore.exceptions.NoCredentialsError(), errors.UpstreamError),
         (botocore.exceptions.CredentialRetrievalError(provider="iam-role", error_msg="gone"), errors.UpstreamError),
         (botocore.exceptions.ParamValidationError(report="bad"), errors.UpstreamError),
         (ResponseParserError("no XML"), errors.UpstreamError),
@@ -108,6 +107,15 @@ def test_an_error_of_a_library_becomes_a_storage_error(error, expected):
     ):
         raise error
     assert (type(caught.value), caught.value.__cause__) == (expected, error)
+
+
+def test_missing_credentials_are_reported_with_the_places_where_they_may_be():
+    """The error says where boto3 looked."""
+    with pytest.raises(errors.UpstreamError) as caught, translated("reading"):
+        raise botocore.exceptions.NoCredentialsError
+    places = "the environment, a profile, a web identity or the role of the instance"
+    assert str(caught.value) == f"reading: boto3 found no credentials in {places}"
+    assert caught.value.code == "NoCredentialsError"
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,7 @@ async def test_tls_is_verified(certificate, monkeypatch):
     body = bytes(range(256)) * 8192
     async with hostile_s3(object_reply(body), tls=context) as s3:
         async with store_at(f"https://localhost:{s3.port}") as store:
-            with pytest.raises(Unreachable, match="certificate verify failed"):
+            with pytest.raises(Unreachable, match="its certificate is not trusted: self-signed certificate"):
                 await store.open("a", ANY)
         monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate / "cert.pem"))
         async with store_at(f"https://localhost:{s3.port}") as store:
@@ -296,3 +296,26 @@ async def test_tls_is_verified(certificate, monkeypatch):
             with pytest.raises(Unreachable, match="certificate"):
                 await store.open("a", ANY)
     assert "localhost" in server_names
+
+
+async def test_plain_http_where_tls_is_asked_for_is_recognised():
+    """The default scheme is HTTPS, which an S3 of one's own may not speak."""
+
+    async def answer(_reader, writer):
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with store_at(f"https://127.0.0.1:{port}") as store:
+            with pytest.raises(Unreachable, match="it speaks no TLS; for plain HTTP, write `http://`"):
+                await store.open("a", ANY)
+
+
+async def test_a_host_that_is_not_known_is_named_without_a_number():
+    """The reason is that of the resolver."""
+    async with store_at("http://nowhere.invalid:1") as store:
+        with pytest.raises(Unreachable) as caught:
+            await store.open("a", ANY)
+    assert "nowhere.invalid:1: " in str(caught.value)
+    assert "[Errno" not in str(caught.value)

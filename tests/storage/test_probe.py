@@ -18,6 +18,7 @@ from tornado_proxy.storage.errors import (
     AccessDenied,
     BucketMissing,
     Busy,
+    ObjectMissing,
     StorageError,
     TimedOut,
     Unreachable,
@@ -132,6 +133,7 @@ async def test_bad_credentials_are_reported_if_listing_is_not_needed():
     ("error", "code", "message"),
     [
         (BucketMissing("x: 404"), "no-bucket", "there is no bucket `my-bucket`"),
+        (ObjectMissing("x: 404"), "no-bucket", "there is no bucket `my-bucket`"),
         (Unreachable("x: no connection to s3:443: refused"), "unreachable", "no connection to s3:443: refused"),
         (TimedOut("S3 did not answer within 5 s"), "timed-out", "S3 did not answer within 5 s"),
         (Busy("x: 503 SlowDown: wait"), "busy", "503 SlowDown: wait"),
@@ -143,6 +145,21 @@ async def test_each_failure_has_a_code_and_a_message(error, code, message):
     problem = (await probe(SITE, FailingStore(list=error))).problem
     assert (problem.code, problem.message) == (code, message)
     assert problem.help
+
+
+@pytest.mark.parametrize(
+    ("bucket", "advises"),
+    [
+        (Bucket("my-bucket", s3_endpoint="http://minio:9000"), True),
+        (Bucket("my-bucket", s3_endpoint="http://minio:9000", force_path_style=True), False),
+        (Bucket("my-bucket"), False),
+    ],
+)
+async def test_the_help_of_an_unreachable_bucket_may_be_its_host(bucket, advises):
+    """Few S3s other than AWS have a host name for each bucket."""
+    store = FailingStore(list=Unreachable("x: no connection to my-bucket.minio:9000: Name or service not known"))
+    problem = (await probe(Target("site", bucket=bucket), store)).problem
+    assert ("`bucket.s3ForcePathStyle: true`" in problem.help) is advises
 
 
 async def test_a_frozen_bucket_is_not_waited_for():

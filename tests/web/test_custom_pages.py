@@ -167,7 +167,7 @@ async def test_a_failing_page_is_a_default_500(body, caplog):
         event = await site.last_event()
     assert (answer.status, event.status) == (500, 500)
     assert b"Something went wrong" in answer.body
-    assert "the page `folder_list` failed" in caplog.text
+    assert "the page `folderList` failed" in caplog.text
 
 
 async def test_a_failing_error_page_is_a_default_500(caplog):
@@ -178,7 +178,7 @@ async def test_a_failing_error_page_is_a_default_500(caplog):
     async with serve({}, custom=custom) as site:
         answer = await site.get("/a")
     assert (answer.status, b"Something went wrong" in answer.body) == (500, True)
-    assert "the page `not_found_error` failed" in caplog.text
+    assert "the page `notFoundError` failed" in caplog.text
 
 
 async def test_a_failing_header_of_a_file_is_a_500():

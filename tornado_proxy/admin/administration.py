@@ -371,7 +371,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
     yield Chart("Time to first byte", times, *span, shown_wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
-    yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s")
+    yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s", in_bytes=True)
     running = line("requests", "area", lambda each: each.in_flight)
     yield Chart("In flight", (running,), *span, lambda value: f"{value:g}")
 

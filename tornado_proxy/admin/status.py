@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
-from math import ceil, floor, log10
+from math import ceil, floor, log, log10
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -50,6 +50,7 @@ class Chart(msgspec.Struct, frozen=True):
     start: float
     end: float
     shown: Callable[[float], str]
+    in_bytes: bool = False
     width: int = 300
     height: int = 72  # one pixel is free above the upper end of the axis, and one below
 
@@ -60,10 +61,14 @@ class Chart(msgspec.Struct, frozen=True):
 
     @property
     def scale(self) -> float:
-        """The value at the upper end of the axis: the highest value, rounded up to 1, 2 or 5 times a power of ten."""
+        """The value at the upper end of the axis: the highest value, rounded up to 1, 2 or 5 times a power of ten.
+
+        Of bytes this is a round number of KiB, MiB and so on.
+        """
         if not self.top:
             return 1.0
-        power = 10.0 ** floor(log10(self.top))
+        unit = 1024.0 ** max(0, floor(log(self.top, 1024))) if self.in_bytes else 1.0
+        power = unit * 10.0 ** floor(log10(self.top / unit))
         return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= self.top * (1 - 1e-9))
 
     @property

@@ -32,6 +32,7 @@ from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import Read, read_rule_files
 
 _DEFAULT_URL = "http://127.0.0.1:9090"
+_PAGE = "text/html"  # the type of an error where requests are served
 _SHOWN = 200  # characters of an answer that is not JSON
 _LARGEST = 64 * 1024 * 1024  # bytes of an answer
 _SHORT = 12  # digits of a digest, for people
@@ -90,12 +91,16 @@ class AdminListener(msgspec.Struct, frozen=True):
                 connection.request(method, path)
                 answer = connection.getresponse()
                 content = answer.read(_LARGEST).decode()
-                is_json = answer.headers.get_content_type() == "application/json"
-                if is_json and answer.status in (200, *other_statuses):
+                kind = answer.headers.get_content_type()
+                if kind == "application/json" and answer.status in (200, *other_statuses):
                     report = json.loads(content)
                     if isinstance(report, dict):
                         return answer.status, report
-                reason = visible(content.strip()[:_SHOWN])
+                reason = (
+                    "a page; is it the port of `internalServer`?"
+                    if kind == _PAGE
+                    else visible(content.strip()[:_SHOWN])
+                )
                 raise CommandError(f"{self.url.geturl()} answered {answer.status}: {reason}")
         except TimeoutError:
             reason = f"no answer within {within:g} s"

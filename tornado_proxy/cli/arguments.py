@@ -60,7 +60,8 @@ def valid(check: Callable[[str], str]) -> Callable[[str], str]:
         try:
             return check(text)
         except InvalidValue as invalid:
-            raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
+            advice = f" ({invalid.help})" if invalid.help else ""
+            raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}{advice}") from None
 
     return converted
 

@@ -31,7 +31,7 @@ from tornado_proxy.tools.convert.rewrites import KeysAs
 def config_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument(
-        "action", choices=("show",), help="`show` prints the configuration as the service understands it"
+        "action", choices=("show",), metavar="show", help="prints the configuration as the service understands it"
     )
     add_file(parser, "--config", "the configuration, in YAML", required=True)
     add_format(parser, "yaml", "json")
@@ -50,7 +50,9 @@ def run_config(arguments: argparse.Namespace) -> int:
 
 def convert_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument("proxy", choices=("s3-proxy",), help="the program that the configuration is for")
+    parser.add_argument(
+        "proxy", choices=("s3-proxy",), metavar="s3-proxy", help="the program that the configuration is for"
+    )
     parser.add_argument(
         "places",
         type=Path,

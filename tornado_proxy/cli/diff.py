@@ -176,14 +176,16 @@ def _read(place: str | Path | RulesBucket) -> Read:
         try:
             place = RulesBucket(rules_url(place))
         except InvalidValue as error:
-            raise CommandError(f"`{place}` {error}") from error
+            raise CommandError(f"`{place}` {error} ({error.help})") from error
     if not isinstance(place, RulesBucket):
         return read_rules(str(place))
     from tornado_proxy.s3.releases import release_in_force  # noqa: PLC0415 - boto3, for a bucket only
-    from tornado_proxy.storage.errors import StorageError  # noqa: PLC0415 - the same
+    from tornado_proxy.storage.errors import ObjectMissing, StorageError  # noqa: PLC0415 - the same
 
     try:
         return Read(release_in_force(msgspec.structs.replace(place, credentials=None)))
+    except ObjectMissing as error:
+        raise CommandError(f"nothing was pushed to `{place.s3}`") from error
     except StorageError as error:
         raise CommandError(str(error)) from error
 

@@ -12,6 +12,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn, cast
 
@@ -42,6 +43,7 @@ COMMANDS = {
 
 _DAEMONS = {"serve", "demo"}
 _UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
+_INVALID_CHOICE = re.compile(r"argument \S+: invalid choice: '(.*)' \(choose from (.*)\)")
 
 Run = Callable[[argparse.Namespace], int]
 """Does the work of a command; the result is an exit status."""
@@ -99,23 +101,23 @@ def _dispatched(words: Sequence[str]) -> int:
         if words[0] not in _DAEMONS:
             gc.enable()  # a service turns it on when it serves
         try:
-            return run(parser.parse_args(words[1:]))
+            return run(parser.parsed(words[1:]))
         except CommandError as error:
             return error.report(words[0])
-    parser = _top_parser()
-    parsed = parser.parse_args(words[:1])
+    top = _top_parser()
+    parsed = top.parse_args(words[:1])
     if parsed.version:
         from importlib.metadata import version  # noqa: PLC0415 - 30 ms that no subcommand needs
 
         print(f"tornado-proxy {version('tornado-proxy')}")
         return ExitStatus.CLEAN
     if parsed.command is not None:
-        parser.error(f"unknown command `{parsed.command}`{output.suggestion(parsed.command, COMMANDS)}")
-    parser.print_help()
+        top.error(f"unknown command `{parsed.command}`{output.suggestion(parsed.command, COMMANDS)}")
+    top.print_help()
     return ExitStatus.CLEAN
 
 
-def load_command(name: str) -> tuple[Run, argparse.ArgumentParser]:
+def load_command(name: str) -> tuple[Run, _SuggestingParser]:
     """Returns the function `run_NAME` of a command, and the parser that `NAME_arguments` fills."""
     place, summary = COMMANDS[name]
     module = importlib.import_module(f"tornado_proxy.cli.{place}")
@@ -125,12 +127,25 @@ def load_command(name: str) -> tuple[Run, argparse.ArgumentParser]:
 
 
 class _SuggestingParser(argparse.ArgumentParser):
-    """A parser that suggests a known option for an unknown one."""
+    """A parser that suggests a known option or choice for an unknown one."""
+
+    def parsed(self, words: Sequence[str]) -> argparse.Namespace:
+        """Returns the arguments; ends with status 2 if they are invalid."""
+        for word in takewhile("--".__ne__, words):
+            # A misspelt option that is required would be reported as missing. Words with a space are values.
+            name = word.partition("=")[0]
+            is_option = name.startswith("--") and " " not in word
+            if is_option and not any(known.startswith(name) for known in self._option_string_actions):
+                self.error(f"unrecognized arguments: {word}")
+        return self.parse_args(words)
 
     def error(self, message: str) -> NoReturn:
         """Ends with status 2 and a message."""
-        unknown = _UNKNOWN_OPTION.match(message)
-        super().error(message + (output.suggestion(unknown[1], self._option_string_actions) if unknown else ""))
+        if unknown := _UNKNOWN_OPTION.match(message):
+            message += output.suggestion(unknown[1], self._option_string_actions)
+        elif choice := _INVALID_CHOICE.match(message):
+            message += output.suggestion(choice[1], re.findall(r"[\w-]+", choice[2]))
+        super().error(message)
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -169,7 +184,9 @@ complete -F _tornado_proxy tornado-proxy"""
 
 def completion_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that reads the script")
+    parser.add_argument(
+        "shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="the shell: `bash`, `zsh` or `fish`"
+    )
 
 
 def run_completion(arguments: argparse.Namespace) -> int:

@@ -36,9 +36,8 @@ class ExitStatus(IntEnum):
 
 def not_a_file(path: Path) -> str:
     """The message that a path which a command needs is missing, or is something else than a file."""
-    if path.is_dir():
-        return f"`{path}` is a directory"
-    return f"`{path}` is not a file" if path.exists() else f"there is no file `{path}`"
+    reason = errno.EISDIR if path.is_dir() else 0 if path.exists() else errno.ENOENT
+    return f"`{path}` cannot be read: {os.strerror(reason) if reason else 'it is not a regular file'}"
 
 
 class CommandError(Exception):

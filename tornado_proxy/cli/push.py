@@ -87,7 +87,7 @@ def _push(bucket: ReleaseBucket, arguments: argparse.Namespace) -> int:
     release = Release.of(_below(arguments.rules, read))
     with redirect_stdout(sys.stderr if arguments.quiet else sys.stdout):
         if status := _checked(arguments):
-            return status
+            raise CommandError("nothing was pushed", ExitStatus(status))
         # The checks read the files themselves.
         if read_rule_files([arguments.rules]) != read:
             raise CommandError("the files changed while they were checked")

@@ -20,7 +20,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionType, SettingsSection, members_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, did_you_mean, errors, read_file
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, decode, did_you_mean, errors, read_file
 
 LARGEST = 8 * 1024 * 1024
 """The most bytes that a configuration file may have."""
@@ -74,14 +74,13 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
 
 def decoded(name: str, content: bytes) -> SourceFile | Loaded:
     """Returns the text of a configuration file with its secrets, or a diagnostic if it is not UTF-8."""
-    try:
-        return SourceFile(name, content.decode())
-    except UnicodeDecodeError as error:
-        shown = redacted(SourceFile(name, content.decode(errors="replace")), document.Composed(whole=False))
-        offset = len(content[: error.start].decode())
-        message = f"invalid UTF-8: byte 0x{content[error.start]:02X}"
-        span = Span(shown, offset, offset + 1)
-        return Loaded(None, (Diagnostic("unreadable-file", message, span, "save the file as UTF-8"),), shown)
+    text = decode(name, content)
+    if isinstance(text, SourceFile):
+        return text
+    assert text.span is not None, "an invalid byte has a place"
+    shown = redacted(text.span.source, document.Composed(whole=False))
+    span = msgspec.structs.replace(text.span, source=shown)
+    return Loaded(None, (msgspec.structs.replace(text, code="unreadable-file", span=span),), shown)
 
 
 def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver) -> Loaded:

@@ -129,6 +129,8 @@ class SecretMissing(InvalidValue):
     """A reference without a secret; `message` states the fact without any value."""
 
 
+_SET_IT = "set it where the service starts; for a unit of systemd, in its `EnvironmentFile=`"
+
 # `\Z`, since `$` would match before a line end too.
 _LINE_END = re.compile(r"\r?\n\Z")
 
@@ -152,7 +154,7 @@ def resolver(env: Mapping[str, str], directory: Path, read: Callable[[Path], byt
     def resolve(reference: Reference) -> Secret:
         kind, text, origin = reference.kind, reference.text, reference.origin
         if kind == "env" and text not in env:
-            raise SecretMissing(f"{origin} is not set")
+            raise SecretMissing(f"{origin} is not set", _SET_IT)
         path = file_of(reference, env, directory)
         if kind == "credential" and path is None:
             cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
@@ -181,7 +183,8 @@ def _decoded(path: Path, origin: str, read: Callable[[Path], bytes]) -> str:
     try:
         content = read(path)
     except OSError as error:
-        raise SecretMissing(f"{origin} cannot be read: {error.strerror}") from None
+        place = None if f"`{path}`" in origin else f"it was looked for at `{path}`"
+        raise SecretMissing(f"{origin} cannot be read: {error.strerror}", place) from None
     try:
         return content.decode()
     except UnicodeDecodeError:

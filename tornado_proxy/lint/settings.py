@@ -100,7 +100,7 @@ def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsMistake(file, f" cannot be read: {error}") from error
+        raise SettingsMistake(file, f" cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if file.name == SHARED_FILE and keys[1] not in text:
         return None
     import tomllib  # noqa: PLC0415 - most runs have no settings to read

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -49,18 +51,18 @@ def template_places(settings: Settings) -> Mapping[Path, Span | None]:
 
 def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
     general = settings.templates
-    for path in general.helpers:
-        yield path, general.place.key("helpers")
+    spans = general.place.values("helpers")
+    yield from ((path, span) for path, span in zip_longest(general.helpers, spans) if path is not None)
     options: list[PageOptions | HelperOptions] = [*_pages(general).values()]
     for target in settings.targets:
         options += (*target.templates.helpers, *_pages(target.templates).values())
     for each in options:
         if each.path is not None and not getattr(each, "in_bucket", False):
-            yield each.path, each.place.key("path")
+            yield each.path, next(iter(each.place.values("path")), None)
     for theme in _themes(settings).values():
         for option, place in (("logo", theme.logo), ("css", theme.css), ("templates", theme.templates)):
             if place is not None and "://" not in place:
-                yield place, theme.place.key(option)
+                yield place, next(iter(theme.place.values(option)), None)
 
 
 def _pages(templates: Templates | TargetTemplates) -> dict[str, PageOptions]:
@@ -219,16 +221,17 @@ class _Loader:
             pages = Pages(Theme(options.title or "", logo, css, templates))
             pages.check()
         except TemplateSyntaxError as error:
-            source = self._source(f"{options.templates}/{error.name}")
-            if source:
-                start = source.offset(error.lineno, 1)
-                span = Span(source, start, start + len(source.line(error.lineno)))
-            self.diagnostics.append(Diagnostic("bad-template", str(error.message), span))
+            message, places = str(error.message), [(error.name, error.lineno)]
         except Exception as error:  # noqa: BLE001 - a template can raise errors of any type
             message = f"a page cannot be made of these templates: {error}"
-            self.diagnostics.append(Diagnostic("bad-template", message, span))
+            places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
         else:
             return pages
+        for name, line in places:
+            if name in templates and (source := self._source(f"{options.templates}/{name}")):
+                start = source.offset(line, 1)
+                span = Span(source, start, start + len(source.line(line)))
+        self.diagnostics.append(Diagnostic("bad-template", message, span))
         return None
 
     def _asset(self, place: str | None) -> str | tuple[str, bytes] | None:

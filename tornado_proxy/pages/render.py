@@ -209,6 +209,8 @@ class Theme:
         # Loaded now: a request may find no free descriptor.
         names = environment.list_templates(extensions=["html"])
         self._templates = {name: environment.get_template(name) for name in names}
+        for name in templates or ():
+            self._templates[name].filename = name  # which tracebacks have
 
     def render(self, name: str, root: str, values: Mapping[str, object]) -> str:
         """Returns a page of a mount, or of another directory; its assets lie below that."""

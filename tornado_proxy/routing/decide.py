@@ -127,8 +127,10 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
         refused = Refuse(405, f"the {step} page of `{provider}` does not take the method `{request.method}`", methods)
         return Decision(request, (VisitProvider(provider, step) if request.method in methods else refused,))
     page = mounts.target_list
-    if page is not None and request.method in READING and page.is_at(request.host, request.path):
-        decision = yield from _check_access(Decision(request, ()), page.access, request.path)
+    # A mount path without its closing slash is the same path.
+    slashed = RequestPath(f"{request.path.removesuffix('/')}/")
+    if page is not None and request.method in READING and page.is_at(request.host, slashed):
+        decision = yield from _check_access(Decision(request, ()), page.access, slashed)
         return decision if decision.plan else replace(decision, plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
     if match is None:

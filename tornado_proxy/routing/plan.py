@@ -125,6 +125,7 @@ _NAMED_BY_S3 = Refuse(400, "S3 would replace `${filename}` in the key by the nam
 _NO_SLASH = Refuse(
     400, "the path of an upload does not end in `/`", message="An upload is a form, sent to an address that ends in “/”"
 )
+_WHOLE_DIRECTORY = Refuse(403, "a directory cannot be deleted", message="A directory cannot be deleted, only its files")
 _OURS = Refuse(
     403, f"`{ASSETS_AT}` is for the service's own files", message="This directory is for files of the service"
 )
@@ -154,7 +155,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
         if "upload" in request.parameters:
             # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
             return (_STEP_OF_REMOVAL,)
-        return () if is_file else (Refuse(403, "a directory cannot be deleted"),)
+        return () if is_file else (_WHOLE_DIRECTORY,)
     assert request.method == "PUT"
     return _plan_early_upload(match.site.target.actions.put, request, is_file=is_file)
 

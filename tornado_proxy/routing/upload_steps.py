@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.header import Header
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tornado_proxy.config.actions import PutAction, SystemMetadata
-from tornado_proxy.config.options import options_of
+from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.config.quantities import MIB
 from tornado_proxy.golang.template.budget import RenderLimits
 from tornado_proxy.golang.template.errors import RenderError
@@ -171,7 +171,7 @@ class PropertyTemplates:
             raise RequestError(f"the metadata has {size} bytes, {MOST_METADATA} are possible")
         # boto3 signs each white space as a space, and sends it as it is: S3 would refuse the signature.
         others: dict[str, str | datetime] = {
-            name: _WHITE_SPACE.sub(" ", text) for name, text in _rendered(self._others, data)
+            name: _WHITE_SPACE.sub(" ", text) for name, text in _rendered(self._others, data, camel_case)
         }
         if "expires" in others:
             others["expires"] = _moment(str(others["expires"]))
@@ -191,15 +191,17 @@ def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]
     return [(name, compile_page(text)) for name, text in named]
 
 
-def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Iterator[tuple[str, str]]:
-    """Returns the results of templates without line ends; empty results are omitted."""
+def _rendered(
+    templates: list[tuple[str, PageTemplate]], data: PutData, shown: Callable[[str], str] = str
+) -> Iterator[tuple[str, str]]:
+    """Returns the results of templates without line ends; empty results are omitted. Errors have the `shown` name."""
     for name, template in templates:
         try:
             text = _LINE_ENDS.sub("", template.render(data, _LIMITS))
         except RenderError as error:
-            raise PropertyFailed(f"the template of `{name}` failed: {error}") from error
+            raise PropertyFailed(f"the template of `{shown(name)}` failed: {error}") from error
         if any(ord(character) < 32 or ord(character) == 127 for character in text):
-            raise PropertyFailed(f"the template of `{name}` makes a control character")
+            raise PropertyFailed(f"the template of `{shown(name)}` makes a control character")
         if text:
             yield name, text
 

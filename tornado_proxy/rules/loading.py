@@ -164,5 +164,6 @@ def _nothing_there(root: Path, span: Span | None) -> Diagnostic:
         advice = "the names of rule files end with `.rules`"
         return Diagnostic("no-rule-files", f"`{root}` has no rule file", span, advice)
     if root.parts[:1] == ("s3:",):
-        return not_fetched(root, span).diagnostics[0]
+        place = f"s3://{'/'.join(root.parts[1:])}/"  # a path has lost a slash
+        return not_fetched(place, span).diagnostics[0]
     return Diagnostic("no-rule-files", f"there is no `{root}`", span)

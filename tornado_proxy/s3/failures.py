@@ -55,6 +55,8 @@ _BY_STATUS: dict[int, type[errors.StorageError]] = {
     504: errors.TimedOut,
 }
 
+_NO_CREDENTIALS = "boto3 found no credentials in the environment, a profile, a web identity or the role of the instance"
+
 
 @cache
 def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[errors.StorageError]], ...]:
@@ -102,7 +104,7 @@ def translated(doing: str) -> Iterator[None]:
 
 def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     """Returns the `StorageError` for an exception of a library; None for another exception."""
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
+    from botocore.exceptions import ClientError, NoCredentialsError  # noqa: PLC0415 - as above
 
     if isinstance(error, ClientError):
         detail = error.response.get("Error", {})
@@ -114,7 +116,8 @@ def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     if kind is None:
         return None
     kind = errors.Busy if shortage(error) else kind
-    failure = kind(f"{doing}: {type(error).__name__}: {error}")
+    named = f"{type(error).__name__}: {error}"
+    failure = kind(f"{doing}: {_NO_CREDENTIALS if isinstance(error, NoCredentialsError) else named}")
     failure.code = type(error).__name__
     return failure
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import resource
 import socket
-from ssl import SSLContext
+from ssl import SSLCertVerificationError, SSLContext, SSLError
 from typing import cast
 
 import msgspec
@@ -138,12 +138,24 @@ class Pool:
         except (OSError, UnicodeError) as error:
             if missing := shortage(error):
                 raise Busy(f"no connection to {host}:{port}: {missing}") from error
-            # The message of asyncio would repeat the address.
-            reason = os.strerror(error.errno) if isinstance(error, ConnectionError) and error.errno else error
-            raise Unreachable(f"no connection to {host}:{port}: {reason}") from error
+            raise Unreachable(f"no connection to {host}:{port}: {_reason(error)}") from error
         cast("socket.socket", transport.get_extra_info("socket")).setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return made
 
     def _close_idle(self) -> None:
         for connection in [*self._idle]:
             connection.abort()
+
+
+def _reason(error: OSError | UnicodeError) -> str:
+    """Returns why there is no connection, without the address and the numbers of libraries."""
+    match error:
+        case ConnectionError() if error.errno:
+            return os.strerror(error.errno)  # the message of asyncio has the address
+        case SSLCertVerificationError():
+            return f"its certificate is not trusted: {error.verify_message}"
+        case SSLError(reason="WRONG_VERSION_NUMBER"):
+            return "it speaks no TLS; for plain HTTP, write `http://` before the address in `bucket.s3Endpoint`"
+        case socket.gaierror():
+            return str(error.strerror)
+    return str(error)

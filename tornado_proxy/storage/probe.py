@@ -79,7 +79,7 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
     try:
         async with asyncio.timeout(within):
             for action, call in _steps(target, store, write=write):
-                if await _is_granted(call, is_needed=_is_needed(action, target, granted)):
+                if await _is_granted(action, call, is_needed=_is_needed(action, target, granted)):
                     granted.append(action)
     except TimeoutError:
         problem = _late(within)
@@ -122,11 +122,14 @@ def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, 
         yield _DELETE, lambda: store.remove(key)
 
 
-async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool) -> bool:
+async def _is_granted(action: str, call: Callable[[], Awaitable[object]], *, is_needed: bool) -> bool:
     """Whether a call is permitted; raises `StorageError` for other failures, and if a needed call is denied."""
     try:
         await call()
     except errors.ObjectMissing:
+        # S3 lists a prefix without objects: what answers 404 is another server.
+        if action == _LIST:
+            raise
         return True
     except errors.AccessDenied as error:
         if is_needed or error.code not in _DENIED:
@@ -152,6 +155,7 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 _NETWORK = "check `bucket.s3Endpoint`, name resolution, routes, firewalls and TLS certificates on the way to S3"
+_IN_HOST = "; if its buckets have no host names of their own, set `bucket.s3ForcePathStyle: true`"
 _REGION = BucketProblem(
     "wrong-region", "the bucket is in another region", "set `bucket.region` to the region of the bucket"
 )
@@ -190,7 +194,7 @@ def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketP
         return _BY_CODE[error.code]
     detail = str(error).partition(": ")[2] or str(error)
     match error:
-        case errors.BucketMissing():
+        case errors.BucketMissing() | errors.ObjectMissing():
             cure = "create the bucket, or correct `bucket.name`, `bucket.region` or `bucket.s3Endpoint`"
             return BucketProblem("no-bucket", f"there is no bucket `{bucket.name}`", cure)
         case errors.AccessDenied():
@@ -198,7 +202,8 @@ def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketP
             return BucketProblem("access-denied", f"`{action}` is not permitted", cure)
         case errors.Unreachable() | errors.TimedOut():
             code = "unreachable" if isinstance(error, errors.Unreachable) else "timed-out"
-            return BucketProblem(code, detail, _NETWORK)
+            has_name_in_host = bucket.s3_endpoint is not None and not bucket.force_path_style
+            return BucketProblem(code, detail, f"{_NETWORK}{_IN_HOST if has_name_in_host else ''}")
         case errors.Busy():
             return BucketProblem("busy", detail, "wait, raise `s3.connections`, or send S3 fewer requests")
     return BucketProblem("failed", f"{action}: {detail}", "look for the error code in the S3 documentation")

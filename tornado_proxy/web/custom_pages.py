@@ -10,6 +10,7 @@ from contextlib import aclosing
 
 import msgspec
 
+from tornado_proxy.config.options import camel_case
 from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.pages.custom import (
     CustomPage,
@@ -128,7 +129,7 @@ class PageRenderer(msgspec.Struct, frozen=True):
                 return await asyncio.to_thread(page.render, values)
             return page.render(values)
         except RenderError as error:
-            message = f"the page `{kind}` failed: {error}"
+            message = f"the page `{camel_case(kind)}` failed: {error}"
             _LOG.error("%s", message)
             raise PageFailed(message) from error
 

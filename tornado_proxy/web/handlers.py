@@ -128,7 +128,8 @@ class TargetListHandler(DecidedHandler):
         custom = await parts.renderer.render("target_list", None, None, partial(TargetListData, request, user, targets))
         accept = self.request.headers.get("Accept")
         form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
-        await self.send(customized(page(200, parts.pages.targets(shown, form, request.path)), custom))
+        path = f"{request.path.removesuffix('/')}/"
+        await self.send(customized(page(200, parts.pages.targets(shown, form, path)), custom))
 
     head = get
 

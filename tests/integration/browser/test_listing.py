@@ -351,6 +351,22 @@ def test_a_phone_has_a_touch_layout(browser, demo, files, width):
         )
 
 
+_LEFT_EDGES = "return arguments[0].map(each => document.querySelector(each).getBoundingClientRect().left)"
+
+
+def test_a_phone_shows_what_belongs_together_in_one_line(browser, demo, files):
+    """The checkboxes of head and rows, and the names of a path of several lines, begin at the same edge."""
+    _put(files, f"/team/home/{'-'.join(['long'] * 8)}/{'-'.join(['path'] * 8)}/", "a.txt")
+    with screen(browser, 390):
+        browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
+        eventually(lambda: browser.find_elements("css selector", "tbody .choice"))
+        head, row = browser.execute_script(_LEFT_EDGES, ["thead .choice", "tbody .choice"])
+        assert head == row
+        browser.get(_url_as(demo, "ann", f"/team/home/{'-'.join(['long'] * 8)}/{'-'.join(['path'] * 8)}/"))
+        first, last = browser.execute_script(_LEFT_EDGES, [".crumbs li:first-child a", ".crumbs li:last-child a"])
+        assert first == last
+
+
 def test_forbidden_actions_are_not_shown(browser, demo):
     """A page without the right to upload or delete shows no button for it."""
     browser.get(f"{demo}releases/pictures/")

@@ -85,6 +85,13 @@ def test_a_damaged_copy_is_not_used(files, snapshot, tmp_path, content):
         last_good.read(files.configuration, ENVIRONMENT)
 
 
+def test_the_reason_for_a_missing_copy_is_that_of_the_system(files, tmp_path):
+    """The directory is named once."""
+    with pytest.raises(NoLastGood) as caught:
+        LastGood(tmp_path).read(files.configuration, ENVIRONMENT)
+    assert str(caught.value) == f"`{tmp_path}` has no copy: No such file or directory"
+
+
 def test_only_the_owner_can_read_a_copy(snapshot, tmp_path):
     """The modes of directory and file exclude other users, since a configuration can contain secrets."""
     LastGood(tmp_path / "kept").keep(snapshot)

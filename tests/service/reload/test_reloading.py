@@ -456,6 +456,20 @@ def test_a_staged_edit_is_not_in_force(stage):
     assert stage.reloader.status_line() == "generation 1, 1 rewrite; generation 2 is staged"
 
 
+def test_a_warning_of_a_staged_edit_is_told_before_it_is_in_force(stage):
+    """A rule test that fails is in the report of the stage, and not told again when the edit is promoted."""
+    stage.edit(BETTER + '\ntest "/a" -> "/nowhere"')
+    told = [(event.outcome, [each.code for each in event.news]) for event in stage.events[-1:]]
+    assert told == [(ReloadOutcome.STAGED, ["failing-test"])]
+    assert asyncio.run(stage.reloader.promote())
+    last = stage.reloader.last
+    assert (last.outcome, last.news, [each.code for each in last.diagnostics]) == (
+        ReloadOutcome.PROMOTED,
+        (),
+        ["failing-test"],
+    )
+
+
 def test_a_promoted_edit_is_in_force(stage):
     """The staged generation keeps its number; then nothing is staged."""
     assert asyncio.run(stage.reloader.promote())

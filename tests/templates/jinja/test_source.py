@@ -98,7 +98,13 @@ def test_a_number_of_a_hundred_digits_is_read():
     ("text", "start", "end", "message", "help"),
     [
         ("/{{ usr.username }}", 4, 7, "unknown variable `usr`", "did you mean `user`?"),
-        ("{{ self }}", 3, 7, "unknown variable `self`", None),
+        (
+            "{{ self }}",
+            3,
+            7,
+            "unknown variable `self`",
+            "there are `user`, `request`, `target`, `key`, `groups`",
+        ),
         ("{{ lipsum() }}", 3, 9, "unknown variable `lipsum`", None),
         ("{{ user.usernam }}", 8, 15, "`user` has no field `usernam`", "did you mean `username`?"),
         (

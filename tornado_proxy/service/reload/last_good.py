@@ -122,7 +122,8 @@ class LastGood:
                 copy = msgspec.convert(json.loads(file.read()), _Copy)
             return copy, (Read(copy.rules, releases=copy.releases), Read(copy.templates))
         except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:  # it may have been edited
-            raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
+            reason = getattr(error, "strerror", None) or error
+            raise NoLastGood(f"`{self.directory}` has no copy: {reason}") from error
 
     def _write(self, copy: bytes) -> None:
         """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""

@@ -197,7 +197,7 @@ class Reloader:
             counts = await self._counts()
             await self._serving.activate(stage.number, configuration)
             self.stage = msgspec.structs.replace(stage, state="promoted", counts=counts)
-            self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
+            self._told(self._loaded(ReloadOutcome.PROMOTED, configuration, configuration.diagnostics))
             return True
 
     async def discard(self, *reasons: str, digest: str = "") -> bool:
@@ -332,7 +332,9 @@ class Reloader:
             await self._serving.stage(number, configuration)
             since = mark.since if mark is not None and mark.digest == digest else time.time()
             self.stage = Stage(number, digest, since, settings.stage, lines)
-            return replace(self._report(ReloadOutcome.STAGED, digest, ()), changes=lines, staged=number)
+            # A test that fails is told while the edit can still be discarded.
+            report = self._loaded(ReloadOutcome.STAGED, configuration, in_force.diagnostics)
+            return replace(report, changes=lines, staged=number)
         await self._serving.activate(number, configuration)
         return replace(self._loaded(ReloadOutcome.LOADED, configuration, in_force.diagnostics), changes=lines)
 

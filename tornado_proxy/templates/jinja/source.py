@@ -148,6 +148,7 @@ class TemplateReading:
                 case nodes.Name() if node.name not in known_names | _SPECIAL_NAMES:
                     message = f"unknown variable `{node.name}`"
                     hint = _path_to(node.name, groups) or help_for_unknown(node.name, known_names)
+                    hint = hint or f"there are {', '.join(map('`{}`'.format, NAMES))}"
                 case nodes.Getattr() if node.attr not in RECORDS.get(record := self._dotted(node.node), (node.attr,)):
                     start, fields = self._tokens.after(start), RECORDS[record]
                     message = f"`{record}` has no field `{node.attr}`"
