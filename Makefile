@@ -9,13 +9,16 @@ TOOLS  := $(VENV)/.filled-release
 # Each of these is covered whole, by its own tests alone.
 PURE := golang semantics templates lang rules config routing
 
-# Many of the other tests wait for a process or a time-out: more workers than processors keep these busy.
-WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
+# The other large folders of tests, those that take longest first.
+LARGE := end_to_end hostile s3 service web cli tools
+
+# Many tests wait for a process or a time-out: more processes than processors keep these busy.
+PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 
 # Hundreds of processes are started: without bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-others $(PURE:%=test-%) check integration docs screenshots dist deb release-check hashes man transcripts clean
+.PHONY: help demo test test-others $(LARGE:%=test-%) $(PURE:%=test-%) check integration docs screenshots dist deb release-check hashes man transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -32,18 +35,28 @@ demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects 
 
 test: $(STAMP)  ## Run the tests, but for those that need a browser, systemd or radosgw
 	@mkdir -p build
-	@$(MAKE) --no-print-directory --jobs 2 test-others $(PURE:%=test-%)
+	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(LARGE:%=test-%) test-others $(PURE:%=test-%)
 
-# The layers take their turns one after the other, in one process each, beside the other tests, which often wait.
+# A folder has a process of its own, which collects these tests only; each worker of pytest-xdist would collect all.
+TEST    = $(BIN)/python -m pytest -q -m 'not integration'
+TO_LOG  = >build/$@.log 2>&1 || { cat build/$@.log; false; }
+OUTCOME = $$(tail -n 1 build/$@.log)
+
 $(PURE:%=test-%): test-%: $(STAMP)
-	@COVERAGE_FILE=build/coverage-$* $(BIN)/python -m pytest -q -p no:pytest-lsp -m 'not integration' tests/$* --cov tornado_proxy.$* \
-	  --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 >build/test-$*.log 2>&1 || \
-	  { cat build/test-$*.log; false; }
-	@printf "\n%s: 100 %% branch coverage by its own tests, %s\n" $* "$$(tail -n 1 build/test-$*.log)"
+	@COVERAGE_FILE=build/coverage-$* $(TEST) -p no:pytest-lsp tests/$* --cov tornado_proxy.$* --cov-branch \
+	  --cov-report term-missing:skip-covered --cov-fail-under 100 $(TO_LOG)
+	@echo "$*: 100 % branch coverage by its own tests, $(OUTCOME)"
 
-# A file's tests run in one process, in their order: they share servers, and some change them.
+# These mostly wait. A file's tests run in one process, in their order: they share servers, and some change them.
+test-end_to_end: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
+
+$(LARGE:%=test-%): test-%: $(STAMP)
+	@$(TEST) $(SPREAD) tests/$* $(TO_LOG)
+	@echo "$*: $(OUTCOME)"
+
 test-others: $(STAMP)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not integration' $(PURE:%=--ignore tests/%)
+	@$(TEST) $(patsubst %,--ignore tests/%,$(PURE) $(LARGE)) $(TO_LOG)
+	@echo "others: $(OUTCOME)"
 
 check: $(STAMP)  ## Format, lint, types, architecture
 	$(BIN)/ruff format --check .
@@ -54,7 +67,7 @@ check: $(STAMP)  ## Format, lint, types, architecture
 integration: $(STAMP)  ## Install a browser, systemd and radosgw, and run the tests that need them
 	tests/integration/install
 	$(BIN)/python -m pytest -m integration
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m 'hypothesis and not integration'
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n $(PROCESSES) -m 'hypothesis and not integration'
 
 # Archives of one commit are the same, whenever they are made.
 dist deb release-check: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)

@@ -40,15 +40,27 @@ def _cpu_time(read: Callable[[str], object], text: str) -> float:
     return seconds
 
 
+def _growing(read: Callable[[str], object], times: Iterable[tuple[float, MakeText]]) -> list[MakeText]:
+    """Returns the texts whose time grows most from the short one to the longer one, whose times fall."""
+    growths: list[tuple[float, MakeText]] = []
+    for longer, make_text in times:
+        # No text from here on grows more, however fast its short one is read.
+        if len(growths) == KEPT and longer / SMALLEST <= growths[-1][0]:
+            break
+        growth = longer / (_cpu_time(read, make_text(SHORT)) + SMALLEST)
+        growths = sorted([*growths, (growth, make_text)], key=lambda each: each[0], reverse=True)[:KEPT]
+    return [make_text for _, make_text in growths]
+
+
 def check_linear(read: Callable[[str], object], texts: Iterable[MakeText], longest: int) -> None:
     """Fails if a reader takes more than three times as long for twice the length of one of its worst texts.
 
     Those are the three slowest, and the three whose time grows most from a short text to a longer one.
     """
-    times = [(make_text, _cpu_time(read, make_text(SHORT)), _cpu_time(read, make_text(LONGER))) for make_text in texts]
-    slowest = sorted(times, key=lambda each: each[2])[-KEPT:]
-    growing = sorted(times, key=lambda each: each[2] / (each[1] + SMALLEST))[-KEPT:]
-    for make_text in dict.fromkeys(each[0] for each in (*growing, *slowest)):
+    times = [(_cpu_time(read, make_text(LONGER)), make_text) for make_text in texts]
+    times.sort(key=lambda each: each[0], reverse=True)
+    slowest = [make_text for _, make_text in times[:KEPT]]
+    for make_text in dict.fromkeys((*_growing(read, times), *slowest)):
         half = full = inf
         for _ in range(ATTEMPTS):
             half = min(half, _cpu_time(read, make_text(longest // 2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,9 @@ GO_STATEMENTS = ('{{ define "a" }}', "{{ if .Key }}", "{{ else }}", "{{ range 1 
 JINJA = ("{{", "}}", "{%", "%}", "{#", " if a ", " endif ", '"', "a", " ", "(", "|", ".", "1", "-", "\n", "é")
 RULES = ("target a {", "}", "rewrite ", '"a"', "`", '"', "->", "#", "\n", ";", "a", "//", "<<<<<<<", "“")
 PAGE = ("{{", "}}", "{% if a %}", "{#", "a", " ", "\n")
+# A theme compiles all its templates; the time of its own ones would hide that of the text.
+OWN = [path.name for path in files("tornado_proxy.pages").joinpath("templates").iterdir()]
+EMPTY = dict.fromkeys([*OWN, *(f"default/{name}" for name in OWN)], "")
 # Without `^`: how anchored sources overlap is asked for each pair of them, within a budget of steps.
 STATEMENTS = (
     "rewrite `/a` -> `/b`\n",
@@ -110,7 +114,7 @@ READERS = {
         ("", " }}", " %}"),
     ),
     "custom pages": (_page, (*GO, *GO_STATEMENTS), ("",), ("",)),
-    "page templates": (lambda text: Pages(Theme("", "", "", {"page.html": text})), PAGE, ("",), ("",)),
+    "page templates": (lambda text: Pages(Theme("", "", "", {**EMPTY, "page.html": text})), PAGE, ("",), ("",)),
     "configurations": (_configuration, YAML, ("", "targets:\n  a:\n    bucket: {name: a}\n    b: "), ("",)),
 }
 
