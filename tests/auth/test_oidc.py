@@ -2,7 +2,7 @@ import asyncio
 import json
 import re
 import secrets
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -159,6 +159,26 @@ def test_a_page_to_return_to_beyond_latin_1_is_escaped(page, location):
         return await scenario.call_back((await scenario.begin(page))["state"])
 
     assert _run(steps()).location == location
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "location"),
+    [
+        ("/a", "x=C:\\b", "https://files.example/a?x=C:%5Cb"),
+        ("/a", "x=" + "y" * 2000, "https://files.example/a"),
+        ("/" + "ä" * 500, "", "/"),
+    ],
+)
+def test_every_page_can_be_signed_in_for(path, query, location):
+    """A page whose address cannot be returned to as it is leads to a login that begins, and back as near as possible."""
+
+    async def steps():
+        scenario = _Scenario()
+        refused = await scenario.authenticate(path, query, Accept="text/html")
+        rd = dict(parse_qsl(urlsplit(refused.location).query)).get("rd", "")
+        return (await scenario.call_back((await scenario.begin(rd))["state"])).location
+
+    assert _run(steps()) == location
 
 
 def test_the_bytes_of_a_query_are_returned_to():

@@ -225,6 +225,21 @@ def test_an_invalid_listing_is_refused(document):
         read_listing(document)
 
 
+@pytest.mark.parametrize(
+    "repeated", ["a\uffff/", "\ufffe", "\x01", "&#x1;", "&#x0fFfE;", "&#00031;", "&#65535;", "&#0;"]
+)
+def test_what_xml_cannot_express_hides_no_entry(repeated):
+    """S3s repeat a prefix, or the last name in a token, as it is; one file of such a name must not hide all others."""
+    content = (
+        f"<EncodingType>url</EncodingType><Prefix>{repeated}</Prefix>"
+        f"<Contents><Key>a%EF%BF%BFb</Key><ETag>&#34;1&#x22;</ETag></Contents>"
+        f"<IsTruncated>true</IsTruncated><NextContinuationToken>{repeated}</NextContinuationToken>"
+    )
+    answer = read_listing(listing(content))
+    assert answer.entries == (Entry("a\uffffb", etag='"1"'),)
+    assert answer.truncated
+
+
 def test_an_impossible_size_is_ignored():
     """An entry has no size if the size in the listing is too large for an object."""
     content = f"<Contents><Key>a</Key><Size>{'9' * 400}</Size></Contents>"

@@ -148,6 +148,21 @@ async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, pa
     assert calls.recorded == [("head",)]
 
 
+async def test_an_object_that_is_being_replaced_is_opened_again():
+    """Ceph fails a GET without a condition for an object that changes meanwhile; the next one finds the new object."""
+    calls = RecordedCalls([PreconditionFailed("409 ConcurrentModification"), OPENED])
+    assert (await reader_of(calls).open("a", Conditions(), PART)).info is OPENED.info
+    assert calls.recorded == [("get", PART, None)] * 2
+
+
+async def test_an_object_that_is_always_being_replaced_is_busy():
+    """No condition is false that the client did not set."""
+    calls = RecordedCalls([PreconditionFailed("409 ConcurrentModification")] * 2)
+    with pytest.raises(Busy, match="changes faster than it can be opened"):
+        await reader_of(calls).open("a", Conditions())
+    assert calls.answers == []
+
+
 UNCHANGED = [
     Conditions(if_none_match=('"1"',)),
     Conditions(if_none_match=('W/"1"',)),

@@ -33,7 +33,8 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
 
 _LOGIN_SECONDS = 600
-_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))  # what a header may contain; all else is percent-encoded
+# What a header may contain, without `\`, which browsers read as `/`; all else is percent-encoded.
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F))).replace("\\", "")
 _RENEWABLE_SECONDS = 30 * 24 * 3600  # how long a session with a refresh token may rest before it is renewed
 _AWAY_SECONDS = 24 * 3600  # how long one goes on after its ID token has expired, while the provider cannot be asked
 
@@ -101,7 +102,9 @@ class OidcAuthenticator(Authenticator):
         if not authenticator.opens_page(request):
             return Refuse(401, reason, challenge="Bearer")
         query = f"?{quote(request.raw_query, safe=_PRINTABLE, encoding='latin-1')}" if request.raw_query else ""
-        here = origin(request) + quote(request.path, safe="/") + query
+        page = origin(request) + quote(request.path, safe="/")
+        # The login refuses an address that is too long.
+        here = next((each for each in (page + query, page) if authenticator.leads_back(each, request)), "")
         return Refuse(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
 
     async def _renew(self, session: _Session, request: Request) -> SignIn | Refuse:

@@ -236,7 +236,7 @@ class Reader:
         self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None = None
     ) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
-        answer = await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
+        answer = await self._answer(key, part, if_match, changed_from)
         sent = answer.content_range
         if sent is not None and (part is None or part.resolve(answer.info.size) != sent):
             await answer.close()
@@ -249,6 +249,21 @@ class Reader:
                 await opened.close()
                 raise
         return opened
+
+    async def _answer(
+        self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None
+    ) -> OpenedPart:
+        """Sends a GET, and once more if S3 fails it, without a condition, since the object is just being replaced."""
+        tries = 1
+        while True:
+            try:
+                return await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
+            except errors.PreconditionFailed as error:
+                if if_match is not None:
+                    raise
+                if tries == _MOST_TRIES:
+                    raise errors.Busy(f"`{key}` changes faster than it can be opened: {error}") from error
+                tries += 1
 
     async def _reopen(self, key: str, rest: Continuation) -> OpenedPart:
         """Opens what continues an object."""
