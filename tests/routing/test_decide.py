@@ -376,6 +376,15 @@ def test_the_target_list_is_also_at_its_path_without_a_slash(make_site):
         assert simulate(mounts, read_request(other, "GET"), None).plan != (ListTargets(),)
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
+def test_the_target_list_takes_no_other_method(method):
+    """Where no target is mounted around the list of targets, other methods get 405 with Allow."""
+    mounts = Mounts([], target_list=TargetList(True, Mount("", ("/all/",))))
+    plan = simulate(mounts, read_request("/all/", method), None).plan
+    assert [(each.status, each.allow) for each in plan] == [(405, ("GET", "HEAD"))]
+    assert simulate(mounts, read_request("/all/a", method), None).plan[0].status == 404
+
+
 def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
     """The pages of a provider answer at their paths, with or without a closing slash, even if a target is mounted there."""
     mounts = Mounts([make_site()], [OidcProvider("id", GuardedUrl("https://id.example"), "me")])

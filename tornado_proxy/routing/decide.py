@@ -39,6 +39,7 @@ from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
+_ONLY_READING = (Refuse(405, "the page of all targets takes only GET and HEAD", READING),)
 # A source takes linear time in the length of the key, so the length must be bounded before rules see the key.
 _LONGEST_KEY = LONGEST_OBJECT_KEY + len("/")
 _TOO_LONG = (Refuse(400, f"the key is longer than {LONGEST_OBJECT_KEY} bytes"),)
@@ -127,14 +128,13 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
         refused = Refuse(405, f"the {step} page of `{provider}` does not take the method `{request.method}`", methods)
         return Decision(request, (VisitProvider(provider, step) if request.method in methods else refused,))
     page = mounts.target_list
-    # A mount path without its closing slash is the same path.
-    slashed = RequestPath(f"{request.path.removesuffix('/')}/")
-    if page is not None and request.method in READING and page.is_at(request.host, slashed):
-        decision = yield from _check_access(Decision(request, ()), page.access, slashed)
+    listed = page.find(request.host, request.path) if page is not None else None
+    if page is not None and listed is not None and request.method in READING:
+        decision = yield from _check_access(Decision(request, ()), page.access, listed)
         return decision if decision.plan else replace(decision, plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
     if match is None:
-        return Decision(request, _NO_TARGET)
+        return Decision(request, _NO_TARGET if listed is None else _ONLY_READING)
     if len(match.key.encode()) > _LONGEST_KEY:
         return Decision(request, _TOO_LONG, match)
     methods = match.site.methods

@@ -136,9 +136,10 @@ class TargetListPage:
         self.host = compile_pattern(rf"\A{host_expression(host)}\z" if host not in ("", "*") else "")
         self.access = Access((settings.resource,) if settings.resource else ())
 
-    def is_at(self, host: str, path: RequestPath) -> bool:
-        """Whether a host and a path lead to the page."""
-        return path in self.paths and self.host.search(host) is not None
+    def find(self, host: str, path: RequestPath) -> RequestPath | None:
+        """Returns the path of the page with its closing slash if a host and a path lead there."""
+        slashed = path if path.endswith("/") else RequestPath(f"{path}/")
+        return slashed if slashed in self.paths and self.host.search(host) is not None else None
 
 
 class _Paths:

@@ -3,8 +3,9 @@ from go_programs import failure, rendered
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.golang.sprig.dates import format_duration, parse_duration
-from tornado_proxy.golang.template.values import ExecutionError
+from tornado_proxy.golang.sprig.dates import TIME, format_duration, parse_duration, time_since
+from tornado_proxy.golang.template.moments import ZERO, Moment
+from tornado_proxy.golang.template.values import ExecutionError, Struct
 
 DAY = '(toDate "2006-01-02" "2020-02-29")'
 
@@ -211,3 +212,17 @@ def test_times_durations_and_months_have_methods(text, result):
 def test_a_duration_is_not_any_literal(literal):
     """Only a whole number is a duration, in nanoseconds."""
     assert "expected `time.Duration`" in failure(f"{_AT}{{{{ $t.Add {literal} }}}}")
+
+
+@pytest.mark.parametrize(
+    ("value", "since"),
+    [
+        (Struct(TIME, Moment(100, 400_000_000)), b"1h0m0s"),
+        (3_600, b"1m40s"),
+        (3_800, b"-1m40s"),
+        (Struct(TIME, ZERO), b"2562047h47m16.854775807s"),
+    ],
+)
+def test_the_time_since_a_moment_is_rounded_to_seconds(value, since):
+    """As in Go, a time that does not fit into a duration is the longest one, without rounding."""
+    assert time_since(value, Moment(3_700)) == since

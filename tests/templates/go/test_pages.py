@@ -58,6 +58,7 @@ def _rendered(text, data=None, helpers=()):
         ("{{ .Flag }} {{ .Ratio }} {{ .Nothing }} {{ .Raw }}", "true 0.5 <no value> é"),
         ('{{ tpl "{{ .Flag }}{{ 1 | add 2 }}" . }}', "true3"),
         ('{{ now | date "2006" | len }}', "4"),
+        ('{{ (index .Entries 0).LastModified | ago | regexMatch "^[0-9]+h[0-9]+m[0-9]+s$" }}', "true"),
         ("{{ toYaml .Flag }}", "true"),
         ('{{ index .Metadata "M1-Key" }}', "v1"),
     ],

@@ -282,6 +282,12 @@ def _must_date_modify(_budget: RenderBudget, text: bytes, time: Struct) -> Struc
 _date_modify = budgeted(forgiving(_must_date_modify, lambda _text, time: time), STRING, _TIME)
 
 
+def time_since(value: Value, now: Moment) -> bytes:
+    """Returns the time since a moment in whole seconds, as sprig's `ago`."""
+    since = _clamped(now.nanoseconds - _moment_of(value).nanoseconds)
+    return format_duration(_clamped(_rounded(since, _SECOND))).encode()
+
+
 def _duration(value: Value) -> bytes:
     """Formats seconds: a string or an int64; for any other value sprig uses 0."""
     seconds = atoi(value) if type(value) is bytes else value if type(value) is Int64 else 0

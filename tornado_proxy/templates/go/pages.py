@@ -28,7 +28,7 @@ import msgspec
 
 from tornado_proxy.golang import sprig
 from tornado_proxy.golang.sprig import randomness
-from tornado_proxy.golang.sprig.dates import TIME
+from tornado_proxy.golang.sprig.dates import TIME, time_since
 from tornado_proxy.golang.sprig.encoding import write_yaml
 from tornado_proxy.golang.template import calling
 from tornado_proxy.golang.template import values as go
@@ -194,6 +194,10 @@ _SIZE = calling.Parameter("int64", _convert_size, calling.INT.literal)
 _REQUEST = calling.struct_of(PAGE_REQUEST.name)
 
 
+def _now() -> Moment:
+    return Moment(0).plus(time.time_ns())
+
+
 def _scheme(request: go.Struct) -> bytes:
     return go_string(request.source.data.scheme)
 
@@ -220,8 +224,9 @@ def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) ->
 
 PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
     **randomness.FUNCTIONS,
+    "ago": calling.function(lambda value: time_since(value, _now()), calling.ANY),
     "humanSize": calling.function(_human_size, _SIZE),
-    "now": calling.function(lambda: go.Struct(TIME, Moment(0).plus(time.time_ns()))),
+    "now": calling.function(lambda: go.Struct(TIME, _now())),
     "requestHost": calling.function(lambda request: in_html(request.source.host, request.source.budget), _REQUEST),
     "requestScheme": calling.function(_scheme, _REQUEST),
     "requestURI": calling.function(_uri, _REQUEST),
