@@ -213,7 +213,7 @@ class _MomentReader:
         if element in _NUMBERS:
             name, _form, pattern, most = _NUMBERS[element]
             number = int(self._match(pattern)[0])
-            if number > most:
+            if number > most or (name == "month" and not number):
                 raise self._fail()
             century = (1900 if number >= 69 else 2000) if element == "06" else 0
             self._numbers[name] = century + number
@@ -278,7 +278,7 @@ class _MomentReader:
             if day_of_year != (year, read.get("month", day_of_year[1]), read.get("day", day_of_year[2])):
                 raise self._fail()
             return day_of_year
-        if not (month and 1 <= day <= days_since_epoch(year, month + 1, 1) - days_since_epoch(year, month, 1)):
+        if not (1 <= day <= days_since_epoch(year, month + 1, 1) - days_since_epoch(year, month, 1)):
             raise self._fail()
         return year, month, day
 
