@@ -73,6 +73,8 @@ def test_converted_numbers_have_the_type_of_their_function():
         ('atoi "010"', "10"),
         ('atoi "x"', "0"),
         ('atoi "99999999999999999999"', "9223372036854775807"),
+        ('atoi "-99999999999999999999x"', "-9223372036854775808"),
+        ('atoi "9999999999999999999x"', "0"),
         ("toDecimal 777", "511"),
         ('toDecimal "755"', "493"),
         ("toDecimal 8", "0"),

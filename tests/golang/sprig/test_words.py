@@ -70,6 +70,7 @@ def test_camelcase_joins_words(text, camel):
         ("--a  b", "__a__b"),
         ("ABCd", "ab_cd"),
         ("A1A", "a1_a"),
+        ("Abǅ", "abǅ"),
     ],
 )
 def test_snakecase_separates_words(text, snake):

@@ -86,7 +86,9 @@ def test_sizes_have_units(size, text):
     assert _rendered("{{ humanSize .S }}", {"S": size}) == text
 
 
-@pytest.mark.parametrize(("size", "text"), [(82_854_982, "83 MB"), (10**18, "1.0 EB"), (2**63 - 1, "9.2 EB")])
+@pytest.mark.parametrize(
+    ("size", "text"), [(82_854_982, "83 MB"), (999_999_999, "1000 MB"), (10**9, "1.0 GB"), (2**63 - 1, "9.2 EB")]
+)
 def test_the_units_of_sizes_are_decimal(size, text):
     """Units are powers of 1,000, not of 1,024."""
     assert _rendered("{{ humanSize .S }}", {"S": size}) == text

@@ -12,7 +12,7 @@ from tornado_proxy.golang.template import values as go
 from tornado_proxy.golang.template.budget import RenderBudget
 from tornado_proxy.golang.template.calling import ANY, BOOL, FLOAT, INT, STRING, Function, budgeted, function
 from tornado_proxy.golang.template.formatting import shown
-from tornado_proxy.golang.template.numbers import NumberError, float_to_int, parse_float, parse_int, wrap_int
+from tornado_proxy.golang.template.numbers import MAX_UINT, NumberError, float_to_int, parse_float, parse_int, wrap_int
 from tornado_proxy.golang.template.text import runes
 
 
@@ -32,7 +32,9 @@ def _fail(message: bytes) -> go.Value:
     raise go.ExecutionError(runes(message))
 
 
-_ZERO_DECIMALS = re.compile(r"\.0+\Z")
+_ZERO_DECIMALS = re.compile(r"\.0+\.*\Z")
+_LARGEST_UINT = (20, str(MAX_UINT))  # as the number of its digits and their text, which compare as numbers do
+_LEADING_DIGITS = re.compile(r"[+-]?0*([0-9]*)")
 
 
 def to_int(value: go.Value) -> int:
@@ -62,9 +64,14 @@ def _read_int(text: str, base: int) -> int:
 
 
 def atoi(text: bytes) -> int:
-    """strconv.Atoi without its error: a number that is too large is the largest int."""
+    """strconv.Atoi without its error: a number that is too large is the largest int, whatever follows its digits."""
+    number = runes(text)
+    leading = _LEADING_DIGITS.match(number)
+    assert leading is not None
+    if (len(leading[1]), leading[1]) > _LARGEST_UINT:
+        number = leading[0]
     try:
-        return parse_int(runes(text), 10)
+        return parse_int(number, 10)
     except NumberError as error:
         return error.clamped
 

@@ -91,7 +91,9 @@ def _connected(match: re.Match[str], letters: str, connector: str) -> str:
         return "".join("\ufffd" if _is_invalid(rune) else connector for rune in letters[start:end])
     if kind == "U":
         middle = match.end("letters")
-        word = "".join("\ufffd" if _is_invalid(rune) else lower(rune) for rune in letters[start:middle])
+        word = "".join(
+            "\ufffd" if _is_invalid(rune) else lower(rune) if is_upper(rune) else rune for rune in letters[start:middle]
+        )
         word += letters[middle:end]
     else:
         word = letters[start:end]

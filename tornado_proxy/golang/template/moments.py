@@ -171,6 +171,7 @@ def _zone(offset: int, element: str) -> str:
     return ("-" if minutes < 0 else "+") + (":" if ":" in element else "").join(digits[:count])
 
 
+_NO_OFFSET = -1  # as in Go, which thus does not know an offset of one second
 _LONGEST_FRACTION = 9
 _FRACTION = "(?:[.,][0-9]+)?"
 _HOURS = "[+-]0*(?:2[0-3]|1?[0-9])(?![0-9])"
@@ -194,9 +195,10 @@ class _MomentReader:
         self._text = self._rest = text
         self._numbers: dict[str, int] = {}
         self._nanosecond = 0
-        self._half = ""
-        self._offset: int | None = None
+        self._halves: set[str] = set()
+        self._offset = _NO_OFFSET
         self._zone = ""
+        self._is_utc = False
 
     def _fail(self) -> ExecutionError:
         return ExecutionError(f"`{self._text}` does not match its layout")
@@ -211,7 +213,7 @@ class _MomentReader:
         if element in _NUMBERS:
             name, _form, pattern, most = _NUMBERS[element]
             number = int(self._match(pattern)[0])
-            if number > most:
+            if number > most or (name == "month" and not number):
                 raise self._fail()
             century = (1900 if number >= 69 else 2000) if element == "06" else 0
             self._numbers[name] = century + number
@@ -220,10 +222,10 @@ class _MomentReader:
             read = self._match(f"(?ai:{'|'.join(names)})")[0]
             self._numbers[name] = names.index(read.capitalize()) + first
         elif element in ("PM", "pm"):
-            self._half = self._match("[AP]M" if element == "PM" else "[ap]m")[0].lower()
+            self._halves.add(self._match("[AP]M" if element == "PM" else "[ap]m")[0].lower())
         elif element == "MST":
             self._zone = self._match(_ZONE)[0]
-            self._offset = 0 if self._zone == "UTC" else self._offset
+            self._is_utc = self._is_utc or self._zone == "UTC"
         elif element[0] in ".,":
             # `.000` demands exactly that many digits; `.999` accepts any number of them, or no fraction at all.
             self._read_fraction(f"[.,][0-9]{{{len(element) - 1}}}" if element[1] == "0" else _FRACTION)
@@ -246,7 +248,7 @@ class _MomentReader:
     def _read_offset(self, element: str) -> None:
         if element[0] == "Z" and self._rest.startswith("Z"):
             self._rest = self._rest[1:]
-            self._offset, self._zone = 0, "UTC"
+            self._is_utc = True
             return
         colon = ":" if ":" in element else ""
         count = (len(element.replace(":", "")) - 1) // 2
@@ -262,9 +264,9 @@ class _MomentReader:
         if self._rest:
             raise self._fail()
         hour, minute, second = (self._numbers.get(name, 0) for name in ("hour", "minute", "second"))
-        if self._half == "pm" and hour < 12:
+        if "pm" in self._halves and hour < 12:
             hour += 12
-        elif self._half == "am" and hour == 12:
+        elif "am" in self._halves and hour == 12:
             hour = 0
         return self._in_zone(Moment.of(self._date(), (hour, minute, second), self._nanosecond))
 
@@ -276,12 +278,14 @@ class _MomentReader:
             if day_of_year != (year, read.get("month", day_of_year[1]), read.get("day", day_of_year[2])):
                 raise self._fail()
             return day_of_year
-        if not (month and 1 <= day <= days_since_epoch(year, month + 1, 1) - days_since_epoch(year, month, 1)):
+        if not (1 <= day <= days_since_epoch(year, month + 1, 1) - days_since_epoch(year, month, 1)):
             raise self._fail()
         return year, month, day
 
     def _in_zone(self, read: Moment) -> Moment:
-        if self._offset is not None:
+        if self._is_utc:
+            return read
+        if self._offset != _NO_OFFSET:
             zone = "UTC" if self._offset == 0 and not self._zone else self._zone
             return Moment(read.seconds - self._offset, read.nanosecond, self._offset, zone)
         if not self._zone:

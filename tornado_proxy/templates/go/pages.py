@@ -179,7 +179,7 @@ def _human_size(size: int) -> bytes:
     """Formats a size in bytes for people: in powers of a thousand, with one decimal below ten."""
     if size < 10:
         return b"%d B" % size
-    power = min(int(math.log(size, 1000) + 1e-9), len(_SIZES) - 1)
+    power = int(math.log(size) / math.log(1000))
     value = math.floor(size / 1000**power * 10 + 0.5) / 10
     return f"{value:.{0 if value >= 10 else 1}f} {_SIZES[power]}".encode()
 
