@@ -58,7 +58,7 @@ def test_names_categories_and_all_are_words(word):
     ("word", "message"),
     [
         ("unescaped-dto", "unknown check or category `unescaped-dto`; did you mean `unescaped-dot`?"),
-        ("zzz", "unknown check or category `zzz`"),
+        ("zzz", "unknown check or category `zzz`; `tornado-proxy lint --list` lists them"),
     ],
 )
 def test_an_unknown_word_is_refused(word, message):
