@@ -194,7 +194,7 @@ def test_an_unreadable_file_is_a_mistake(tmp_path):
         find_settings(tmp_path, CHECKS)
     path.unlink()
     path.mkdir()
-    with pytest.raises(SettingsMistake, match="cannot be read: Is a directory$"):
+    with pytest.raises(SettingsMistake, match=r"cannot be read: Is a directory$"):
         find_settings(tmp_path, CHECKS)
 
 
