@@ -71,7 +71,7 @@ def test_a_missing_configuration_is_a_failure(files, capfd):
 def test_a_directory_is_no_configuration(files, capfd):
     """A directory in place of the configuration ends the command with status 2, and is not called missing."""
     assert main(["serve", "--config", str(files.parent)]) == 2
-    assert f"`{files.parent}` is a directory" in capfd.readouterr().err
+    assert f"`{files.parent}` cannot be read: Is a directory" in capfd.readouterr().err
 
 
 def test_readiness_may_need_a_bucket(files, tmp_path):
