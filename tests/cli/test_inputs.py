@@ -66,7 +66,14 @@ def test_configured_sites_are_the_targets_in_order(files):
 
 
 def test_the_error_about_an_unknown_target_suggests_a_similar_one():
+    """Without a similar one it lists the targets, if they are few."""
     with pytest.raises(CommandError, match=r"unknown target `sit`; did you mean `site`\?"):
         require_target("sit", ["site"])
-    with pytest.raises(CommandError, match=r"unknown target `zzz`$"):
-        require_target("zzz", ["site"])
+    for names, end in (
+        (["site"], "; there is `site`"),
+        (["a", "b"], "; there are `a` and `b`"),
+        (["a"] * 11, ""),
+        ([], ""),
+    ):
+        with pytest.raises(CommandError, match=rf"unknown target `zzz`{end}$"):
+            require_target("zzz", names)

@@ -184,3 +184,17 @@ def test_the_error_about_a_misspelt_choice_suggests_the_right_one(words, message
         main(words)
     # Newer releases of Python write the choices without quotes.
     assert capsys.readouterr().err.replace("'", "").endswith(message_end.replace("'", ""))
+
+
+@pytest.mark.parametrize(
+    ("word", "message_end"),
+    [
+        ("help", "unknown command `help`; `tornado-proxy --help` lists the commands\n"),
+        ("--verson", "unrecognized arguments: --verson; did you mean `--version`?\n"),
+    ],
+)
+def test_the_error_about_an_unknown_word_in_place_of_a_command_leads_on(word, message_end, capsys):
+    """A similar option is suggested, else the list of the commands is named."""
+    with pytest.raises(SystemExit):
+        main([word])
+    assert capsys.readouterr().err.endswith(message_end)

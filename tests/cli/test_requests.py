@@ -300,7 +300,7 @@ def test_the_only_target_need_not_be_named(explain, files):
         (["/x"], "give `--rules` or `--config`"),
         (["/x", "--rules", "rules"], "give `--target` or `--config`: the targets are `site`, `other`"),
         (["/x", "--rules", "rules", "--target", "sit"], "unknown target `sit`; did you mean `site`?"),
-        (["/x", "--rules", "rules", "--target", "zzz"], "unknown target `zzz`\n"),
+        (["/x", "--rules", "rules", "--target", "zzz"], "unknown target `zzz`; there are `site` and `other`\n"),
         (["/x", *CONFIGURED, "--target", "sit"], "unknown target `sit`; did you mean `site`?"),
         (["/x", *CONFIGURED, "--prefix", "p"], "`--prefix` cannot be used with `--config`"),
         (["/x", "--rules", "nothing", "--target", "site"], "there is no `nothing`"),

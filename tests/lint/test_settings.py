@@ -58,7 +58,7 @@ def test_names_categories_and_all_are_words(word):
     ("word", "message"),
     [
         ("unescaped-dto", "unknown check or category `unescaped-dto`; did you mean `unescaped-dot`?"),
-        ("zzz", "unknown check or category `zzz`"),
+        ("zzz", "unknown check or category `zzz`; `tornado-proxy lint --list` lists them"),
     ],
 )
 def test_an_unknown_word_is_refused(word, message):
@@ -194,7 +194,7 @@ def test_an_unreadable_file_is_a_mistake(tmp_path):
         find_settings(tmp_path, CHECKS)
     path.unlink()
     path.mkdir()
-    with pytest.raises(SettingsMistake, match="cannot be read: Is a directory$"):
+    with pytest.raises(SettingsMistake, match=r"cannot be read: Is a directory$"):
         find_settings(tmp_path, CHECKS)
 
 

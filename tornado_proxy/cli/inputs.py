@@ -9,11 +9,14 @@ from pathlib import Path
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.config.values import enumeration
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compile import HelperTexts, no_helpers, unknown_targets
 from tornado_proxy.rules.loading import Read, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import LoadedRules
+
+_FEW = 10  # names of targets that a message lists
 
 
 def load_settings(path: Path) -> Settings:
@@ -65,4 +68,6 @@ def configured_sites(settings: Settings, loaded: LoadedRules, only: str | None =
 def require_target(name: str, names: Sequence[str]) -> None:
     """Raises `CommandError` if a target does not exist."""
     if name not in names:
-        raise CommandError(f"unknown target `{name}`{suggestion(name, names)}")
+        verb = "is" if len(names) == 1 else "are"
+        others = f"; there {verb} {enumeration(names)}" if 0 < len(names) <= _FEW else ""
+        raise CommandError(f"unknown target `{name}`{suggestion(name, names) or others}")

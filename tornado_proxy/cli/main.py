@@ -112,7 +112,8 @@ def _dispatched(words: Sequence[str]) -> int:
         print(f"tornado-proxy {version('tornado-proxy')}")
         return ExitStatus.CLEAN
     if parsed.command is not None:
-        top.error(f"unknown command `{parsed.command}`{output.suggestion(parsed.command, COMMANDS)}")
+        advice = output.suggestion(parsed.command, COMMANDS) or "; `tornado-proxy --help` lists the commands"
+        top.error(f"unknown command `{parsed.command}`{advice}")
     top.print_help()
     return ExitStatus.CLEAN
 
@@ -151,7 +152,7 @@ class _SuggestingParser(argparse.ArgumentParser):
 def _top_parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = _SuggestingParser(
         "tornado-proxy",
         usage="tornado-proxy COMMAND …",
         description="An HTTP front for S3 buckets whose rules are files.",

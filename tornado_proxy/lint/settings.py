@@ -24,7 +24,8 @@ class UnknownWord(ValueError):
     """A word that is neither a check, nor a category, nor `all`."""
 
     def __init__(self, word: str, meant: str | None) -> None:
-        super().__init__(f"unknown check or category `{word}`" + (f"; did you mean `{meant}`?" if meant else ""))
+        advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` lists them"
+        super().__init__(f"unknown check or category `{word}`; {advice}")
 
 
 class LintSettings(msgspec.Struct, frozen=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,6 +22,9 @@ from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, Headers, negotiate, path_reference
 from tornado_proxy.storage.store import Entry
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
 
 
 class Form(Enum):
@@ -206,11 +209,7 @@ class Theme:
             bytecode_cache=None if templates else KeptByteCode(),
         )
         environment.globals["theme"] = self
-        # Loaded now: a request may find no free descriptor.
-        names = environment.list_templates(extensions=["html"])
-        self._templates = {name: environment.get_template(name) for name in names}
-        for name in templates or ():
-            self._templates[name].filename = name  # which tracebacks have
+        self._templates = _loaded(environment, templates or {})
 
     def render(self, name: str, root: str, values: Mapping[str, object]) -> str:
         """Returns a page of a mount, or of another directory; its assets lie below that."""
@@ -225,6 +224,16 @@ class Theme:
         made = _named(f"{stem}.{name.rpartition('.')[2]}", body)
         self.assets[made.name] = made
         return made.name, ""
+
+
+def _loaded(environment: Environment, own: Iterable[str]) -> Mapping[str, Template]:
+    """Returns all templates by name; a traceback has the names of a theme's own."""
+    # Loaded now: a request may find no free descriptor.
+    names = environment.list_templates(extensions=["html"])
+    templates = {name: environment.get_template(name) for name in names}
+    for name in own:
+        templates[name].filename = name
+    return templates
 
 
 @cache
