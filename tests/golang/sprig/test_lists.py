@@ -189,6 +189,10 @@ def test_a_nil_dictionary_is_merged_to_a_new_one():
             'merge (dict "m" (split "," "a")) (dict "m" (dict "b" 1))',
             "`map[string]interface {}` cannot be merged into `map[string]string`",
         ),
+        (
+            'mergeOverwrite (dict "m" (split "," "a")) (dict "m" (dict "b" nil))',
+            "`map[string]interface {}` cannot be merged into `map[string]string`",
+        ),
     ],
 )
 def test_dictionary_functions_that_panic_in_go_fail(call, message):
@@ -197,9 +201,11 @@ def test_dictionary_functions_that_panic_in_go_fail(call, message):
 
 
 def test_nested_maps_of_other_types_are_merged():
-    """Two nested maps of strings are merged, and a general map accepts a map of strings."""
+    """Maps of strings take entries of maps of strings, and any entries that change nothing; general maps take all."""
     text = '{{ merge (dict "m" (split "," "a")) (dict "m" (split "," "b,c")) | toJson }}'
     assert rendered(text) == '{"m":{"_0":"a","_1":"c"}}'
+    text = '{{ merge (dict "m" (split "," "a")) (dict "m" (dict "_0" 1 "b" nil)) | toJson }}'
+    assert rendered(text) == '{"m":{"_0":"a"}}'
     assert (
         rendered('{{ merge (dict "m" (dict "x" 1)) (dict "m" (split "," "b")) | toJson }}') == '{"m":{"_0":"b","x":1}}'
     )

@@ -189,17 +189,13 @@ def _merge(budget: RenderBudget, target: go.Map, source: go.Map, depth: int, *, 
     budget.items(len(target) + len(source))
     for key, new in list(source.items()):
         old = target.get(key)
-        if new is None:
-            if overwrite:
-                target[key] = None
-            continue
         if isinstance(new, go.Map) and isinstance(old, go.Map):
-            if new and old.type.element not in (go.ANY, new.type.element):
-                raise go.ExecutionError(f"`{new.type.name}` cannot be merged into `{old.type.name}`")
             _merge(budget, old, new, depth + 1, overwrite=overwrite)
             if go.is_true(old):
                 continue
-        if overwrite or not go.is_true(old):
+        if overwrite or (new is not None and not go.is_true(old)):
+            if target.type.element not in (go.ANY, source.type.element):
+                raise go.ExecutionError(f"`{source.type.name}` cannot be merged into `{target.type.name}`")
             target[key] = new
 
 
