@@ -43,7 +43,7 @@ TO_LOG  = >build/$@.log 2>&1 || { cat build/$@.log; false; }
 OUTCOME = $$(tail -n 1 build/$@.log)
 
 $(PURE:%=test-%): test-%: $(STAMP)
-	@COVERAGE_FILE=build/coverage-$* $(TEST) -p no:pytest-lsp tests/$* --cov tornado_proxy.$* --cov-branch \
+	@COVERAGE_FILE=build/coverage-$* $(TEST) tests/$* --cov tornado_proxy.$* --cov-branch \
 	  --cov-report term-missing:skip-covered --cov-fail-under 100 $(TO_LOG)
 	@echo "$*: 100 % branch coverage by its own tests, $(OUTCOME)"
 
