@@ -14,13 +14,7 @@ from msgspec.structs import replace
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
-from tornado_proxy.s3.resumable import (
-    Continuation,
-    OpenedPart,
-    ReadLimits,
-    ResumableObject,
-    ResumedRead,
-)
+from tornado_proxy.s3.resumable import Continuation, OpenedPart, ReadLimits, ResumableObject, ResumedRead
 from tornado_proxy.semantics.conditions import (
     ANY,
     UNCONDITIONAL,

@@ -27,13 +27,7 @@ from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import WRITING, RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.use import USE, BucketUse
-from tornado_proxy.telemetry.events import (
-    ErrorServed,
-    Failed,
-    ObjectUsed,
-    RequestRecord,
-    Served,
-)
+from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
 from tornado_proxy.web.answer import (
     Answer,
     ErrorAnswer,

@@ -33,15 +33,7 @@ from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.data import ObjectMetadata
 from tornado_proxy.web import perform_uploads
-from tornado_proxy.web.answer import (
-    Answer,
-    Outcome,
-    Streamed,
-    Whole,
-    answer_attempt,
-    file_headers,
-    with_headers,
-)
+from tornado_proxy.web.answer import Answer, Outcome, Streamed, Whole, answer_attempt, file_headers, with_headers
 from tornado_proxy.web.browse import browse
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized

@@ -130,11 +130,7 @@ def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request
     claims = (
         (_EMAIL, "an email address", replace(user, email=f"{_VALUE}@example.com")),
         (_GROUPS, "a group of the user", replace(user, groups=(_VALUE, *words))),
-        (
-            _NAMES,
-            "a name of the user",
-            replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE),
-        ),
+        (_NAMES, "a name of the user", replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE)),
     )
     # A template may fail without the other values, or not read this one with them.
     for method, others in (("GET", {}), ("PUT", plain)):

@@ -28,15 +28,7 @@ from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_sett
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
 from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation, uri_of
-from tornado_proxy.tools.lsp.workspace import (
-    LARGEST,
-    Analysis,
-    Workspace,
-    actions,
-    analyse,
-    layout_edits,
-    safe_fixes,
-)
+from tornado_proxy.tools.lsp.workspace import LARGEST, Analysis, Workspace, actions, analyse, layout_edits, safe_fixes
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings
