@@ -72,8 +72,7 @@ class OidcAuthenticator(Authenticator):
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
         """Returns the user of a bearer token or a session, or `Refuse`."""
-        bearer = _bearer(request)
-        if bearer is not None:
+        if (bearer := _bearer(request)) is not None:
             return await self._authenticate_token(bearer)
         texts = self._jar(request).texts(read_cookies(request.headers))
         if texts and not authenticator.only_reads(request) and is_cross_origin(request):

@@ -152,8 +152,7 @@ class _Paths:
 
     def find(self, slashed: str) -> _Entry | None:
         for length in self._lengths:
-            entry = self._entries.get(slashed[:length])
-            if entry:
+            if entry := self._entries.get(slashed[:length]):
                 return entry
         return None
 

@@ -77,8 +77,7 @@ def version_id(headers: Headers) -> str | None:
 
 def content_length(headers: Headers) -> int:
     """Returns the Content-Length; raises ValueError if it is missing."""
-    length = headers.get(b"content-length")
-    if length is None:
+    if (length := headers.get(b"content-length")) is None:
         raise ValueError("the answer has no `Content-Length`")
     return int(length)
 

@@ -218,8 +218,7 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
 def answer_exception(error: Exception) -> ErrorAnswer:
     """Returns the answer to an exception; one that has none of its own is a defect of ours."""
     if not isinstance(error, StatusError):
-        missing = shortage(error)
-        if missing:
+        if missing := shortage(error):
             return ErrorAnswer(503, missing, _RETRY_AFTER)
         return ErrorAnswer(500, f"`{type(error).__name__}` was raised", is_defect=True)
     headers = _RETRY_AFTER if error.status == 503 else ()

@@ -173,8 +173,7 @@ class _DirectoryWalk:
             self._seen += len(page.entries)
             if self._seen > self._limits.max_files:
                 raise ArchiveTooLarge(f"the directory has more than {self._limits.max_files} files and directories")
-            token = page.next_token
-            if token is None:
+            if (token := page.next_token) is None:
                 break
         site = context.match.site
         index, shown = site.target.actions.get.index_document, list[Entry]()
@@ -196,8 +195,7 @@ class _DirectoryWalk:
         self, path: RequestPath, prefix: str, entry: Entry
     ) -> tuple[ObjectKey, Entry | ObjectInfo] | None:
         """Returns the object that a GET of a path would find, with its entry or info; None without one."""
-        first = self._context.file(self._context.beside(path))
-        if first is None:
+        if (first := self._context.file(self._context.beside(path))) is None:
             return None
         if first.key == prefix + entry.name:
             return first.key, entry

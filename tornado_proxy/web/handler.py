@@ -153,8 +153,7 @@ class Handler(RequestHandler):
                     self._sent += self._last_piece
                     self.finish()
                     return
-                preparing = self.prepare()
-                if preparing is not None:
+                if (preparing := self.prepare()) is not None:
                     await preparing
                 if not self._is_ended:
                     await getattr(self, str(self.request.method).lower())()  # `prepare` has refused all others
@@ -320,8 +319,7 @@ class Handler(RequestHandler):
         decision = self.decision
         request, user = (decision.request, decision.user) if decision else (self._unread(), None)
         target = decision.match.site.target.name if decision and decision.match else None
-        kind = ERROR_PAGES.get(error_answer.status)
-        if kind is None:
+        if (kind := ERROR_PAGES.get(error_answer.status)) is None:
             return self._plain_page(error_answer)
         store = self.parts.stores[target].store if target else None
         data = partial(ErrorData, request, user, PageError(error_answer.message))

@@ -77,8 +77,7 @@ def answer_at_hand(decision: Decision, parts: Parts) -> Whole | None:
     needs_more = site.webhooks["GET"] or site.target.actions.get.streamed_file_headers
     if needs_more or not isinstance(store, CachingStore):
         return None
-    opened = store.at_hand(first.key, _LONGEST_WHOLE)
-    if opened is None:
+    if (opened := store.at_hand(first.key, _LONGEST_WHOLE)) is None:
         return None
     return Whole(200, parts.cached_headers(opened.info, site.target.actions), opened.body)
 

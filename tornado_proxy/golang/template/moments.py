@@ -235,8 +235,7 @@ class _MomentReader:
             self._read_fraction(_FRACTION)
 
     def _match(self, pattern: str) -> re.Match[str]:
-        match = re.match(pattern, self._rest)
-        if match is None:
+        if (match := re.match(pattern, self._rest)) is None:
             raise self._fail()
         self._rest = self._rest[match.end() :]
         return match

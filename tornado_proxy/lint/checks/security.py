@@ -113,8 +113,7 @@ def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]
     """Returns the values that appear in the result with their slashes, and where the template reads them."""
     text = target.rewrites[index].statement.template.value
     places: dict[str, tuple[int, int]] = {}
-    key = target.example(index)
-    if key is not None:
+    if (key := target.example(index)) is not None:
         for what, place, request, user in _probes(text, key):
             if what not in places and _INSERTED in str(target.result(key, request, user)).lower():
                 places[what] = place

@@ -108,8 +108,7 @@ def _placed(mistake: TemplateMistake, helpers: Sequence[str]) -> PageMistake:
 
 def value_of(value: Any, budget: RenderBudget) -> go.Value:
     """Converts a Python value to a Go value; raises `ExecutionError` for one of another type."""
-    maker = _MAKERS.get(type(value))
-    if maker is not None:
+    if (maker := _MAKERS.get(type(value))) is not None:
         return maker(value, budget)
     if isinstance(value, RequestData):
         facts = request_facts(value, budget)
