@@ -11,9 +11,8 @@ import struct
 import zipfile
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
-from functools import partial
 from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from types import MappingProxyType
@@ -69,19 +68,15 @@ async def archive(context: RequestContext, name: str) -> Answer:
     )
     if context.request.method == "HEAD":
         return Whole(200, headers)
-    give_back = partial(context.archives.give_back, await context.archives.take())
-    try:
-        client = await context.walks.take()
-        try:
+    with ExitStack() as place:
+        place.callback(context.archives.give_back, await context.archives.take())
+        with ExitStack() as walk:
+            walk.callback(context.walks.give_back, await context.walks.take())
             members = await _DirectoryWalk(context).members()
             length = await asyncio.to_thread(archive_format.length, members)
-        finally:
-            context.walks.give_back(client)
-    except BaseException:
-        give_back()
-        raise
-    headers = (("Content-Length", str(length)), *headers)
-    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store), give_back))
+        content = archive_format.write(members, context.store)
+        opened = OpenedArchive(length, content, place.pop_all().close)
+    return Streamed(200, (("Content-Length", str(length)), *headers), opened)
 
 
 def _directory_name(context: RequestContext) -> str:
@@ -102,18 +97,16 @@ def distinct(paths: Sequence[str]) -> list[str]:
 
     A safe path stays, whatever other files are called; the others are numbered if necessary.
     """
-    safe = list(map(_safe, paths))
-    taken = {path for path, other in zip(paths, safe, strict=True) if path == other}
-    copies = Counter[str]()
-    for number, (path, name) in enumerate(zip(paths, safe, strict=True)):
-        if path == name:
-            continue
-        stem, extension = splitext(name)
-        while safe[number] in taken:
-            copies[name] += 1
-            safe[number] = f"{stem} ({copies[name] + 1}){extension}"
-        taken.add(safe[number])
-    return safe
+    unique = list(map(_safe, paths))
+    taken, copies = {*paths}.intersection(unique), Counter[str]()
+    for number, name in enumerate(unique):
+        if name != paths[number]:
+            stem, extension = splitext(name)
+            while unique[number] in taken:
+                copies[name] += 1
+                unique[number] = f"{stem} ({copies[name] + 1}){extension}"
+            taken.add(unique[number])
+    return unique
 
 
 def _disposition(file_name: str) -> str:
