@@ -248,16 +248,13 @@ class Reader:
         self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None
     ) -> OpenedPart:
         """Sends a GET, and once more if S3 fails it, without a condition, since the object is just being replaced."""
-        tries = 1
-        while True:
+        for _ in range(_MOST_TRIES):
             try:
                 return await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
-            except errors.PreconditionFailed as error:
+            except errors.PreconditionFailed:
                 if if_match is not None:
                     raise
-                if tries == _MOST_TRIES:
-                    raise errors.Busy(f"`{key}` changes faster than it can be opened: {error}") from error
-                tries += 1
+        raise errors.Busy(f"`{key}` changes faster than it can be opened")
 
     async def _reopen(self, key: str, rest: Continuation) -> OpenedPart:
         """Opens what continues an object."""
