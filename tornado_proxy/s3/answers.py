@@ -198,9 +198,9 @@ def _root(document: bytes) -> Element:
     try:
         return fromstring(text)  # noqa: S314 - without a document type nothing can expand
     except ParseError:
-        pass
+        text = _INEXPRESSIBLE.sub("\N{REPLACEMENT CHARACTER}", text)
     try:
-        return fromstring(_INEXPRESSIBLE.sub("\N{REPLACEMENT CHARACTER}", text))  # noqa: S314 - as above
+        return fromstring(text)  # noqa: S314 - as above
     except ParseError as error:
         raise ValueError(f"the document is not XML: {error}") from error
 
