@@ -97,15 +97,15 @@ def distinct(paths: Sequence[str]) -> list[str]:
 
     A safe path stays, whatever other files are called; the others are numbered if necessary.
     """
-    unique = list(map(_safe, paths))
-    taken, copies = {*paths}.intersection(unique), Counter[str]()
-    for number, name in enumerate(unique):
-        if name != paths[number]:
-            stem, extension = splitext(name)
-            while unique[number] in taken:
-                copies[name] += 1
-                unique[number] = f"{stem} ({copies[name] + 1}){extension}"
-            taken.add(unique[number])
+    safe = list(map(_safe, paths))
+    taken, copies, unique = {*paths}.intersection(safe), Counter[str](), list[str]()
+    for path, name in zip(paths, safe, strict=True):
+        chosen = name
+        while path != name and chosen in taken:
+            copies[name] += 1
+            chosen = f" ({copies[name] + 1})".join(splitext(name))
+        taken.add(chosen)
+        unique.append(chosen)
     return unique
 
 
