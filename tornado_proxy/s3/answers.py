@@ -177,8 +177,8 @@ def read_listing(document: bytes) -> ListAnswer:
     return ListAnswer(tuple(entries), is_truncated, root.findtext(f"{within}NextContinuationToken"))
 
 
-# Characters that XML 1.0 (2.2) cannot express, and references to controls and to them. Names of entries are
-# percent-encoded, but Ceph repeats the prefix as it is, and the last name in its token.
+# Characters that XML 1.0 (2.2) cannot express, and references to them. Names of entries are percent-encoded, but Ceph
+# repeats the prefix, and the last name in its token, as they are.
 _INEXPRESSIBLE = re.compile(
     "[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*(?:1?[0-9a-f]|fff[ef])|0*(?:[12]?[0-9]|3[01]|6553[45]));",
     re.IGNORECASE,
