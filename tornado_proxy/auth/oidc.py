@@ -82,9 +82,7 @@ class OidcAuthenticator(Authenticator):
             # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
             token = next((text for text in texts if text.count(".") == 2), None)
             return await self._authenticate_token(token) if token else self._challenge(request)
-        if session.expires > self._clock():
-            return SignIn(session.user)
-        return await self._renew(session, request)
+        return SignIn(session.user) if session.expires > self._clock() else await self._renew(session, request)
 
     async def _authenticate_token(self, token: str) -> SignIn | Refuse:
         try:

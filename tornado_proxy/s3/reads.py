@@ -247,7 +247,7 @@ class Reader:
     async def _answer(
         self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None
     ) -> OpenedPart:
-        """Sends a GET, and once more if S3 fails it, without a condition, since the object is just being replaced."""
+        """Sends a GET; one without a condition again if S3 refuses it because the object is being replaced."""
         for _ in range(_MOST_TRIES):
             try:
                 return await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))

@@ -86,8 +86,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     try:
         if context.decision.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
-            info = await context.store.head(attempt.key, context.conditions)
-            return await _head(context, info)
+            return await _head(context, await context.store.head(attempt.key, context.conditions))
         asked_range = context.headers.get("Range")
         part = None if asked_range is None else ByteRange.from_header(asked_range)
         opened = await context.store.open(attempt.key, context.conditions, part)

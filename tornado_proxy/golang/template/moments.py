@@ -225,7 +225,7 @@ class _MomentReader:
             self._halves.add(self._match("[AP]M" if element == "PM" else "[ap]m")[0].lower())
         elif element == "MST":
             self._zone = self._match(_ZONE)[0]
-            self._is_utc = self._is_utc or self._zone == "UTC"
+            self._is_utc |= self._zone == "UTC"
         elif element[0] in ".,":
             # `.000` demands exactly that many digits; `.999` accepts any number of them, or no fraction at all.
             self._read_fraction(f"[.,][0-9]{{{len(element) - 1}}}" if element[1] == "0" else _FRACTION)
