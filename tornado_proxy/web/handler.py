@@ -28,16 +28,7 @@ from tornado_proxy.semantics.request import WRITING, RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.use import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
-from tornado_proxy.web.answer import (
-    Answer,
-    ErrorAnswer,
-    Outcome,
-    Whole,
-    answer_exception,
-    page,
-    private_headers,
-    unchanged_headers,
-)
+from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
 from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
@@ -358,7 +349,7 @@ class Handler(RequestHandler):
         if parts.compressor is not None:
             answer = parts.compressor.applied(answer, asked)
         if answer.status == 304:
-            answer = replace(answer, headers=unchanged_headers(answer.headers))
+            answer = answer.shortened()
         if parts.policy_headers is not None:
             answer = parts.policy_headers.added_to(answer, asked)
         return answer
