@@ -329,7 +329,7 @@ async def test_an_invalid_template_is_read_once(content, message):
 async def test_a_page_that_cannot_be_made_is_named_as_in_the_configuration():
     """The message has the option's name, as that of a page that cannot be rendered."""
     recipe = Recipe("not_found_error", BucketKey("t"))
-    with pytest.raises(PageFailed, match="^the page `notFoundError` cannot be made of `t`: "):
+    with pytest.raises(PageFailed, match="the page `notFoundError` cannot be made of `t`: "):
         await BucketPages(_Clock()).page("site", recipe, MemoryStore())
 
 

@@ -15,15 +15,7 @@ from msgspec.structs import replace
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
 from tornado_proxy.s3.resumable import Continuation, OpenedPart, ReadLimits, ResumableObject, ResumedRead
-from tornado_proxy.semantics.conditions import (
-    ANY,
-    UNCONDITIONAL,
-    ByteRange,
-    ConditionResult,
-    Conditions,
-    is_etag,
-    is_weak,
-)
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, ConditionResult, Conditions, is_etag
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
 
@@ -321,7 +313,7 @@ def is_strong(etag: str) -> bool:
 
     None of S3's has characters beyond ASCII, some of which boto3 would sign in another form.
     """
-    return etag.isascii() and is_etag(etag) and not is_weak(etag)
+    return etag.startswith('"') and etag.isascii() and is_etag(etag)
 
 
 def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> Page:
