@@ -209,7 +209,6 @@ HEADER_READERS = {
     "tornado_proxy.web.answer.with_headers": (),  # headers of an answer
     "tornado_proxy.web.answer.without": (),
     "tornado_proxy.web.answer.private_headers": (),
-    "tornado_proxy.web.answer.unchanged_headers": (),
     "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # from the configuration
     "tornado_proxy.s3.signature.sign": (),  # headers of a request to S3
     "tornado_proxy.s3.signature.header_lines": (),  # the same

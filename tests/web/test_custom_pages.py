@@ -326,6 +326,13 @@ async def test_an_invalid_template_is_read_once(content, message):
     assert store.opened == 1
 
 
+async def test_a_page_that_cannot_be_made_is_named_as_in_the_configuration():
+    """The message has the option's name, as that of a page that cannot be rendered."""
+    recipe = Recipe("not_found_error", BucketKey("t"))
+    with pytest.raises(PageFailed, match="the page `notFoundError` cannot be made of `t`: "):
+        await BucketPages(_Clock()).page("site", recipe, MemoryStore())
+
+
 def test_a_custom_rendering_replaces_headers_and_body():
     """Without a custom rendering, the answer is returned unchanged."""
     answer = Whole(200, (("A", "b"),), b"x")

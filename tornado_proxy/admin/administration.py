@@ -250,8 +250,7 @@ class Administration:
 
     async def staged(self) -> dict[str, object]:
         """Returns the last edit that was staged as JSON; its `state` is `none` if there was none."""
-        stage = self._reloader.stage
-        if stage is None:
+        if (stage := self._reloader.stage) is None:
             return {"state": "none"}
         counts = (await self._serving.report()).staged if stage.state == "staged" else None
         return stage_view(stage, counts or stage.counts)

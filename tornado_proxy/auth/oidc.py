@@ -72,8 +72,7 @@ class OidcAuthenticator(Authenticator):
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
         """Returns the user of a bearer token or a session, or `Refuse`."""
-        bearer = _bearer(request)
-        if bearer is not None:
+        if (bearer := _bearer(request)) is not None:
             return await self._authenticate_token(bearer)
         texts = self._jar(request).texts(read_cookies(request.headers))
         if texts and not authenticator.only_reads(request) and is_cross_origin(request):
@@ -83,9 +82,7 @@ class OidcAuthenticator(Authenticator):
             # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
             token = next((text for text in texts if text.count(".") == 2), None)
             return await self._authenticate_token(token) if token else self._challenge(request)
-        if session.expires > self._clock():
-            return SignIn(session.user)
-        return await self._renew(session, request)
+        return SignIn(session.user) if session.expires > self._clock() else await self._renew(session, request)
 
     async def _authenticate_token(self, token: str) -> SignIn | Refuse:
         try:

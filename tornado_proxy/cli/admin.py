@@ -32,7 +32,6 @@ from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import Read, read_rule_files
 
 _DEFAULT_URL = "http://127.0.0.1:9090"
-_PAGE = "text/html"  # the type of an error where requests are served
 _SHOWN = 200  # characters of an answer that is not JSON
 _LARGEST = 64 * 1024 * 1024  # bytes of an answer
 _SHORT = 12  # digits of a digest, for people
@@ -96,11 +95,9 @@ class AdminListener(msgspec.Struct, frozen=True):
                     report = json.loads(content)
                     if isinstance(report, dict):
                         return answer.status, report
-                reason = (
-                    "a page; is it the port of `internalServer`?"
-                    if kind == _PAGE
-                    else visible(content.strip()[:_SHOWN])
-                )
+                reason = visible(content.strip()[:_SHOWN])
+                if kind == "text/html":  # as errors have where requests are served
+                    reason = "a page; is it the port of `internalServer`?"
                 raise CommandError(f"{self.url.geturl()} answered {answer.status}: {reason}")
         except TimeoutError:
             reason = f"no answer within {within:g} s"

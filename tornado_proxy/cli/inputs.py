@@ -51,8 +51,7 @@ def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:
 
 def raise_errors(diagnostics: Iterable[Diagnostic]) -> None:
     """Raises `CommandError` if a diagnostic is an error."""
-    mistakes = errors(diagnostics)
-    if mistakes:
+    if mistakes := errors(diagnostics):
         raise CommandError(status=ExitStatus.FINDINGS, diagnostics=mistakes)
 
 

@@ -112,8 +112,7 @@ def _explain(name: str) -> ExitStatus:
 
 def _linted(arguments: argparse.Namespace) -> ExitStatus:
     read, look = _files_to_lint(arguments)
-    fixes = _fixes(arguments)
-    if not fixes:
+    if not (fixes := _fixes(arguments)):
         return _print_report(look(read), arguments.format, sys.stdout)
     from tornado_proxy.tools.files import difference, replace_file  # noqa: PLC0415 - for fixes only
 

@@ -57,8 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _ready_a_daemon()
     elif arguments is None:
         atexit.register(gc.freeze)  # the process is ending: a last search for cycles would free nothing that matters
-    obstacle = output.prepare_streams()
-    if obstacle is not None:
+    if (obstacle := output.prepare_streams()) is not None:
         print(f"{name}: {obstacle}", file=sys.stderr)
         return ExitStatus.FAILED
     try:

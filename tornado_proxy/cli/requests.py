@@ -178,8 +178,7 @@ def _valid(kind: str, objection: Callable[[str], str | None]) -> Callable[[str],
     """Returns the type of an argument that must be valid for the service."""
 
     def converted(text: str) -> str:
-        reason = objection(text)
-        if reason is not None:
+        if (reason := objection(text)) is not None:
             raise argparse.ArgumentTypeError(f"invalid {kind} `{text}`: it {reason}")
         return text
 

@@ -159,8 +159,7 @@ def _checked_as_unit(arguments: argparse.Namespace) -> int:
     """Checks in a process as a unit would start it, and compares its sockets; returns an exit status."""
     command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
     status = run_as_unit(arguments.unit, command)
-    settings = read_to_check(arguments.config, dict(os.environ)).settings
-    if settings is not None:
+    if (settings := read_to_check(arguments.config, dict(os.environ)).settings) is not None:
         show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
     return status
 

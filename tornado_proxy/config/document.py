@@ -247,8 +247,7 @@ class _NodeBuilder:
 
     def _scalar(self, raw: yaml.ScalarNode) -> _BuiltNode:
         name = raw.tag.removeprefix(_TAG)
-        kind = _KINDS.get(name)
-        if kind is None:
+        if (kind := _KINDS.get(name)) is None:
             self._tagged(raw)
         elif name in _DECIMALS and not _DECIMALS[name].fullmatch(raw.value):
             kind = ScalarKind.ODD_NUMBER

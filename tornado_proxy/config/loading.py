@@ -184,8 +184,7 @@ class _Redactor:
             self._scalar(key, hidden=guarded and name not in members and not did_you_mean(name, members))
         else:
             self.hide(key)
-        member = members.get(name)
-        if member is None:
+        if (member := members.get(name)) is None:
             self.hide(value)
         elif isinstance(member, OptionGroup):
             self.section(section, value, member)

@@ -160,8 +160,7 @@ def resolver(env: Mapping[str, str], directory: Path, read: Callable[[Path], byt
             cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
             raise SecretMissing(f"{origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
         content = _decoded(path, origin, read) if path else env[text] if kind == "env" else text
-        value = _LINE_END.sub("", content, count=1)
-        if not value:
+        if not (value := _LINE_END.sub("", content, count=1)):
             raise SecretMissing(f"{'`value`' if kind == 'value' else origin} is empty")
         # Bytes of the environment that are not UTF-8 are surrogates here (PEP 383).
         if _SURROGATE.search(value):

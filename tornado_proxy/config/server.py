@@ -39,8 +39,7 @@ _VERSION = re.compile(r"(?:tlsv|tls[-_ ]?)?1[._-]([0-3])", re.IGNORECASE)
 
 def tls_version(text: str) -> str:
     """A version of TLS, as in `1.2`, `TLSv1.2` or `tls-1_2`, in the form `TLSv1.2`."""
-    match = _VERSION.fullmatch(text)
-    if match is None:
+    if (match := _VERSION.fullmatch(text)) is None:
         raise InvalidValue("is not a version of TLS", "such as `TLSv1.2` or `TLSv1.3`")
     return VERSIONS[int(match[1])]
 

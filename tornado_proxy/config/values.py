@@ -147,8 +147,7 @@ def mount_path(text: str) -> str:
 
 
 def _check_key(text: str) -> None:
-    reason = objection(text)
-    if reason:
+    if reason := objection(text):
         raise InvalidValue(reason)
 
 

@@ -88,8 +88,7 @@ def find_settings(start: Path, checks: Collection[Check]) -> LintSettings:
     place = start.resolve()
     for directory in (place, *place.parents):
         for name, keys in ((OWN_FILE, ("lint",)), (SHARED_FILE, ("tool", "tornado-proxy", "lint"))):
-            table = _table(directory / name, keys)
-            if table is not None:
+            if (table := _table(directory / name, keys)) is not None:
                 return _read(table, directory / name, checks)
     return LintSettings()
 
@@ -132,8 +131,7 @@ def _words(value: Any, checks: Collection[Check]) -> frozenset[str]:
 
 
 def _choice(value: Any, checks: Collection[Check]) -> frozenset[str]:
-    words = _words(value, checks)
-    if not words:
+    if not (words := _words(value, checks)):
         raise ValueError("is empty, so nothing would run; leave it out for all")
     return words
 

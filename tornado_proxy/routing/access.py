@@ -127,8 +127,7 @@ def _guard(resource: Resource) -> Guard:
     # A resource that names no way to sign in lets nobody pass: a gap in a configuration never opens a door.
     if not resource.provider:
         return Nobody()
-    authorization = resource.authorization
-    if authorization is None:
+    if (authorization := resource.authorization) is None:
         return SignedIn(resource.provider, resource.users or None, (), resource.opa)
     return SignedIn(resource.provider, None, authorization.accesses, authorization.opa)
 

@@ -205,8 +205,7 @@ def _served(decision: Decision) -> ObjectKey | None:
 def _decided_again(mounts: Mounts, decision: Decision) -> Decision | None:
     deciding = Deciding(decide(mounts, decision.request))
     while deciding.question is not None:
-        answer = _remembered(deciding.question, decision)
-        if answer is None:
+        if (answer := _remembered(deciding.question, decision)) is None:
             return None
         deciding.answer(answer)
     return deciding.decision
@@ -245,8 +244,7 @@ def _user(so_far: Decision, guard: SignedIn, decision: Decision) -> QuestionAnsw
         return first if passed.users == guard.users and isinstance(first, Refuse) else None
     if guard.users is None:
         return user
-    listed = guard.find(user.username)
-    if listed is None:
+    if (listed := guard.find(user.username)) is None:
         return refused
     # Of one name, each resource may have another password.
     return user if listed == passed.find(user.username) else None

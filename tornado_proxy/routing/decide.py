@@ -121,20 +121,18 @@ Steps = Generator[Question, QuestionAnswer, Decision]
 def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one for each way that a decision ends
     """Decides about a request: target, method, access, rewrite, plan."""
     # The service's own pages come first, whatever is mounted there.
-    visit = mounts.provider_pages.get(request.path)
-    if visit is not None:
+    if (visit := mounts.provider_pages.get(request.path)) is not None:
         provider, step = visit
         methods: tuple[str, ...] = ("GET", "POST") if step == "logout" else ("GET",)
         refused = Refuse(405, f"the {step} page of `{provider}` does not take the method `{request.method}`", methods)
         return Decision(request, (VisitProvider(provider, step) if request.method in methods else refused,))
     page = mounts.target_list
-    listed = page.find(request.host, request.path) if page is not None else None
-    if page is not None and listed is not None and request.method in READING:
+    listed = page and page.find(request.host, request.path)
+    if page and listed and request.method in READING:
         decision = yield from _check_access(Decision(request, ()), page.access, listed)
         return decision if decision.plan else replace(decision, plan=(ListTargets(),))
-    match = mounts.find(request.host, request.path)
-    if match is None:
-        return Decision(request, _NO_TARGET if listed is None else _ONLY_READING)
+    if (match := mounts.find(request.host, request.path)) is None:
+        return Decision(request, _ONLY_READING if listed else _NO_TARGET)
     if len(match.key.encode()) > _LONGEST_KEY:
         return Decision(request, _TOO_LONG, match)
     methods = match.site.methods

@@ -131,15 +131,16 @@ class TargetListPage:
     """The page of all targets: its place and its access."""
 
     def __init__(self, settings: TargetList) -> None:
-        self.paths = frozenset(settings.mount.paths)
+        # As a target is, the page is also at its path without the closing slash.
+        self.paths = {path.rstrip("/") + slash: path for path in settings.mount.paths for slash in ("", "/")}
         host = host_name(settings.mount.host)
         self.host = compile_pattern(rf"\A{host_expression(host)}\z" if host not in ("", "*") else "")
         self.access = Access((settings.resource,) if settings.resource else ())
 
-    def find(self, host: str, path: RequestPath) -> RequestPath | None:
+    def find(self, host: str, path: str) -> RequestPath | None:
         """Returns the path of the page with its closing slash if a host and a path lead there."""
-        slashed = path if path.endswith("/") else RequestPath(f"{path}/")
-        return slashed if slashed in self.paths and self.host.search(host) is not None else None
+        slashed = self.paths.get(path)
+        return RequestPath(slashed) if slashed and self.host.search(host) else None
 
 
 class _Paths:
@@ -152,8 +153,7 @@ class _Paths:
 
     def find(self, slashed: str) -> _Entry | None:
         for length in self._lengths:
-            entry = self._entries.get(slashed[:length])
-            if entry:
+            if entry := self._entries.get(slashed[:length]):
                 return entry
         return None
 

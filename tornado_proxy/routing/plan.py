@@ -196,8 +196,7 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     if request.method == "DELETE":
         return (Remove(stored_at),)
     assert request.method == "PUT"
-    named = request.parameters.get("upload")
-    if named is None:
+    if (named := request.parameters.get("upload")) is None:
         return (Receive(stored_at, path_reference(path), put.allow_override, put.max_size),)
     if named != "direct":
         return (upload_step(request, stored_at, path_reference(path), put),)

@@ -30,8 +30,7 @@ class RepeatedDecisions:
 
     def find(self, address: Address) -> Decision | None:
         """Returns the decision about an address, with the request of no client in it; None if there is none."""
-        decision = self._decisions.get(address)
-        if decision is not None:
+        if (decision := self._decisions.get(address)) is not None:
             self._decisions.move_to_end(address)
         return decision
 

@@ -82,8 +82,7 @@ def parse_request_path(raw: str) -> RequestPath:
         path = unquote_to_bytes(sent).decode()
     except UnicodeError as error:
         raise BadAddress("the path is not valid UTF-8") from error
-    reason = path_objection(path)
-    if reason is not None:
+    if (reason := path_objection(path)) is not None:
         raise BadAddress(f"the path {reason}")
     return RequestPath(path)
 
@@ -94,8 +93,7 @@ def upload_path(directory: RequestPath, file_name: str) -> RequestPath:
     Access is checked for it once more, and `Location` names it. A `\` is a character like any other.
     """
     name = file_name.rpartition("/")[2]
-    reason = segment_objection(name)
-    if reason is not None:
+    if (reason := segment_objection(name)) is not None:
         raise RequestError(f"the file's name {reason}")
     return RequestPath(directory + name)
 
@@ -171,8 +169,7 @@ def read_address(target: str) -> tuple[str, str, str | None]:
     if target.startswith("/"):
         path, _, query = target.partition("?")
         return path, query, None
-    absolute = _ABSOLUTE.fullmatch(target)
-    if absolute is None:
+    if (absolute := _ABSOLUTE.fullmatch(target)) is None:
         raise BadAddress("the request has neither a path nor an absolute address")
     # RFC 9110 4.2.3: an empty path is the same as `/`.
     return absolute["rest"] or "/", absolute["query"] or "", absolute["authority"]

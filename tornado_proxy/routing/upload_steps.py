@@ -210,7 +210,7 @@ def _moment(text: str) -> datetime:
     """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
     with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(text)
-        moment.astimezone(UTC)  # as S3 gets it, which must be possible
         if moment.tzinfo is not None:
+            moment.astimezone(UTC)  # as S3 gets it, which must be possible
             return moment
     raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a time in the format of RFC 3339")

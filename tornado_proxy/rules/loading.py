@@ -65,8 +65,7 @@ def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
     """Returns the rule sets of files and directories by target name; raises `RuleFileError`."""
     read = read_rule_files([Path(root) for root in roots])
     loaded = compile_rule_files(read.files)
-    mistakes = errors((*read.diagnostics, *loaded.diagnostics))
-    if mistakes:
+    if mistakes := errors((*read.diagnostics, *loaded.diagnostics)):
         raise RuleFileError(mistakes)
     return loaded.rule_sets
 

@@ -77,8 +77,7 @@ def version_id(headers: Headers) -> str | None:
 
 def content_length(headers: Headers) -> int:
     """Returns the Content-Length; raises ValueError if it is missing."""
-    length = headers.get(b"content-length")
-    if length is None:
+    if (length := headers.get(b"content-length")) is None:
         raise ValueError("the answer has no `Content-Length`")
     return int(length)
 
@@ -178,8 +177,8 @@ def read_listing(document: bytes) -> ListAnswer:
     return ListAnswer(tuple(entries), is_truncated, root.findtext(f"{within}NextContinuationToken"))
 
 
-# Characters that XML 1.0 (2.2) cannot express, and references to controls and to them. Names of entries are
-# percent-encoded, but Ceph repeats the prefix as it is, and the last name in its token.
+# Characters that XML 1.0 (2.2) cannot express, and references to them. Names of entries are percent-encoded, but Ceph
+# repeats the prefix, and the last name in its token, as they are.
 _INEXPRESSIBLE = re.compile(
     "[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*(?:1?[0-9a-f]|fff[ef])|0*(?:[12]?[0-9]|3[01]|6553[45]));",
     re.IGNORECASE,
@@ -199,9 +198,9 @@ def _root(document: bytes) -> Element:
     try:
         return fromstring(text)  # noqa: S314 - without a document type nothing can expand
     except ParseError:
-        pass
+        text = _INEXPRESSIBLE.sub("\N{REPLACEMENT CHARACTER}", text)
     try:
-        return fromstring(_INEXPRESSIBLE.sub("\N{REPLACEMENT CHARACTER}", text))  # noqa: S314 - as above
+        return fromstring(text)  # noqa: S314 - as above
     except ParseError as error:
         raise ValueError(f"the document is not XML: {error}") from error
 

@@ -234,8 +234,7 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
 
 def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
     """Returns the Content-Range of a GetObject, or None; raises `UpstreamError` for contradicting headers."""
-    header = answer.get("ContentRange")
-    if header is None:
+    if (header := answer.get("ContentRange")) is None:
         if answer.get("ResponseMetadata", {}).get("HTTPStatusCode") == 206:
             raise UpstreamError("S3 answers 206 without a Content-Range")
         return None

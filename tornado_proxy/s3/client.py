@@ -174,8 +174,7 @@ def make_session(bucket: Bucket) -> Session:
     """Returns a new session, so that a new generation sees changes in the files that boto3 reads."""
     core = botocore.session.get_session()
     core.register_component("data_loader", _LOADER)
-    pair = bucket.credentials
-    if pair is None:
+    if (pair := bucket.credentials) is None:
         chain = core.get_component("credential_provider")
         core.register_component("credential_provider", _LazyChain(chain))
     else:

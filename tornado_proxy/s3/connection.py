@@ -200,8 +200,7 @@ class S3Connection(ReadingProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends the answer; it is complete only if the end of the connection marks the end of the body."""
-        answer = self._answer
-        if answer is None:
+        if (answer := self._answer) is None:
             self.abort()
         elif not answer.status:
             self.fail(Unreachable(f"S3 closed the connection without an answer{f': {exc}' if exc else ''}"))

@@ -185,8 +185,7 @@ class InterruptibleConnection:
 
     def request(self, method: str, url: str, body: Any = None, *arguments: Any, **keywords: Any) -> None:
         """Sends a request; S3 may act on it once it is sent."""
-        call = self._begin()
-        if call is not None:
+        if (call := self._begin()) is not None:
             call.is_sent = not body
         if self.sock is not None:
             self.sock.settimeout(self.silence)
@@ -226,15 +225,13 @@ class InterruptibleConnection:
     def cut(self) -> None:
         """Shuts the connection down while another thread uses it."""
         # Without a socket it is still connecting, and `connect` checks afterwards.
-        sock = self.sock or self._socket
-        if sock is not None:
+        if (sock := self.sock or self._socket) is not None:
             with suppress(OSError):
                 # Not the method of a TLS socket, which is not safe while another thread reads.
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
     def _begin(self) -> BlockingCall[Any] | None:
-        call = current_call()
-        if call is not None:
+        if (call := current_call()) is not None:
             call.use(self)
         return call
 

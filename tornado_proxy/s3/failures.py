@@ -96,8 +96,7 @@ def translated(doing: str) -> Iterator[None]:
     except errors.StorageError:
         raise
     except Exception as error:
-        failure = _translation(error, doing)
-        if failure is None:
+        if (failure := _translation(error, doing)) is None:
             raise
         raise failure from error
 

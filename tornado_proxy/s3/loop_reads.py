@@ -235,12 +235,7 @@ class LoopReads:
         return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
 
     async def _correct(
-        self,
-        request: _ReadRequest,
-        answer: S3Response,
-        fault: ErrorDocument,
-        asked: Endpoint,
-        corrected: set[str],
+        self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument, asked: Endpoint, corrected: set[str]
     ) -> bool:
         """Corrects region, clock or keys after a request was refused; returns whether to send it again."""
         before = len(corrected)

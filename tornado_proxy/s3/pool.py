@@ -127,11 +127,7 @@ class Pool:
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 transport, made = await loop.create_connection(
-                    self._make,
-                    host,
-                    port,
-                    ssl=self._tls,
-                    server_hostname=host if self._tls else None,
+                    self._make, host, port, ssl=self._tls, server_hostname=host if self._tls else None
                 )
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error

@@ -14,22 +14,8 @@ from msgspec.structs import replace
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
-from tornado_proxy.s3.resumable import (
-    Continuation,
-    OpenedPart,
-    ReadLimits,
-    ResumableObject,
-    ResumedRead,
-)
-from tornado_proxy.semantics.conditions import (
-    ANY,
-    UNCONDITIONAL,
-    ByteRange,
-    ConditionResult,
-    Conditions,
-    is_etag,
-    is_weak,
-)
+from tornado_proxy.s3.resumable import Continuation, OpenedPart, ReadLimits, ResumableObject, ResumedRead
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, ConditionResult, Conditions, is_etag
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
 
@@ -253,17 +239,14 @@ class Reader:
     async def _answer(
         self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None
     ) -> OpenedPart:
-        """Sends a GET, and once more if S3 fails it, without a condition, since the object is just being replaced."""
-        tries = 1
-        while True:
+        """Sends a GET; one without a condition again if S3 refuses it because the object is being replaced."""
+        for _ in range(_MOST_TRIES):
             try:
                 return await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
-            except errors.PreconditionFailed as error:
+            except errors.PreconditionFailed:
                 if if_match is not None:
                     raise
-                if tries == _MOST_TRIES:
-                    raise errors.Busy(f"`{key}` changes faster than it can be opened: {error}") from error
-                tries += 1
+        raise errors.Busy(f"`{key}` changes faster than it can be opened")
 
     async def _reopen(self, key: str, rest: Continuation) -> OpenedPart:
         """Opens what continues an object."""
@@ -330,7 +313,7 @@ def is_strong(etag: str) -> bool:
 
     None of S3's has characters beyond ASCII, some of which boto3 would sign in another form.
     """
-    return etag.isascii() and is_etag(etag) and not is_weak(etag)
+    return etag.startswith('"') and etag.isascii() and is_etag(etag)
 
 
 def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> Page:

@@ -264,8 +264,7 @@ class ByteRange(msgspec.Struct, frozen=True):
     @classmethod
     def from_header(cls, text: str | None) -> ByteRange | None:
         """Returns the only range of a header, or None: a server may ignore others (RFC 9110 14.2), and S3 knows one."""
-        match = _RANGE.fullmatch(text or "")
-        if match is None:
+        if (match := _RANGE.fullmatch(text or "")) is None:
             return None
         first, last = (_number(digits) if digits else None for digits in match.group("first", "last"))
         is_empty = first is None if last is None else first is not None and last < first

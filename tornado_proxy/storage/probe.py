@@ -229,8 +229,7 @@ async def look(store: Store, attempts: Sequence[plan.Attempt]) -> Outlook:
     try:
         async with asyncio.timeout(LOOK_WITHIN):
             for attempt in attempts:
-                found = await _outlook(store, attempt)
-                if found is not None:
+                if (found := await _outlook(store, attempt)) is not None:
                     return found
     except errors.StorageError as error:
         return Outlook(error=f"{error.status} {HTTPStatus(error.status).phrase}: {error}")

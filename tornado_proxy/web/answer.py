@@ -9,6 +9,7 @@ from operator import itemgetter
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
@@ -47,6 +48,10 @@ class Whole(msgspec.Struct, frozen=True):
     headers: Headers = ()
     body: bytes = b""
     templated: frozenset[str] = frozenset()
+
+    def shortened(self) -> Whole:
+        """Returns a 304 with those of its file's headers that a 304 has."""
+        return replace(self, headers=tuple([each for each in self.headers if each[0].lower() in _OF_UNCHANGED]))
 
 
 class Streamed(msgspec.Struct, frozen=True):
@@ -118,11 +123,6 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
             ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
         )
     )
-
-
-def unchanged_headers(headers: Headers) -> Headers:
-    """Returns the headers of a 304, chosen from the headers of the file."""
-    return tuple([each for each in headers if each[0].lower() in _OF_UNCHANGED])
 
 
 def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
@@ -218,8 +218,7 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
 def answer_exception(error: Exception) -> ErrorAnswer:
     """Returns the answer to an exception; one that has none of its own is a defect of ours."""
     if not isinstance(error, StatusError):
-        missing = shortage(error)
-        if missing:
+        if missing := shortage(error):
             return ErrorAnswer(503, missing, _RETRY_AFTER)
         return ErrorAnswer(500, f"`{type(error).__name__}` was raised", is_defect=True)
     headers = _RETRY_AFTER if error.status == 503 else ()

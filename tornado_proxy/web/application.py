@@ -174,8 +174,7 @@ def _handler_for(
     asked: HTTPServerRequest, parts: Parts, origin: Origin, *, is_proxied: bool
 ) -> tuple[type[Handler], dict[str, Any]]:
     """Returns the handler of a request with its arguments; raises `RequestError`."""
-    mistake = getattr(asked.connection, "mistake", None)
-    if mistake is not None:
+    if (mistake := getattr(asked.connection, "mistake", None)) is not None:
         raise mistake
     health_path = parts.settings.server.health_path
     if health_path and asked.uri == health_path and asked.method in READING:
@@ -217,8 +216,7 @@ def _begin_deciding(asked: HTTPServerRequest, parts: Parts, origin: Origin, *, i
     fields, host = tuple(asked.headers.get_all()), asked.headers.get("Host", "")
     certificate = None if is_proxied or origin.scheme == "http" else certificate_of(asked)
     address = asked.method or "", (is_proxied and origin.authority) or host, asked.uri or ""
-    repeated = parts.repeated.find(address)
-    if repeated is not None:
+    if (repeated := parts.repeated.find(address)) is not None:
         known = repeated.request
         client = fields, origin.scheme, origin.address, asked.version, known.authority, is_proxied, certificate
         request = Request(known.method, known.host, known.path, known.raw_query, known.query, *client)

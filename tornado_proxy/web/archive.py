@@ -11,9 +11,8 @@ import struct
 import zipfile
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
-from functools import partial
 from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from types import MappingProxyType
@@ -69,19 +68,15 @@ async def archive(context: RequestContext, name: str) -> Answer:
     )
     if context.request.method == "HEAD":
         return Whole(200, headers)
-    give_back = partial(context.archives.give_back, await context.archives.take())
-    try:
-        client = await context.walks.take()
-        try:
+    with ExitStack() as place:
+        place.callback(context.archives.give_back, await context.archives.take())
+        with ExitStack() as walk:
+            walk.callback(context.walks.give_back, await context.walks.take())
             members = await _DirectoryWalk(context).members()
             length = await asyncio.to_thread(archive_format.length, members)
-        finally:
-            context.walks.give_back(client)
-    except BaseException:
-        give_back()
-        raise
-    headers = (("Content-Length", str(length)), *headers)
-    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store), give_back))
+        content = archive_format.write(members, context.store)
+        opened = OpenedArchive(length, content, place.pop_all().close)
+    return Streamed(200, (("Content-Length", str(length)), *headers), opened)
 
 
 def _directory_name(context: RequestContext) -> str:
@@ -103,17 +98,15 @@ def distinct(paths: Sequence[str]) -> list[str]:
     A safe path stays, whatever other files are called; the others are numbered if necessary.
     """
     safe = list(map(_safe, paths))
-    taken = {path for path, other in zip(paths, safe, strict=True) if path == other}
-    copies = Counter[str]()
-    for number, (path, name) in enumerate(zip(paths, safe, strict=True)):
-        if path == name:
-            continue
-        stem, extension = splitext(name)
-        while safe[number] in taken:
+    taken, copies, unique = {*paths}.intersection(safe), Counter[str](), list[str]()
+    for path, name in zip(paths, safe, strict=True):
+        chosen = name
+        while path != name and chosen in taken:
             copies[name] += 1
-            safe[number] = f"{stem} ({copies[name] + 1}){extension}"
-        taken.add(safe[number])
-    return safe
+            chosen = f" ({copies[name] + 1})".join(splitext(name))
+        taken.add(chosen)
+        unique.append(chosen)
+    return unique
 
 
 def _disposition(file_name: str) -> str:
@@ -173,8 +166,7 @@ class _DirectoryWalk:
             self._seen += len(page.entries)
             if self._seen > self._limits.max_files:
                 raise ArchiveTooLarge(f"the directory has more than {self._limits.max_files} files and directories")
-            token = page.next_token
-            if token is None:
+            if (token := page.next_token) is None:
                 break
         site = context.match.site
         index, shown = site.target.actions.get.index_document, list[Entry]()
@@ -196,8 +188,7 @@ class _DirectoryWalk:
         self, path: RequestPath, prefix: str, entry: Entry
     ) -> tuple[ObjectKey, Entry | ObjectInfo] | None:
         """Returns the object that a GET of a path would find, with its entry or info; None without one."""
-        first = self._context.file(self._context.beside(path))
-        if first is None:
+        if (first := self._context.file(self._context.beside(path))) is None:
             return None
         if first.key == prefix + entry.name:
             return first.key, entry

@@ -68,8 +68,7 @@ class Body(BodyBuffer):
         if not self.size and not self.ended:
             self._wanted_at_all.set()
             await self._next_chunk()
-        chunk = await self.read()
-        if not chunk:
+        if not (chunk := await self.read()):
             raise StopAsyncIteration
         self._arrived += len(chunk)
         if self._arrived >= LEAST_RATE * self._timeout:

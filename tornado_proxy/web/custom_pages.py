@@ -81,7 +81,9 @@ class BucketPages:
             read.failure = ""
         except (StorageError, CustomPageMistake, PageFailed) as error:
             reason = str(error) or type(error).__name__
-            read.failure = f"the page `{recipe.kind}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
+            read.failure = (
+                f"the page `{camel_case(recipe.kind)}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
+            )
             _LOG.error("%s", read.failure)
         finally:
             read.until = self._clock() + (FAILED if read.failure else FRESH)

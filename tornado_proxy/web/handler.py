@@ -27,23 +27,8 @@ from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import WRITING, RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.use import USE, BucketUse
-from tornado_proxy.telemetry.events import (
-    ErrorServed,
-    Failed,
-    ObjectUsed,
-    RequestRecord,
-    Served,
-)
-from tornado_proxy.web.answer import (
-    Answer,
-    ErrorAnswer,
-    Outcome,
-    Whole,
-    answer_exception,
-    page,
-    private_headers,
-    unchanged_headers,
-)
+from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
+from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
 from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
@@ -159,8 +144,7 @@ class Handler(RequestHandler):
                     self._sent += self._last_piece
                     self.finish()
                     return
-                preparing = self.prepare()
-                if preparing is not None:
+                if (preparing := self.prepare()) is not None:
                     await preparing
                 if not self._is_ended:
                     await getattr(self, str(self.request.method).lower())()  # `prepare` has refused all others
@@ -326,8 +310,7 @@ class Handler(RequestHandler):
         decision = self.decision
         request, user = (decision.request, decision.user) if decision else (self._unread(), None)
         target = decision.match.site.target.name if decision and decision.match else None
-        kind = ERROR_PAGES.get(error_answer.status)
-        if kind is None:
+        if (kind := ERROR_PAGES.get(error_answer.status)) is None:
             return self._plain_page(error_answer)
         store = self.parts.stores[target].store if target else None
         data = partial(ErrorData, request, user, PageError(error_answer.message))
@@ -366,7 +349,7 @@ class Handler(RequestHandler):
         if parts.compressor is not None:
             answer = parts.compressor.applied(answer, asked)
         if answer.status == 304:
-            answer = replace(answer, headers=unchanged_headers(answer.headers))
+            answer = answer.shortened()
         if parts.policy_headers is not None:
             answer = parts.policy_headers.added_to(answer, asked)
         return answer

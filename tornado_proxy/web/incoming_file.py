@@ -181,8 +181,7 @@ async def _compared(body: AsyncIterator[bytes], check: ContentCheck) -> AsyncIte
     async for chunk in body:
         check.update(chunk)
         yield chunk
-    wrong = check.mismatch()
-    if wrong is not None:
+    if (wrong := check.mismatch()) is not None:
         raise DigestMismatch(f"the body does not match its `{wrong}` digest")
 
 
@@ -198,8 +197,7 @@ def boundary(content_type: str | None) -> bytes:
     media_type, options = parse_options_header(content_type)
     if media_type != b"multipart/form-data":
         raise NotAForm("the body is not `multipart/form-data`")
-    announced = options.get(b"boundary")
-    if not announced:
+    if not (announced := options.get(b"boundary")):
         raise MalformedForm("the Content-Type of the form has no boundary")
     if len(_BOUNDARIES.findall(content_type or "")) > 1:
         # What reads the form before this service may choose the other one. Two headers are one here, with a comma.
@@ -246,8 +244,7 @@ class MultipartForm:
 
     async def _read(self) -> bool:
         """Parses the next chunk; returns whether there was one."""
-        chunk = await anext(self._chunks, None)
-        if chunk is not None:
+        if (chunk := await anext(self._chunks, None)) is not None:
             self._feed(chunk)
         elif not self._complete:
             raise MalformedForm("the form ends before its closing boundary")

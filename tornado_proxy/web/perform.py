@@ -33,15 +33,7 @@ from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.data import ObjectMetadata
 from tornado_proxy.web import perform_uploads
-from tornado_proxy.web.answer import (
-    Answer,
-    Outcome,
-    Streamed,
-    Whole,
-    answer_attempt,
-    file_headers,
-    with_headers,
-)
+from tornado_proxy.web.answer import Answer, Outcome, Streamed, Whole, answer_attempt, file_headers, with_headers
 from tornado_proxy.web.browse import browse
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
@@ -85,8 +77,7 @@ def answer_at_hand(decision: Decision, parts: Parts) -> Whole | None:
     needs_more = site.webhooks["GET"] or site.target.actions.get.streamed_file_headers
     if needs_more or not isinstance(store, CachingStore):
         return None
-    opened = store.at_hand(first.key, _LONGEST_WHOLE)
-    if opened is None:
+    if (opened := store.at_hand(first.key, _LONGEST_WHOLE)) is None:
         return None
     return Whole(200, parts.cached_headers(opened.info, site.target.actions), opened.body)
 
@@ -95,8 +86,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     try:
         if context.decision.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
-            info = await context.store.head(attempt.key, context.conditions)
-            return await _head(context, info)
+            return await _head(context, await context.store.head(attempt.key, context.conditions))
         asked_range = context.headers.get("Range")
         part = None if asked_range is None else ByteRange.from_header(asked_range)
         opened = await context.store.open(attempt.key, context.conditions, part)

@@ -32,12 +32,7 @@ class ClientConnection(ReadingProtocol):
     context: Context
 
     def __init__(
-        self,
-        application: HTTPServerConnectionDelegate,
-        peer: Origin,
-        limits: Limits,
-        on_close: Notify,
-        on_idle: Notify,
+        self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
     ) -> None:
         super().__init__(LARGEST_READ)
         self.peer = peer

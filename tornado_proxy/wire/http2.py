@@ -59,12 +59,7 @@ class Http2Connection(ClientConnection):
     """Serves many requests at once."""
 
     def __init__(
-        self,
-        application: HTTPServerConnectionDelegate,
-        peer: Origin,
-        limits: Limits,
-        on_close: Notify,
-        on_idle: Notify,
+        self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
     ) -> None:
         super().__init__(application, peer, limits, on_close, on_idle)
         self._deadline = NEVER

@@ -69,12 +69,7 @@ class WireRequest(HTTPServerRequest):
     """
 
     def __init__(
-        self,
-        *,
-        start_line: RequestStartLine,
-        headers: HTTPHeaders,
-        connection: Any,
-        server_connection: object,
+        self, *, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any, server_connection: object
     ) -> None:
         self.method, self.uri, self.version = start_line
         self.headers = headers

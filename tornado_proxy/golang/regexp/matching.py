@@ -86,8 +86,7 @@ class Pattern:
     def _search_ill_formed(self, key: str) -> Captures | None:
         """Searches as Go does in invalid UTF-8: it reads U+FFFD, but the captures have the original text."""
         read = encoded(key)
-        spans = self.spans(read)
-        if spans is None:
+        if (spans := self.spans(read)) is None:
             return None
         groups = tuple(
             None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
@@ -195,8 +194,7 @@ class FirstMatch:
                 matching.sort()
                 candidates = matching[:-1]
             for index in candidates:  # candidates of a set match, except for a few with `\B`
-                captures = patterns[index].search(key)
-                if captures is not None:
+                if (captures := patterns[index].search(key)) is not None:
                     return start + index, captures
         return None
 

@@ -60,14 +60,11 @@ def ahead_of(program: bytes) -> bytes:
 
 
 def leftmost(compiled: Any, ahead: Any, text: bytes, start: int = 0) -> Any:
-    r"""Returns the leftmost match; not one of `\B` within a character, as which Go has none.
-
-    To search again behind each character would take quadratic time.
-    """
+    r"""Returns the leftmost match that does not begin within a character, where only RE2 finds a `\B`, not Go."""
     match = compiled.search(text, start)
     if match is None or not is_within(text, match.start()):
         return match
-    before = ahead.match(text, start)
+    before = ahead.match(text, start)  # to search again behind each character would take quadratic time
     return before and compiled.match(text, before.end(1))
 
 

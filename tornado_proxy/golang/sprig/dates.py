@@ -135,8 +135,7 @@ def _to_multiple(moment: Moment, unit: int, *, up: bool) -> Struct:
 
 
 def _literal_duration(literal: Constant) -> GoDuration:
-    number = getattr(literal.value, "integer", None)
-    if number is None:
+    if (number := getattr(literal.value, "integer", None)) is None:
         raise calling.wrong_type(literal, "time.Duration")
     return GoDuration(number)
 

@@ -225,7 +225,7 @@ class _MomentReader:
             self._halves.add(self._match("[AP]M" if element == "PM" else "[ap]m")[0].lower())
         elif element == "MST":
             self._zone = self._match(_ZONE)[0]
-            self._is_utc = self._is_utc or self._zone == "UTC"
+            self._is_utc |= self._zone == "UTC"
         elif element[0] in ".,":
             # `.000` demands exactly that many digits; `.999` accepts any number of them, or no fraction at all.
             self._read_fraction(f"[.,][0-9]{{{len(element) - 1}}}" if element[1] == "0" else _FRACTION)
@@ -235,8 +235,7 @@ class _MomentReader:
             self._read_fraction(_FRACTION)
 
     def _match(self, pattern: str) -> re.Match[str]:
-        match = re.match(pattern, self._rest)
-        if match is None:
+        if (match := re.match(pattern, self._rest)) is None:
             raise self._fail()
         self._rest = self._rest[match.end() :]
         return match

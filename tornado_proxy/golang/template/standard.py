@@ -297,8 +297,7 @@ def _first_with(run: Run, dot: go.Value, arguments: Sequence[Evaluate], *, truth
 def _include(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
     """Returns the output of a template that is defined beside the outermost one."""
     name, data = [evaluate(run, dot) for evaluate in arguments]
-    body = run.helpers.get(name)
-    if body is None:
+    if (body := run.helpers.get(name)) is None:
         raise go.ExecutionError(f"unknown template `{runes(name)}`")
     templates = run.templates
     run.templates = run.helpers

@@ -156,8 +156,7 @@ def parse(text: bytes) -> Url:
 
 
 def _scheme(text: bytes) -> tuple[bytes, bytes]:
-    match = _SCHEME.match(text)
-    if match is None:
+    if (match := _SCHEME.match(text)) is None:
         return b"", text
     if match[1] is None:
         raise UrlError("missing protocol scheme")

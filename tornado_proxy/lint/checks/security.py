@@ -113,8 +113,7 @@ def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]
     """Returns the values that appear in the result with their slashes, and where the template reads them."""
     text = target.rewrites[index].statement.template.value
     places: dict[str, tuple[int, int]] = {}
-    key = target.example(index)
-    if key is not None:
+    if (key := target.example(index)) is not None:
         for what, place, request, user in _probes(text, key):
             if what not in places and _INSERTED in str(target.result(key, request, user)).lower():
                 places[what] = place
@@ -130,11 +129,7 @@ def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request
     claims = (
         (_EMAIL, "an email address", replace(user, email=f"{_VALUE}@example.com")),
         (_GROUPS, "a group of the user", replace(user, groups=(_VALUE, *words))),
-        (
-            _NAMES,
-            "a name of the user",
-            replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE),
-        ),
+        (_NAMES, "a name of the user", replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE)),
     )
     # A template may fail without the other values, or not read this one with them.
     for method, others in (("GET", {}), ("PUT", plain)):

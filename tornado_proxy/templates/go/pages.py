@@ -43,15 +43,7 @@ from tornado_proxy.golang.template.text import go_string, runes
 from tornado_proxy.golang.template.urls import canonical, header
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData
-from tornado_proxy.templates.go.view import (
-    ANY_USER,
-    DATA,
-    LISTED_TARGET,
-    PAGE_REQUEST,
-    in_html,
-    request_facts,
-    user_value,
-)
+from tornado_proxy.templates.go.view import ANY_USER, DATA, LISTED_TARGET, PAGE_REQUEST, request_facts, user_value
 from tornado_proxy.templates.template import PAGE_LIMITS
 
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
@@ -108,8 +100,7 @@ def _placed(mistake: TemplateMistake, helpers: Sequence[str]) -> PageMistake:
 
 def value_of(value: Any, budget: RenderBudget) -> go.Value:
     """Converts a Python value to a Go value; raises `ExecutionError` for one of another type."""
-    maker = _MAKERS.get(type(value))
-    if maker is not None:
+    if (maker := _MAKERS.get(type(value))) is not None:
         return maker(value, budget)
     if isinstance(value, RequestData):
         facts = request_facts(value, budget)
@@ -202,9 +193,12 @@ def _scheme(request: go.Struct) -> bytes:
     return go_string(request.source.data.scheme)
 
 
+def _host(request: go.Struct) -> go.Value:
+    return PAGE_REQUEST.getters[b"Host"](request.source)
+
+
 def _uri(request: go.Struct) -> go.Value:
-    facts = request.source
-    return in_html(b"%b://%b%b" % (_scheme(request), facts.host, facts.request_uri), facts.budget)
+    return b"%b://%b%b" % (_scheme(request), _host(request), PAGE_REQUEST.getters[b"RequestURI"](request.source))
 
 
 def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
@@ -227,7 +221,7 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
     "ago": calling.function(lambda value: time_since(value, _now()), calling.ANY),
     "humanSize": calling.function(_human_size, _SIZE),
     "now": calling.function(lambda: go.Struct(TIME, _now())),
-    "requestHost": calling.function(lambda request: in_html(request.source.host, request.source.budget), _REQUEST),
+    "requestHost": calling.function(_host, _REQUEST),
     "requestScheme": calling.function(_scheme, _REQUEST),
     "requestURI": calling.function(_uri, _REQUEST),
     "toYaml": calling.budgeted(write_yaml, calling.ANY),

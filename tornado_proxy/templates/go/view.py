@@ -163,27 +163,27 @@ _ELEMENT = re.compile(
 )
 
 
-def in_html(value: go.Value, budget: RenderBudget) -> go.Value:
+def _in_html(value: go.Value, budget: RenderBudget) -> go.Value:
     """Returns a value without HTML elements, and with the rest of its texts escaped."""
     if isinstance(value, bytes):
         budget.spend(len(value) >> 4)
         return escape_html(_ELEMENT.sub(b"", value))
     if isinstance(value, go.Slice):
-        return go.Slice((in_html(each, budget) for each in value), value.type, nil=value.nil)
+        return go.Slice((_in_html(each, budget) for each in value), value.type, nil=value.nil)
     if isinstance(value, go.Map):
-        entries = ((in_html(key, budget), in_html(each, budget)) for key, each in value.items())
+        entries = ((_in_html(key, budget), _in_html(each, budget)) for key, each in value.items())
         return go.Map(entries, value.type, nil=value.nil)
     return value
 
 
 def _getter_in_html(read: Callable[[RequestFacts], go.Value]) -> Callable[[RequestFacts], go.Value]:
-    return lambda request: in_html(read(request), request.budget)
+    return lambda request: _in_html(read(request), request.budget)
 
 
 def _method_in_html(method: Function) -> Function:
     receiver = int(method.budgeted)  # the argument's index
     return msgspec.structs.replace(
-        method, call=lambda *arguments: in_html(method.call(*arguments), arguments[receiver].source.budget)
+        method, call=lambda *arguments: _in_html(method.call(*arguments), arguments[receiver].source.budget)
     )
 
 
@@ -192,7 +192,7 @@ def _type_in_html(plain: go.Type, **getters: Callable[[RequestFacts], go.Value])
     written = plain.stringer
     return replace(
         plain,
-        stringer=written and (lambda value: in_html(written(value), value.source.budget)),
+        stringer=written and (lambda value: _in_html(written(value), value.source.budget)),
         methods={name: _method_in_html(method) for name, method in plain.methods.items()},
         getters={name: _getter_in_html(read) for name, read in plain.getters.items()}
         | {name.encode(): read for name, read in getters.items()},

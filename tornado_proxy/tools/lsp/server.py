@@ -28,15 +28,7 @@ from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_sett
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
 from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation, uri_of
-from tornado_proxy.tools.lsp.workspace import (
-    LARGEST,
-    Analysis,
-    Workspace,
-    actions,
-    analyse,
-    layout_edits,
-    safe_fixes,
-)
+from tornado_proxy.tools.lsp.workspace import LARGEST, Analysis, Workspace, actions, analyse, layout_edits, safe_fixes
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings
@@ -194,8 +186,7 @@ class RulesServer(LanguageServer):
         return Workspace(tuple(Path(self._name_of(each.uri)) for each in folders), self._places, texts)
 
     def _publish(self, name: str, done: Future[Analysis]) -> None:
-        error = done.exception()
-        if error is not None:
+        if (error := done.exception()) is not None:
             _log.error("the files could not be analysed", exc_info=error)
             return
         analysis = done.result()
@@ -244,8 +235,7 @@ class RulesServer(LanguageServer):
         return (*current, self.translation.offset(current[1].source, parameters.position)) if current else None
 
     def _complete(self, parameters: types.CompletionParams) -> list[types.CompletionItem]:
-        source = self._source(parameters.text_document.uri)
-        if source is None:
+        if (source := self._source(parameters.text_document.uri)) is None:
             return []
         offset = self.translation.offset(source, parameters.position)
         span, proposals = completions(source, offset, self._known_targets())
@@ -261,8 +251,7 @@ class RulesServer(LanguageServer):
     def _actions(self, analysis: Analysis, document: Document, place: types.Range) -> list[types.CodeAction]:
         start, end = (self.translation.offset(document.source, each) for each in (place.start, place.end))
         offered = [self.translation.action(*each) for each in actions(analysis, document, start, end)]
-        fixes = safe_fixes(analysis, document)
-        if fixes:
+        if fixes := safe_fixes(analysis, document):
             edit = self.translation.workspace_edit(edit for fix in fixes for edit in fix.edits)
             offered.append(types.CodeAction("apply all safe fixes", types.CodeActionKind.SourceFixAll, edit=edit))
         return offered
