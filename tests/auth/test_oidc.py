@@ -327,6 +327,19 @@ def test_a_state_is_valid_once():
     _run(steps())
 
 
+def test_logins_that_nobody_finishes_leave_few_cookies():
+    """Eight logins wait at most, the newest ones, so that their cookies never outgrow the head of a request."""
+
+    async def steps():
+        scenario = _Scenario()
+        states = [(await scenario.begin())["state"] for _ in range(50)]
+        assert len(scenario.cookies) == 8
+        assert [(await scenario.call_back(state, "error=x")).status for state in states] == [400] * 42 + [401] * 8
+        assert scenario.cookies == {}
+
+    _run(steps())
+
+
 def test_a_login_takes_ten_minutes_at_most():
     """A callback later than ten minutes after the login gets 400."""
 
