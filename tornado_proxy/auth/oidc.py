@@ -84,7 +84,10 @@ class OidcAuthenticator(Authenticator):
         if session is None or not self._is_verified(session.user):
             # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
             token = next((text for text in texts if text.count(".") == 2), None)
-            return await self._authenticate_token(token) if token else self._challenge(request)
+            challenge = self._challenge(request)
+            answer = await self._authenticate_token(token) if token else challenge
+            # Unlike a program, a browser cannot leave out a token that does not count.
+            return challenge if isinstance(answer, Refuse) and answer.status == 401 else answer
         if session.expires > self._clock():
             return SignIn(session.user)
         return await self._renew(session, request)
