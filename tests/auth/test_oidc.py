@@ -303,6 +303,21 @@ def test_a_token_in_the_cookie_signs_in():
     _run(steps())
 
 
+@pytest.mark.parametrize("token", ["expired", "a.b.c"])
+def test_a_token_in_the_cookie_that_does_not_count_ends_in_a_login(token):
+    """A browser with an old cookie of s3-proxy, or with another program's token under that name, can sign in."""
+
+    async def steps():
+        scenario = _Scenario()
+        scenario.cookies = {"oidc": scenario.token(exp=1) if token == "expired" else token}
+        assert (await scenario.authenticate(Sec_Fetch_Mode="navigate")).status == 307
+        assert (await scenario.authenticate(method="PUT")).status == 401
+        await scenario.sign_in()
+        assert await scenario.authenticate() == SignIn(ANN)
+
+    _run(steps())
+
+
 def test_a_callback_without_its_login_is_refused():
     """A state of another browser, an invented state and an empty state get 400, because they could sign the victim in as the attacker."""
 
@@ -323,6 +338,19 @@ def test_a_state_is_valid_once():
         state = (await scenario.begin())["state"]
         await scenario.call_back(state)
         assert (await scenario.call_back(state)).status == 400
+
+    _run(steps())
+
+
+def test_logins_that_nobody_finishes_leave_few_cookies():
+    """Eight logins wait at most, the newest ones, so that their cookies never outgrow the head of a request."""
+
+    async def steps():
+        scenario = _Scenario()
+        states = [(await scenario.begin())["state"] for _ in range(50)]
+        assert len(scenario.cookies) == 8
+        assert [(await scenario.call_back(state, "error=x")).status for state in states] == [400] * 42 + [401] * 8
+        assert scenario.cookies == {}
 
     _run(steps())
 

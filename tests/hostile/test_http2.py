@@ -169,6 +169,23 @@ async def test_a_large_table_of_headers_is_not_filled():
     assert client.h2.decoder.header_table_size == 4096
 
 
+@pytest.mark.parametrize("sizes", [(0,), (1024,), (0, 65536), (65536, 0), (0, 4096), (65536, 1024, 65536, 0, 100)])
+@pytest.mark.parametrize("together", [True, False])
+async def test_heads_of_answers_follow_the_table_of_the_client(sizes, together):
+    """The next head says the smallest and the last size of the table, if either changed (RFC 7541 4.2)."""
+    async with serve({"a": b"x"}) as site, connect(site) as client:
+        assert (await client.request("GET", "/a")).status == 200
+        for size in sizes:
+            client.h2.update_settings({SettingCodes.HEADER_TABLE_SIZE: size})
+            if not together:
+                await client.flush()
+                assert (await client.request("GET", "/a")).status == 200
+        client.h2.update_settings({SettingCodes.ENABLE_PUSH: 0})
+        for _ in range(3):
+            assert (await client.request("GET", "/a")).status == 200
+    assert client.h2.decoder.header_table_size == min(sizes[-1], 4096)
+
+
 async def test_a_client_that_reads_no_answers_to_its_pings_is_not_read():
     """What a client does not read does not pile up."""
     async with serve({}) as site, connect(site, Limits(send_timeout=0.2)) as client:

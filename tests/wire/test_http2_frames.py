@@ -6,7 +6,7 @@ import pytest
 from h2.errors import ErrorCodes
 from hyperframe.frame import ContinuationFrame, DataFrame, GoAwayFrame, HeadersFrame, PingFrame
 
-from tornado_proxy.wire.http2_frames import ConnectionBroken, FrameReader, Purse
+from tornado_proxy.wire.http2_frames import ConnectionBroken, FrameReader, Protocol, Purse
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -89,3 +89,11 @@ def test_a_purse_is_refilled():
     with pytest.raises(ConnectionBroken) as broken:
         purse.pay(1)
     assert broken.value.code is ErrorCodes.ENHANCE_YOUR_CALM
+
+
+def test_a_head_says_two_sizes_of_the_table_at_most():
+    """Only the smallest size since the last head and the present one may be said (RFC 7541 4.2)."""
+    encoder = Protocol(1024).encoder
+    for size in (0, 65_536, 1024, 4096):
+        encoder.header_table_size = size
+    assert (encoder.encode([]), encoder.encode([])) == (b"\x20\x3f\xe1\x1f", b"")

@@ -33,6 +33,7 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
 
 _LOGIN_SECONDS = 600
+_MOST_LOGINS = 8  # of a browser that wait: with a cookie each, more would outgrow the head of a request
 # What a header may contain, without `\`, which browsers read as `/`; all else is percent-encoded.
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F))).replace("\\", "")
 _RENEWABLE_SECONDS = 30 * 24 * 3600  # how long a session with a refresh token may rest before it is renewed
@@ -64,6 +65,7 @@ class OidcAuthenticator(Authenticator):
         purpose = f"{settings.issuer_url.reveal()} {settings.client_id} {settings.name}"
         self._sessions = Sealer(key, f"session {purpose}")
         self._logins = Sealer(key, f"login {purpose}")
+        self._login_prefix = f"{settings.cookie_name}-login-"
 
     @property
     def pages(self) -> Mapping[Step, SignInPage]:
@@ -81,7 +83,10 @@ class OidcAuthenticator(Authenticator):
         if session is None or not self._is_verified(session.user):
             # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
             token = next((text for text in texts if text.count(".") == 2), None)
-            return await self._authenticate_token(token) if token else self._challenge(request)
+            challenge = self._challenge(request)
+            answer = await self._authenticate_token(token) if token else challenge
+            # Unlike a program, a browser cannot leave out a token that does not count.
+            return challenge if isinstance(answer, Refuse) and answer.status == 401 else answer
         return SignIn(session.user) if session.expires > self._clock() else await self._renew(session, request)
 
     async def _authenticate_token(self, token: str) -> SignIn | Refuse:
@@ -146,7 +151,8 @@ class OidcAuthenticator(Authenticator):
         }
         text = self._logins.seal(login, self._clock() + _LOGIN_SECONDS)
         kept = self._login_jar(login["state"], request).write(text, _LOGIN_SECONDS, {})
-        return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), tuple(kept))
+        cookies = (*kept, *self._abandoned_logins(request))
+        return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), cookies)
 
     async def callback(self, request: Request) -> ProviderAnswer:
         """Receives a code and begins a session (Core 3.1.2.5)."""
@@ -237,8 +243,14 @@ class OidcAuthenticator(Authenticator):
 
     def _login_jar(self, state: str, request: Request) -> CookieJar:
         # One cookie a login: two tabs may wait for a password at the same time.
-        name = f"{self.settings.cookie_name}-login-{_digest(state)[:12]}"
-        return CookieJar(name, secure=self._is_secure(request))
+        return CookieJar(f"{self._login_prefix}{_digest(state)[:12]}", secure=self._is_secure(request))
+
+    def _abandoned_logins(self, request: Request) -> list[str]:
+        """Returns the Set-Cookie values that leave only the newest logins; browsers send the oldest cookies first."""
+        cookies = read_cookies(request.headers)
+        names = [each for each in cookies if each.startswith(self._login_prefix)]
+        jars = (CookieJar(each, secure=self._is_secure(request)) for each in names[: 1 - _MOST_LOGINS])
+        return [line for jar in jars for line in jar.remove(cookies)]
 
     def _domain(self, request: Request) -> str:
         """Returns the configured domain that contains the request's host."""

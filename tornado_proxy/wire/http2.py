@@ -225,8 +225,6 @@ class Http2Connection(ClientConnection):
     def _widen(self, event: events.WindowUpdated | events.RemoteSettingsChanged) -> None:
         """Goes on with the answers for which the client has opened a window."""
         number = event.stream_id if isinstance(event, events.WindowUpdated) else 0
-        if isinstance(event, events.RemoteSettingsChanged):
-            self._h2.limit_table()
         if number == 0:
             self._send_all()
         elif (stream := self._streams.get(number)) in self._waiting:

@@ -13,7 +13,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes, Settings
-from hpack import Decoder
+from hpack import Decoder, Encoder
 from hpack.struct import HeaderTuple
 from hyperframe.frame import (
     ContinuationFrame,
@@ -170,6 +170,27 @@ class _Decoder(Decoder):
         return [each for each in self.fields if each[0] != b"content-length"]
 
 
+class _Encoder(Encoder):
+    """Compresses heads by a table of the usual size at most, however large the client's may be.
+
+    The next head must say the smallest size since the last one, and the present one (RFC 7541 4.2): hpack says all
+    sizes, and none if the last one was set twice.
+    """
+
+    @property
+    def header_table_size(self) -> int:
+        """The size of the table, in bytes."""
+        return self.header_table.maxsize
+
+    @header_table_size.setter
+    def header_table_size(self, size: int) -> None:
+        size = min(size, _HEAD_TABLE)
+        if self.table_size_changes or size != self.header_table.maxsize:
+            self.table_size_changes = sorted({size, min([size, *self.table_size_changes])})
+            self.header_table.maxsize = size
+            self.header_table.resized = True
+
+
 class Protocol(H2Connection):
     """The state of a connection, as h2 keeps it; `limit` is that of a head in bytes."""
 
@@ -196,15 +217,12 @@ class Protocol(H2Connection):
         self.local_settings = Settings(client=False, initial_values=values)
         # Beyond the size that is announced, a request is refused; beyond twice that, the connection ends.
         self.decoder = _Decoder(2 * limit)
+        self.encoder = _Encoder()
         self.initiate_connection()
         self.increment_flow_control_window(_WINDOW - self.inbound_flow_control_window)
         # h2 would end the connection of a client that opens more streams before it has read how many there may be.
         self.local_settings.max_concurrent_streams = LAST_STREAM
         self.local_settings.acknowledge()
-
-    def limit_table(self) -> None:
-        """Compresses heads by a table of the usual size, however large the client's may be."""
-        self.encoder.header_table_size = min(self.encoder.header_table_size, _HEAD_TABLE)
 
     def fields_of_head(self) -> list[HeaderTuple]:
         """Returns the fields of the last head, and forgets them."""
