@@ -41,6 +41,24 @@ async def test_the_page_says_what_happened(end, words):
         assert words not in (await ask("GET", "/-/?ended=5")).body.decode()
 
 
+async def test_the_page_compares_the_answers_of_both_generations():
+    """While an edit answers some clients, their errors and times are beside those of everyone else."""
+    async with listener(FakeAdministration(staged="77ab")) as ask:
+        page = (await ask("GET", "/-/")).body.decode()
+    assert "answers 5 % of the clients" in page
+    assert "190 answers before: 1 with 404, 2 with another 4xx, 0 with 5xx; 5.0 ms on average." in page
+    assert "10 answers with the edit: 4 with 404, 0 with another 4xx, 3 with 5xx; 6.4 ms on average." in page
+
+
+async def test_a_stage_is_announced_once():
+    """Its counts change with each update of the page, and are in no live region; that it began is in one."""
+    async with listener(FakeAdministration(staged="77ab")) as ask:
+        page = (await ask("GET", "/-/")).body.decode()
+    regions = re.findall(r'role="status".*?</(?:p|div)>', page, re.DOTALL)
+    assert any("Serving, edit staged" in region for region in regions)
+    assert not any("requests compared" in region for region in regions)
+
+
 REFUSED = {
     "another site": {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"},
     "another site, without Fetch Metadata": {"Origin": "http://evil.example", "Sec-Fetch-Site": None},

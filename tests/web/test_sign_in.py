@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from serving import serve
 
-from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.auth.authenticator import ProviderAnswer, SignIn
 from tornado_proxy.auth.fetching import Fetched
-from tornado_proxy.config.providers import OpaServer, Resource
+from tornado_proxy.config.providers import OidcProvider, OpaServer, Resource
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import User
@@ -52,6 +54,40 @@ async def test_a_challenge_becomes_an_answer(challenge, status, header, expected
     async with _serve(challenge) as site:
         answer = await site.get("/a")
     assert (answer.status, answer.headers[header]) == (status, expected)
+
+
+async def test_a_redirect_to_the_login_has_each_header_once():
+    """No header of the redirect is repeated; it is not cached."""
+    async with _serve(Refuse(307, "nobody", location="/auth/id")) as site:
+        answer = await site.get("/a")
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "This sign-in is not valid or took too long; open the page again"),
+        (401, "You were not signed in; open the page again"),
+        (403, "You do not have access to this"),
+        (502, "The place where you sign in could not be reached or gave an invalid answer"),
+    ],
+)
+async def test_a_failed_sign_in_is_not_blamed_on_something_else(status, words):
+    """The page of a failed step speaks of the sign-in, not of the storage or of the address."""
+
+    class _Failing(_Provider):
+        @property
+        def pages(self):
+            return {"callback": self._failed}
+
+        async def _failed(self, request):
+            return ProviderAnswer(status, reason="for the log")
+
+    issuer = GuardedUrl("http://127.0.0.1:1")
+    settings = {"providers": [OidcProvider("id", issuer, "files")], "authenticators": {"id": _Failing(None)}}
+    async with serve({}, **settings) as site:
+        answer = await site.get("/auth/id/callback", Accept="application/json")
+    assert (answer.status, json.loads(answer.body)["message"]) == (status, words)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tornado_proxy.admin.status import (
     TargetRow,
     shown_wait,
 )
+from tornado_proxy.config.options import camel_case
 from tornado_proxy.config.show import show
 from tornado_proxy.config.values import S3
 from tornado_proxy.lang.diagnostic import Severity
@@ -427,7 +428,8 @@ def stage_view(stage: Stage, counts: StagedCounts) -> dict[str, object]:
         "kinds": {kind.value: counts.kinds[kind.value] for kind in Kind},
         "newKeys": {result: counts.samples[result] for result in SAMPLES},
         "answers": {
-            "staged" if number == stage.number else "inForce": each._asdict() for number, each in counts.answers.items()
+            "staged" if number == stage.number else "inForce": {camel_case(name): n for name, n in each._asdict().items()}
+            for number, each in counts.answers.items()
         },
         "pairs": [
             {"kind": kind, "target": pair.target, "old": pair.old, "new": pair.new, "requests": count}

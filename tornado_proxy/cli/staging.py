@@ -96,7 +96,7 @@ def _lines(stage: dict[str, Any]) -> Iterator[str]:
         yield f"{counted(asked, 'new key')} asked for, {counted(keys['missing'], 'does not exist', 'do not exist')}"
     for side, name in (("inForce", "before"), ("staged", "with the edit")):
         if each := stage["answers"].get(side):
-            errors = f"404: {each['missing']:,}, other 4xx: {each['client_errors']:,}, 5xx: {each['server_errors']:,}"
+            errors = f"404: {each['missing']:,}, other 4xx: {each['clientErrors']:,}, 5xx: {each['serverErrors']:,}"
             mean = 1000 * each["seconds"] / each["requests"]
             yield f"{counted(each['requests'], 'answer')} {name}: {errors}; {mean:.1f} ms on average"
     for kind, title in _TITLES.items():

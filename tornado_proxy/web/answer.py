@@ -235,7 +235,7 @@ def answer_attempt(attempt: Refuse) -> ErrorAnswer:
     headers = (("Allow", ", ".join(attempt.allow)),) if attempt.status == 405 else ()
     # RFC 9110 11.6.1
     challenge = (("WWW-Authenticate", attempt.challenge),) if attempt.challenge else ()
-    location = (("Location", attempt.location), ("Cache-Control", "no-store")) if attempt.location else ()
+    location = (("Location", attempt.location),) if attempt.location else ()
     return ErrorAnswer(
         attempt.status, attempt.reason, (*headers, *challenge, *location), client_message=attempt.message
     )

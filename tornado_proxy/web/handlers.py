@@ -20,6 +20,13 @@ from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import answer_at_hand, object_used, perform
 
+# What a client reads if a step of a sign-in fails; other statuses have their usual words.
+_NOT_SIGNED_IN = {
+    400: "This sign-in is not valid or took too long; open the page again",
+    401: "You were not signed in; open the page again",
+    502: "The place where you sign in could not be reached or gave an invalid answer",
+}
+
 HEALTHY = Whole(
     200,
     (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"), ("Content-Length", "8")),
@@ -108,7 +115,8 @@ class SignInHandler(DecidedHandler):
         answer = await pages[attempt.step](self.decision.request)
         self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
         if not answer.location:
-            await self.refuse(ErrorAnswer(answer.status, answer.reason))
+            message = _NOT_SIGNED_IN.get(answer.status)
+            await self.refuse(ErrorAnswer(answer.status, answer.reason, client_message=message))
             return
         headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
         await self.send(Whole(answer.status, headers))

@@ -81,7 +81,7 @@ def test_an_edit_that_was_not_seen_is_not_promoted(browser, staged):
 
 
 def _digest(browser):
-    return browser.execute_script("return document.querySelector('#trouble input[name=digest]').value")
+    return browser.execute_script("return document.querySelector('#stage input[name=digest]').value")
 
 
 def test_a_button_keeps_its_meaning_under_the_pointer(browser, staged):
@@ -91,7 +91,7 @@ def test_a_button_keeps_its_meaning_under_the_pointer(browser, staged):
     admin, file = staged
     _page(browser, admin)
     digest = _digest(browser)
-    ActionChains(browser).move_to_element(find(browser, "#trouble")).perform()
+    ActionChains(browser).move_to_element(find(browser, "#stage")).perform()
     file.write_text(RULES.format("sudden"))
     admin.reload()
     time.sleep(5)
