@@ -178,6 +178,9 @@ def test_only_get_and_head_read(method, reads):
     [
         (_request(), True),
         (_request(Accept="text/html,*/*;q=0.8"), True),
+        (_request(Accept="*/*"), True),
+        (_request(Accept="image/avif,image/webp,*/*;q=0.8"), False),
+        (_request(Accept="text/css,*/*;q=0.1"), False),
         (_request(Accept="application/json"), False),
         (_request(Sec_Fetch_Mode="navigate"), True),
         (_request(Sec_Fetch_Mode="cors"), False),

@@ -330,6 +330,19 @@ def test_a_callback_without_its_login_is_refused():
     _run(steps())
 
 
+def test_an_expired_token_within_the_tolerance_begins_no_session():
+    """A token that only the tolerance for clocks saves would end in the next login, and so on without an end."""
+
+    async def steps():
+        scenario = _Scenario()
+        scenario.claims["exp"] = scenario.now - 30
+        assert (await scenario.sign_in()).status == 401
+        scenario.refresh_token = "r1"
+        assert (await scenario.sign_in()).status == 307
+
+    _run(steps())
+
+
 def test_a_state_is_valid_once():
     """The first callback with a state removes the cookie that it is compared with."""
 

@@ -165,7 +165,8 @@ def opens_page(request: Request) -> bool:
         # A browser that adds a password of another page still says that it opens a page.
         return False
     accept = header(request, "accept")
-    return not accept or "text/html" in accept or "*/*" in accept
+    # Without TLS, that of a picture or a style sheet, which ends in `*/*`, is all that tells it from a page.
+    return accept in ("", "*/*") or "text/html" in accept
 
 
 def leads_back(address: str, request: Request) -> bool:

@@ -227,6 +227,8 @@ class OidcAuthenticator(Authenticator):
         """Returns the cookies of a session; without the hint for the logout if they would be too large."""
         now, sent = self._clock(), read_cookies(request.headers)
         kept_until = max(expires, now + _RENEWABLE_SECONDS) if tokens.refresh_token else expires
+        if kept_until <= now:
+            raise TokenError("the token has expired; the clocks of the provider and this service may differ")
         jar = self._jar(request)
         for id_token in (tokens.id_token, ""):
             session = _Session(user, expires, self._scope(request), tokens.refresh_token, id_token)
