@@ -145,7 +145,7 @@ class _DirectoryWalk:
                     waiting.append(below)
                 elif member := await self._object(below, prefix, entry):
                     self._add(f"{name}/{below[len(top) :]}", *member)
-        paths = distinct([each.path for each in self._found])
+        paths = await asyncio.to_thread(distinct, [each.path for each in self._found])
         return [replace(each, path=path) for each, path in zip(self._found, paths, strict=True)]
 
     async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:

@@ -80,10 +80,8 @@ class BucketPages:
             read.page = await asyncio.to_thread(recipe.compiled, texts)
             read.failure = ""
         except (StorageError, CustomPageMistake, PageFailed) as error:
-            reason = str(error) or type(error).__name__
-            read.failure = (
-                f"the page `{camel_case(recipe.kind)}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
-            )
+            page, reason = camel_case(recipe.kind), str(error) or type(error).__name__
+            read.failure = f"the page `{page}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
             _LOG.error("%s", read.failure)
         finally:
             read.until = self._clock() + (FAILED if read.failure else FRESH)

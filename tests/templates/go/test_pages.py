@@ -148,6 +148,17 @@ def test_elements_of_a_request_are_found_in_linear_time():
     )
 
 
+def test_to_make_a_request_safe_has_its_costs():
+    """Each text of a request counts, however short; a header is made safe once, however often a page reads it."""
+    fields = tuple((f"a{number}", "") for number in range(1000))
+    request = {"R": RequestData(raw_query="&".join(name for name, _ in fields), headers=fields)}
+    page = compile_page('{{ range until 100 }}{{ $.R.Header.Get "a1" }}{{ end }}')
+    assert page.render(request, RenderLimits(steps=10_000)) == ""
+    page = compile_page('{{ range until 10 }}{{ $.R.URL.Query.Get "a1" }}{{ end }}')
+    with pytest.raises(LimitError):
+        page.render(request, RenderLimits(steps=20_000))
+
+
 def test_headers_may_be_the_data_of_a_page():
     """The headers of a request are an http.Header, in any case of their names."""
     headers = HeaderFields((("x-kind", "a"), ("X-Kind", "b")))

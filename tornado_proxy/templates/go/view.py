@@ -35,6 +35,7 @@ class RequestFacts(msgspec.Struct):
     budget: RenderBudget
     _request_uri: bytes | None = None
     _header: go.Map | None = None
+    _header_in_html: go.Value = None
     _query: go.Map | None = None
 
     @property
@@ -43,6 +44,13 @@ class RequestFacts(msgspec.Struct):
         if self._header is None:
             self._header = header(self.budget, self.data.headers)
         return self._header
+
+    @property
+    def header_in_html(self) -> go.Value:
+        """The header fields, safe in HTML; a page may read them for each entry of a listing."""
+        if self._header_in_html is None:
+            self._header_in_html = _in_html(self.header, self.budget)
+        return self._header_in_html
 
     @property
     def request_uri(self) -> bytes:
@@ -166,7 +174,7 @@ _ELEMENT = re.compile(
 def _in_html(value: go.Value, budget: RenderBudget) -> go.Value:
     """Returns a value without HTML elements, and with the rest of its texts escaped."""
     if isinstance(value, bytes):
-        budget.spend(len(value) >> 4)
+        budget.spend(1 + (len(value) >> 4))
         return escape_html(_ELEMENT.sub(b"", value))
     if isinstance(value, go.Slice):
         return go.Slice((_in_html(each, budget) for each in value), value.type, nil=value.nil)
@@ -204,6 +212,7 @@ _PAGE_URL = _type_in_html(URL)
 PAGE_REQUEST = _type_in_html(
     REQUEST,
     URL=lambda request: Struct(_PAGE_URL, request),
+    Header=attrgetter("header_in_html"),
     ContentLength=_content_length,
     TransferEncoding=_transfer_encoding,
     Trailer=lambda _request: go.Map((), HEADER, nil=True),
