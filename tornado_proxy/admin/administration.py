@@ -429,7 +429,9 @@ def stage_view(stage: Stage, counts: StagedCounts) -> dict[str, object]:
         "kinds": {kind.value: counts.kinds[kind.value] for kind in Kind},
         "newKeys": {result: counts.samples[result] for result in SAMPLES},
         "answers": {
-            "staged" if number == stage.number else "inForce": {camel_case(name): n for name, n in each._asdict().items()}
+            "staged" if number == stage.number else "inForce": {
+                camel_case(name): n for name, n in each._asdict().items()
+            }
             for number, each in counts.answers.items()
         },
         "pairs": [
