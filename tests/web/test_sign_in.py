@@ -56,6 +56,14 @@ async def test_a_challenge_becomes_an_answer(challenge, status, header, expected
     assert (answer.status, answer.headers[header]) == (status, expected)
 
 
+async def test_an_upload_after_a_session_is_told_so():
+    """A page whose session has ended shows these words for an upload or a deletion: `see` would not fit."""
+    uploads = Resource("/**", ("PUT",), provider="id")
+    async with _serve(Refuse(401, "nobody", challenge="Bearer"), uploads) as site:
+        answer = await site.request("PUT", "/a", {"Accept": "application/json"}, b"x")
+    assert json.loads(answer.body)["message"] == "You are not signed in, or your session has ended"
+
+
 async def test_a_redirect_to_the_login_has_each_header_once():
     """No header of the redirect is repeated; it is not cached."""
     async with _serve(Refuse(307, "nobody", location="/auth/id")) as site:

@@ -41,8 +41,9 @@ def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
-    """Checks that each page has a path of its own, and that the key of sessions cannot be guessed."""
+    """Checks that pages and cookies are a provider's own, and that the key of sessions cannot be guessed."""
     first: dict[str, str] = {}
+    cookies: dict[tuple[str, str], str] = {}
     advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {providers.SHORTEST_KEY} characters"
     for provider in context.settings.oidc_providers:
         name = context.name(provider)
@@ -51,6 +52,15 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
                 message = f"`{path}` is already a page of `{first[path.rstrip('/')]}`"
                 yield Diagnostic("overlapping-pages", message, name, "give each page a path of its own")
             first.setdefault(path.rstrip("/"), provider.name)
+        hosts = {
+            target.mount.host
+            for target in context.settings.targets
+            if any(each.provider == provider.name for each in target.resources)
+        }
+        others = {cookies.setdefault((host, provider.cookie_name), provider.name) for host in hosts} - {provider.name}
+        if others:
+            message = f"`{min(others)}` has the same cookie: who signs in with one is signed out of the other"
+            yield warning("shared-cookie", message, name, "give each provider a `cookieName` of its own")
         option = next((each for each in ("sessionKey", "clientSecret") if context.is_set(provider, each)), None)
         if option is None:
             message = f"sessions of {context.quoted_name(provider)} have no key"

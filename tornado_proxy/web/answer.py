@@ -195,7 +195,7 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
     {
         307: "Sign in to see this",
         400: "The request or its address is not valid",
-        401: "Sign in to see this",
+        401: "You are not signed in, or your session has ended",
         403: "You do not have access to this",
         404: "There is nothing at this address",
         405: "This method is not available here",

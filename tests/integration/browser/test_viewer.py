@@ -85,6 +85,16 @@ def test_a_text_has_line_numbers_and_colours(opened, files):
     assert browser.get_log("browser") == []
 
 
+def test_a_text_that_cannot_be_read_says_why(browser, demo, files):
+    """A file that is gone, or a session that has ended, is not a file without a preview."""
+    client = Proxy(None, demo.rstrip("/"))
+    assert client.upload("/team/home/viewer/", "gone.txt", b"x", user="ann:demo").status == 201
+    browser.get(files)
+    client.request("DELETE", "/team/home/viewer/gone.txt", user="ann:demo")
+    find(browser, "button[aria-label='Preview gone.txt']").click()
+    eventually(lambda: "There is nothing at this address." in texts(browser, "dialog p"))
+
+
 def test_markdown_is_rendered_safely(opened, files):
     """Markdown is shown as the service shows READMEs, without scripts."""
     browser = opened(files, "notes.md")

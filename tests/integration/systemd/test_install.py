@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -175,6 +176,20 @@ def test_the_tutorial_ends_in_production(packages, s3):
                 output = site.machine.run("bash", "-ec", f"cd /root/site\n{text}")
         assert "archive/press/spring.txt" in output
         assert "OK      site  my-bucket" in output
+
+
+def test_the_documents_of_the_debian_package_have_no_dead_link(packages, tmp_path):
+    """Each page and picture that the README or a page of the manual names is in the package."""
+    subprocess.run(["dpkg-deb", "--extract", next(packages[1].glob("*.deb")), tmp_path], check=True)
+    documents = tmp_path / "usr" / "share" / "doc" / "tornado-proxy"
+    dead = [
+        f"{page.name}: {link}"
+        for page in (documents / "README.md", *documents.rglob("docs/*.md"))
+        for link in re.findall(r"\]\(([^)#:]+)[)#]", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert dead == []
+    assert "MIT" in (documents / "copyright").read_text(encoding="utf-8")
 
 
 def test_the_debian_package_is_reproducible(wheels, tmp_path):

@@ -348,7 +348,7 @@ export async function uploadIntoNew() {
     input.addEventListener("click", event => {
         const name = field.value.trim();
         const isName = name && !name.includes("/") && name !== "." && name !== "..";
-        field.setCustomValidity(isName ? "" : "A name without slashes");
+        field.setCustomValidity(isName ? "" : "A name without slashes, other than . and ..");
         if (!field.reportValidity()) event.preventDefault();
     });
     input.addEventListener("change", () => form.closest("dialog").close());

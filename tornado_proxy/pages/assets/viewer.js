@@ -33,8 +33,8 @@ async function markdownOf(row) {
 }
 
 async function textOf(row) {
-    const answer = await fetch(addressOf(row), {headers: {Range: `bytes=0-${TEXT_SHOWN - 1}`}});
-    if (!answer.ok && answer.status !== 416) throw new Error(answer.status);
+    const answer = await fetch(addressOf(row), {headers: {Accept: "application/json", Range: `bytes=0-${TEXT_SHOWN - 1}`}});
+    if (!answer.ok && answer.status !== 416) return make("p", {textContent: `${await reasonOf(answer)}.`});
     const total = Number(answer.headers.get("Content-Range")?.split("/")[1] ?? 0);
     const text = answer.ok ? (await firstOf(answer)).replace(/\uFFFD$/, "") : "";
     const code = make("code", {}, ...await coloured(text, nameOf(row)));
