@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,6 +102,21 @@ class OneObjectStore(MemoryStore):
     async def open(self, *arguments: Any):
         """The body, for every key."""
         return self.body
+
+
+class NotingStore(MemoryStore):
+    """A memory store that notes in the context of a request what it opens; `found` is what each request found noted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, ...]] = []
+        self._notes: ContextVar[tuple[str, ...]] = ContextVar("notes", default=())
+
+    async def open(self, key: Any, *arguments: Any):
+        """Opens the object."""
+        self.found.append(self._notes.get())
+        self._notes.set((*self._notes.get(), key))
+        return await super().open(key, *arguments)
 
 
 class CountingStore(MemoryStore):

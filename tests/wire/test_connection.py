@@ -7,13 +7,11 @@ import errno
 import logging
 import socket
 from contextlib import suppress
-from contextvars import ContextVar
 
 import pytest
-from fakes import OneObjectStore, ScriptedBody
+from fakes import NotingStore, OneObjectStore, ScriptedBody
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memory_store import MemoryStore
 from serving import Client, serve
 from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate, ResponseStartLine
 
@@ -334,22 +332,13 @@ async def test_all_pipelined_requests_are_answered():
 
 async def test_a_pipelined_request_has_a_context_of_its_own():
     """What a request notes in its context, such as its calls to S3 for a trace, the next one does not find there."""
-    notes = ContextVar("notes", default=())
-    found = []
-
-    class NotingStore(MemoryStore):
-        async def open(self, key, conditions, part=None):
-            found.append(notes.get())
-            notes.set((*notes.get(), key))
-            return await super().open(key, conditions, part)
-
     store = NotingStore()
     for name in "abc":
         store.add(name, b"x")
     async with serve(store) as site, site.connect() as client:
         await client.send(b"".join(f"GET /{name} HTTP/1.1\r\n{HOST}\r\n".encode() for name in "abc"))
         assert [(await client.receive()).status for _ in range(3)] == [200] * 3
-    assert found == [()] * 3
+    assert store.found == [()] * 3
 
 
 async def test_an_immediate_disconnect_is_reported():

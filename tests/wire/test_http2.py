@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextvars import ContextVar
 
 import pytest
 from certificates import pair
-from fakes import CountingStore, OneObjectStore, ScriptedBody
+from fakes import CountingStore, NotingStore, OneObjectStore, ScriptedBody
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 from http2_client import Http2Client, connect, connect_tls, head, tls_client, tls_setup
 from hyperframe.frame import DataFrame, GoAwayFrame, HeadersFrame
-from memory_store import MemoryStore
 from msgspec.structs import replace
 from serving import serve
 
@@ -189,15 +187,6 @@ async def test_an_answer_that_breaks_off_resets_its_stream():
 
 async def test_a_stream_that_begins_when_the_client_reads_again_has_a_context_of_its_own():
     """What a request notes in its context, such as its calls to S3 for a trace, no later one finds there."""
-    notes = ContextVar("notes", default=())
-    found = []
-
-    class NotingStore(MemoryStore):
-        async def open(self, key, conditions, part=None):
-            found.append(notes.get())
-            notes.set((*notes.get(), key))
-            return await super().open(key, conditions, part)
-
     store = NotingStore()
     store.add("large", bytes(16 * 2**20))
     store.add("small", b"x")
@@ -209,7 +198,7 @@ async def test_a_stream_that_begins_when_the_client_reads_again_has_a_context_of
         small = await client.ask(head("GET", "/small"))
         assert (await client.receive(small)).body == b"x"
         assert len((await client.receive(large)).body) == 16 * 2**20
-    assert found == [(), ()]
+    assert store.found == [(), ()]
 
 
 async def test_the_clients_window_bounds_what_is_read():
