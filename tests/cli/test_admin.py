@@ -342,7 +342,7 @@ def test_the_response_of_another_server_is_shown_shortened(command):
 
 
 def test_a_page_of_another_listener_is_not_shown(command):
-    """The listener for requests answers with a page, which says nothing in a terminal."""
+    """If the answer is an HTML page, the message asks for the right port and does not show the page."""
     with _serve_response(405, "<!doctype html>\n<html>", "text/html; charset=utf-8") as address:
         result = command("reload", "--admin", address)
     message = "answered 405: a page; is it the port of `internalServer`?"

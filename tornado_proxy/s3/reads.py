@@ -311,7 +311,7 @@ def _changed_from(conditions: Conditions) -> str | datetime | None:
 def is_strong(etag: str) -> bool:
     """Whether an ETag is valid and strong, so that S3 compares it as RFC 9110 8.8.3.2 requires.
 
-    None of S3's has characters beyond ASCII, some of which boto3 would sign in another form.
+    S3 makes ETags of ASCII only. boto3 would sign some other characters in another form than it sends.
     """
     return etag.startswith('"') and etag.isascii() and is_etag(etag)
 
