@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import socket
@@ -26,6 +27,12 @@ def pytest_collection():
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure():
+    """Ends the process, with the stack of each thread, if a thread that a test left behind holds it."""
+    faulthandler.dump_traceback_later(60, exit=True)
 
 
 @pytest.fixture(scope="module")

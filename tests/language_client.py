@@ -93,7 +93,7 @@ class Editor:
 def editor(folder: Path, *arguments: str, client: str = "visual-studio-code") -> Iterator[Editor]:
     """Starts an editor with an open folder and the capabilities of a real editor."""
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     session = Editor(loop, make_test_lsp_client(), folder)
     try:

@@ -61,7 +61,7 @@ def moto() -> Iterator[Endpoint]:
     """Runs moto's S3 on a free port, in a thread."""
     # moto's own server searches all services for each request, which takes as long as the answer.
     server = make_server("127.0.0.1", 0, create_backend_app("s3"), threaded=True, request_handler=MotoRequestHandler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     backend = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
     try:

@@ -116,8 +116,15 @@ def _request(connection: socket.socket) -> str | None:
     head, _, body = data.partition(b"\r\n\r\n")
     lengths = [int(line.split(b":")[1]) for line in head.splitlines() if line.lower().startswith(b"content-length:")]
     while len(body) < sum(lengths):
-        body += connection.recv(65_536)
+        body += receive(connection)
     return head.decode()
+
+
+def receive(connection: socket.socket, most: int = 65_536) -> bytes:
+    """Some bytes of a connection; raises `ConnectionResetError` at its end, where `recv` would return none for ever."""
+    if data := connection.recv(most):
+        return data
+    raise ConnectionResetError
 
 
 @contextmanager

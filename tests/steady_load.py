@@ -53,7 +53,7 @@ class Load:
 def under_load(address: tuple[str, int], clients: int = 4, *, keep_alive: bool = False) -> Iterator[Load]:
     """Runs clients that send requests while the block runs."""
     load = Load(address, keep_alive)
-    threads = [threading.Thread(target=load.run) for _ in range(clients)]
+    threads = [threading.Thread(target=load.run, daemon=True) for _ in range(clients)]
     for thread in threads:
         thread.start()
     try:

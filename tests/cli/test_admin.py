@@ -325,7 +325,7 @@ def _serve_response(status: int, body: str, kind: str = "text/plain"):
             """Writes no log."""
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"127.0.0.1:{server.server_port}"
         server.shutdown()

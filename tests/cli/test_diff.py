@@ -283,7 +283,7 @@ def bucket():
     """Serves the bucket on a thread."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Bucket)
     server.asked, server.url = [], f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server
     server.shutdown()

@@ -11,6 +11,7 @@ import pytest
 from administering import eventually
 from endless_s3 import endless_s3
 from running import BOUNDARY, start_proxy
+from scripted_s3 import receive
 
 GIB = 1 << 30
 GROWTH_LIMIT = 64 << 20
@@ -155,7 +156,7 @@ def _archive(proxy, size: int, archive_format: str) -> tuple[int, int, bytes, in
 def _receive_head(client: socket.socket) -> tuple[bytes, bytes, bytes]:
     received = b""
     while b"\r\n\r\n" not in received:
-        received += client.recv(65536)
+        received += receive(client)
     return received.partition(b"\r\n\r\n")
 
 

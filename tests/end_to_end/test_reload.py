@@ -124,8 +124,10 @@ def _reload_under_traffic(tmp_path: Path, reloads: int) -> str:
             _make_edits(proxy, editor, 0, 12)  # modules that the first reloads import are not growth
             totals: list[int] = []
             size = 64 << 20
-            threads = [threading.Thread(target=traffic.run) for _ in range(CLIENTS)]
-            threads.append(threading.Thread(target=_download, args=(proxy.address, size, reloads / 10, totals)))
+            threads = [threading.Thread(target=traffic.run, daemon=True) for _ in range(CLIENTS)]
+            threads.append(
+                threading.Thread(target=_download, args=(proxy.address, size, reloads / 10, totals), daemon=True)
+            )
             start, first = time.monotonic(), Admin.of(proxy).status()["generation"]
             for thread in threads:
                 thread.start()

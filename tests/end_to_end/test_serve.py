@@ -144,7 +144,7 @@ class Load:
 def _under_load(address):
     """Runs clients until the block ends or the yielded function is called."""
     load = Load(address)
-    threads = [threading.Thread(target=load.run) for _ in range(4)]
+    threads = [threading.Thread(target=load.run, daemon=True) for _ in range(4)]
 
     def end() -> None:
         load.stop.set()

@@ -92,7 +92,7 @@ def test_a_renewal_fails_no_request(served):
             except OSError as error:
                 failures.append(error)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(4)]
     for thread in threads:
         thread.start()
     try:

@@ -115,7 +115,7 @@ def test_a_killed_worker_loses_only_its_own_requests(pair):
     """A kill -9 under load loses only the requests in progress in that worker, and no connection is refused."""
     proxy, admin = pair
     load = Load(proxy.address)
-    threads = [threading.Thread(target=load.run) for _ in range(CLIENTS)]
+    threads = [threading.Thread(target=load.run, daemon=True) for _ in range(CLIENTS)]
     with ExitStack() as stack:
         downloads = [_begin_download(proxy.address, stack) for _ in range(6)]
         status = admin.wait_for_status(

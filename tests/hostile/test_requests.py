@@ -91,7 +91,7 @@ def running_server(store: object) -> Iterator[RunningServer]:
             await _measure_blocking(stop, started[0].blocked)
         await verifier.close()
 
-    thread = threading.Thread(target=asyncio.run, args=(main(),))
+    thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
     thread.start()
     assert ready.wait(10)
     try:

@@ -90,7 +90,9 @@ def test_many_transfers_need_little_memory(tmp_path):
 
     with endless_s3() as (url, _), start_proxy(tmp_path, CONFIGURATION.format(endpoint=url)) as proxy:
         threads = [
-            threading.Thread(target=function, args=(proxy,)) for function in (upload, download) for _ in range(64)
+            threading.Thread(target=function, args=(proxy,), daemon=True)
+            for function in (upload, download)
+            for _ in range(64)
         ]
         for thread in threads:
             thread.start()

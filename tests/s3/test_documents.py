@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _server():
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         server.requested = []
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield server, f"http://127.0.0.1:{server.server_port}"

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 import pytest
 from endless_s3 import endless_s3
 from faulty_s3 import faulty_s3
-from scripted_s3 import Then, error_reply, object_reply, reply, scripted_s3, with_ending
+from scripted_s3 import Then, error_reply, object_reply, receive, reply, scripted_s3, with_ending
 from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.s3.executor import CallAbandoned, Executor, InterruptibleConnection, current_call
@@ -306,12 +306,12 @@ def slow_s3(rate: int) -> Iterator[tuple[str, list[int]]]:
         with connection, suppress(OSError):
             data = b""
             while b"\r\n\r\n" not in data:
-                data += connection.recv(4096)
+                data += receive(connection)
             head, _, body = data.partition(b"\r\n\r\n")
             length = next(int(line[15:]) for line in head.splitlines() if line.lower().startswith(b"content-length:"))
             remaining, begun = length - len(body), time.monotonic()
             while remaining > 0:
-                remaining -= len(connection.recv(min(remaining, 4 * KIB)))
+                remaining -= len(receive(connection, min(remaining, 4 * KIB)))
                 pause = (length - remaining) / rate - (time.monotonic() - begun)
                 time.sleep(max(0.0, pause))
             lengths.append(length)

@@ -98,14 +98,16 @@ def test_a_bucket_that_sends_byte_by_byte_is_given_up(head):
             ended.set()
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         pair = Credentials(Secret("test", "a"), Secret("test", "b"))
         url = "http://{}:{}".format(*server.server_address)
         place = RulesBucket("s3://rules/", s3_endpoint=url, force_path_style=True, credentials=pair)
-        with closing(ReleaseBucket(place, longest=0.1)) as bucket, pytest.raises(TimedOut, match="whole answer"):
-            bucket.read_pointer()
-        assert ended.wait(20)
-        server.shutdown()
+        try:
+            with closing(ReleaseBucket(place, longest=1)) as bucket, pytest.raises(TimedOut, match="whole answer"):
+                bucket.read_pointer()
+            assert ended.wait(20)
+        finally:
+            server.shutdown()
 
 
 def test_conditions_are_tried(releases):

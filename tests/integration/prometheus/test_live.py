@@ -154,7 +154,7 @@ class Scene:
                 with suppress(OSError):
                     action()
 
-        thread = threading.Thread(target=run)
+        thread = threading.Thread(target=run, daemon=True)
         self.stack.callback(thread.join)
         thread.start()
 
