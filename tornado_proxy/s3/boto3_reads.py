@@ -16,7 +16,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.answers import ListAnswer, ObjectHead, object_head, sensible_size
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.s3.failures import translated
-from tornado_proxy.s3.resumable import Continuation, Released
+from tornado_proxy.s3.resumable import ObjectRequest, Released
 from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo
@@ -145,21 +145,14 @@ class Boto3Reads:
         self._client = client
         self._executor = executor
 
-    async def get(
-        self,
-        key: str,
-        part: ByteRange | None,
-        if_match: str | None,
-        *,
-        continued: Continuation | None = None,
-        changed_from: str | datetime | None = None,
-    ) -> S3Object:
-        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
+    async def get(self, request: ObjectRequest) -> S3Object:
+        """Sends a GetObject and opens its answer."""
+        key, part, if_match, changed_from, version, _ = request
         condition = "IfModifiedSince" if isinstance(changed_from, datetime) else "IfNoneMatch"
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
-            **({"VersionId": continued.version} if continued and continued.version else {}),
+            **({"VersionId": version} if version else {}),
             **({condition: changed_from} if changed_from else {}),
         }
 

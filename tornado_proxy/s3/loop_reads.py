@@ -24,7 +24,7 @@ from tornado_proxy.s3.connection import S3Response
 from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.pool import Pool, PoolLimits
-from tornado_proxy.s3.resumable import Continuation
+from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
 from tornado_proxy.semantics.conditions import ByteRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
@@ -114,16 +114,9 @@ class LoopReads:
         added = bucket.request_config
         self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
-    async def get(
-        self,
-        key: str,
-        part: ByteRange | None,
-        if_match: str | None,
-        *,
-        continued: Continuation | None = None,
-        changed_from: str | datetime | None = None,
-    ) -> LoopObject:
-        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
+    async def get(self, request: ObjectRequest) -> LoopObject:
+        """Sends a GetObject and opens its answer."""
+        key, part, if_match, changed_from, version, continues = request
         headers = [*self._of_objects]
         if part is not None:
             headers.append(("range", part.to_header()))
@@ -133,14 +126,14 @@ class LoopReads:
             headers.append(("if-modified-since", format_date(changed_from)))
         elif changed_from is not None:
             headers.append(("if-none-match", changed_from))
-        query = encode_query({"versionId": continued.version}) if continued and continued.version else ""
-        request = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continued is not None)
-        answer = await self._send(request)
+        query = encode_query({"versionId": version}) if version else ""
+        call = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continues)
+        answer = await self._send(call)
         try:
-            return self._opened(request, answer, part)
+            return self._opened(call, answer, part)
         except ValueError as error:
             answer.close()
-            raise UpstreamError(f"{self._doing(request)}: {error}") from error
+            raise UpstreamError(f"{self._doing(call)}: {error}") from error
         except StorageError:
             answer.close()
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from tornado_proxy.s3.resuming import PIECE, Cause, FirstAnswer, Tries, quick_pieces
@@ -64,12 +65,19 @@ class OpenedPart(Protocol):
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
 
 
-class Continuation(NamedTuple):
-    """What a resumed read asks for: the bytes, of the object of an ETag or, if there is one, of a version."""
+class ObjectRequest(NamedTuple):
+    """The parameters of a GetObject: a key, which is never empty, and what is asked for of its object.
 
-    part: ByteRange
-    if_match: str
+    An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A request that continues a
+    read may ask for a version, and comes after those of which nobody has a byte yet.
+    """
+
+    key: str
+    part: ByteRange | None = None
+    if_match: str | None = None
+    changed_from: str | datetime | None = None
     version: str | None = None
+    continues: bool = False
 
 
 def read_memory(size: int) -> Shares:
@@ -98,7 +106,7 @@ class ResumedRead(NamedTuple):
     received: int
 
 
-Reopen = Callable[[str, Continuation], Awaitable[OpenedPart]]
+Reopen = Callable[[ObjectRequest], Awaitable[OpenedPart]]
 
 
 class ResumableObject:
@@ -230,7 +238,7 @@ class ResumableObject:
         assert first is not None
         asked = first.rest(self._received, None if self._quick is None else PIECE)
         await self._part.close()
-        part = await self._reopen(self._key, Continuation(asked, first.etag, version))
+        part = await self._reopen(ObjectRequest(self._key, asked, first.etag, None, version, continues=True))
         if not first.is_continued_by(asked, part.info, part.content_range):
             await part.close()
             raise UpstreamError("S3 continues a body with another one")
