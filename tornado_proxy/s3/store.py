@@ -8,7 +8,6 @@ from contextlib import aclosing, closing, contextmanager, suppress
 from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
@@ -84,16 +83,14 @@ def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition
     return Precondition({"IfMatch": etag} if etag else {})
 
 
-_PROPERTIES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "cache_control": ("CacheControl", "Cache-Control"),
-        "content_disposition": ("ContentDisposition", "Content-Disposition"),
-        "content_encoding": ("ContentEncoding", "Content-Encoding"),
-        "content_language": ("ContentLanguage", "Content-Language"),
-        "storage_class": ("StorageClass", "x-amz-storage-class"),
-        "canned_acl": ("ACL", "acl"),
-    }
-)
+_PROPERTIES: Mapping[str, tuple[str, str]] = {
+    "cache_control": ("CacheControl", "Cache-Control"),
+    "content_disposition": ("ContentDisposition", "Content-Disposition"),
+    "content_encoding": ("ContentEncoding", "Content-Encoding"),
+    "content_language": ("ContentLanguage", "Content-Language"),
+    "storage_class": ("StorageClass", "x-amz-storage-class"),
+    "canned_acl": ("ACL", "acl"),
+}
 """The parameter of boto3 and the form field (S3 API, POST Object) for each property of an upload that is a text."""
 
 
