@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import io
 import threading
+from datetime import datetime, timedelta, timezone
 from http.client import IncompleteRead
 
 import pytest
@@ -177,3 +178,9 @@ def test_an_entry_without_a_key_is_an_error(answer):
 def test_an_impossible_size_is_ignored(size):
     """An entry with an impossible size has no size."""
     assert list_answer({"Contents": [{"Key": "a", "Size": size}]}).entries == (Entry("a"),)
+
+
+def test_a_date_out_of_range_is_ignored():
+    """An entry with a date after the year 9999 in UTC has no date."""
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-5)))
+    assert list_answer({"Contents": [{"Key": "a", "LastModified": last}]}).entries == (Entry("a"),)
