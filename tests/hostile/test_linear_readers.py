@@ -204,6 +204,7 @@ HEADER_READERS = {
     "tornado_proxy.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.s3.answers.content_range": (b"content-range",),
     "tornado_proxy.s3.answers.version_id": (),  # the text as it is
+    "tornado_proxy.s3.answers.object_head": (),  # which calls the three
     "tornado_proxy.web.incoming_file.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
     "tornado_proxy.web.incoming_file.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
     "tornado_proxy.web.answer.with_headers": (),  # headers of an answer

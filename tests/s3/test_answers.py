@@ -78,10 +78,11 @@ def test_an_invalid_date_is_refused():
         object_info({b"last-modified": b"yesterday"}, 0)
 
 
-def test_a_missing_length_is_refused():
-    """A missing Content-Length raises `ValueError`, because an object of unknown size cannot be served."""
+@pytest.mark.parametrize("headers", [{}, {b"content-length": b"-5"}, {b"content-length": b"five"}])
+def test_an_invalid_length_is_refused(headers):
+    """A missing or invalid Content-Length raises `ValueError`: an object of unknown size cannot be served."""
     with pytest.raises(ValueError, match="Content-Length"):
-        content_length({})
+        content_length(headers)
 
 
 def test_an_answer_may_ignore_the_range():

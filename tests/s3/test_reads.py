@@ -72,9 +72,10 @@ class RecordedCalls:
             raise answer
         return answer
 
-    async def get(self, key, part, if_match, *, changed_from=None):
+    async def get(self, request):
         """Records a GET and returns the next answer."""
-        return await self._answer("get", part, if_match, *([changed_from] if changed_from else []))
+        changed_from = [request.changed_from] if request.changed_from else []
+        return await self._answer("get", request.part, request.if_match, *changed_from)
 
     async def head(self, key):
         """Records a HEAD and returns the next answer."""

@@ -105,7 +105,7 @@ class _Part:
 async def test_bytes_that_went_past_the_chunks_count_as_progress(relayed_at):
     """A read is resumed for some time after the last byte, wherever that went."""
 
-    async def reopen(_key, rest):
+    async def reopen(rest):
         return _Part(b"b", ContentRange(rest.part.first, rest.part.last, 2))
 
     limits = ReadLimits(read_memory(MIB), tries=1, seconds=0, pause=1)
@@ -125,7 +125,7 @@ async def test_a_piece_for_a_slow_client_does_not_go_past_the_chunks(error, is_r
     """A slow client takes little at once, so that most of a piece would be copied after all."""
     piece = _Part(b"a", ContentRange(0, 1, 2))
 
-    async def reopen(_key, _rest):
+    async def reopen(_rest):
         return piece
 
     limits = ReadLimits(read_memory(MIB), tries=1, seconds=10, pause=1)

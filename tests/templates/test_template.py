@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateError, TemplateMistake
+from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates import go, jinja
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template, compile_plain, trimmed
@@ -12,7 +12,6 @@ def test_failures_at_rendering_are_render_errors(error):
     """A missing user and a limit are failures of a request, not mistakes of a template."""
     assert issubclass(error, RenderError)
     assert not issubclass(error, TemplateMistake)
-    assert issubclass(error, TemplateError)
 
 
 CAPTURES = Captures(("/a/b", "b", None), {"rest": 1, "none": 2})

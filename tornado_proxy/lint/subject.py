@@ -51,12 +51,6 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         """The set of keys that each source matches."""
         return [language(rewrite.pattern.text) for rewrite in self.rewrites]
 
-    @property
-    def sources(self) -> Iterator[tuple[Rewrite, Node]]:
-        """The rewrites whose sources have a tree, each with it."""
-        pairs = zip(self.rewrites, self.languages, strict=True)
-        return ((rewrite, each.tree) for rewrite, each in pairs if each.tree is not None)
-
     @cached_property
     def reaches(self) -> Sequence[Reach]:
         """The proof for each rewrite: a key that reaches it, the rewrites that cover it, or that no key matches."""
@@ -123,6 +117,17 @@ class Subject:
     def comparable(self) -> tuple[TargetRules, ...]:
         """The targets whose rewrites can be compared: a file that is being merged has the rewrites of both sides."""
         return tuple(target for target in self.targets if not target.disputed)
+
+    @property
+    def rewrites(self) -> Iterator[tuple[Rewrite, TargetRules, int]]:
+        """The rewrites without a mistake, each with its target and its index there."""
+        return ((each, target, index) for target in self.targets for index, each in enumerate(target.rewrites))
+
+    @property
+    def sources(self) -> Iterator[tuple[Rewrite, Node]]:
+        """The rewrites whose sources have a tree, each with it."""
+        trees = ((rewrite, target.languages[index].tree) for rewrite, target, index in self.rewrites)
+        return ((rewrite, tree) for rewrite, tree in trees if tree is not None)
 
     @property
     def rewrite_count(self) -> int:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import UTC
 from functools import cache, lru_cache
 from itertools import repeat
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,7 +34,7 @@ _KINDS = {
     ),
     "archive": "7z apk br bz2 deb dmg gz iso jar lz4 rar rpm tar tbz2 tgz txz whl xz zip zst",
 }
-_KIND_OF = MappingProxyType({f".{ending}": kind for kind, endings in _KINDS.items() for ending in endings.split()})
+_KIND_OF = {f".{ending}": kind for kind, endings in _KINDS.items() for ending in endings.split()}
 _COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
     ("name", "Name", ""),
     ("size", "Size", "size"),

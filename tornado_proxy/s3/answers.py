@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -69,6 +70,21 @@ def object_info(headers: Headers, size: int) -> ObjectInfo:
     )
 
 
+class ObjectHead(NamedTuple):
+    """The head of a GetObject or HeadObject: the object's info, the part in the body, and the ID of its version."""
+
+    info: ObjectInfo
+    content_range: ContentRange | None
+    version: str | None
+
+
+def object_head(status: int, headers: Headers, asked: ByteRange | None = None) -> ObjectHead:
+    """Returns the head of an object; raises ValueError for invalid or contradicting headers."""
+    length = content_length(headers)
+    part = content_range(status, headers, asked)
+    return ObjectHead(object_info(headers, length if part is None else part.size or 0), part, version_id(headers))
+
+
 def version_id(headers: Headers) -> str | None:
     """Returns the ID of an object's version; None where S3 keeps no versions."""
     version = _text(headers.get(b"x-amz-version-id"))
@@ -76,9 +92,9 @@ def version_id(headers: Headers) -> str | None:
 
 
 def content_length(headers: Headers) -> int:
-    """Returns the Content-Length; raises ValueError if it is missing."""
-    if (length := headers.get(b"content-length")) is None:
-        raise ValueError("the answer has no `Content-Length`")
+    """Returns the Content-Length; raises ValueError if it is missing or invalid."""
+    if not (length := headers.get(b"content-length", b"")).isdigit():
+        raise ValueError("the answer has no valid `Content-Length`")
     return int(length)
 
 

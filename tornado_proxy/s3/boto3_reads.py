@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from botocore.exceptions import ResponseStreamingError
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.s3.answers import ListAnswer, sensible_size
+from tornado_proxy.s3.answers import ListAnswer, ObjectHead, object_head, sensible_size
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.s3.failures import translated
-from tornado_proxy.s3.resumable import Continuation, Released
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange
-from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.s3.resumable import ObjectRequest, Released
+from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo
 from tornado_proxy.wire.stream import Http1Stream
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")
-
-_CHECKSUM = "Checksum"
 
 CHUNK = 256 * 1024
 """Bytes that one call in a thread reads: fewer mean more calls, more make a slow S3 look stuck."""
@@ -43,18 +40,16 @@ class S3Object:
         "content_range", "info", "version",
     )  # fmt: skip
 
-    def __init__(self, answer: Mapping[str, Any], executor: Executor) -> None:
+    def __init__(self, answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> None:
         """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `UpstreamError`.
 
         A failure that early can still become an error status.
         """
-        self.content_range = part = content_range(answer)
-        self.info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
+        self.info, part, self.version = _head(answer, asked)
+        self.content_range = part
         self._left = self.info.size if part is None else part.length  # bytes
         self._raw: StreamingBody = answer["Body"]
         self._first = _first_chunk(self._raw, self._left)
-        version = answer.get("VersionId")
-        self.version: str | None = None if version == "null" else version
         self._executor = executor
         self._reading: BlockingCall[bytes] | None = None
         self._pause: float | None = None  # seconds that its reader may take for a chunk
@@ -123,10 +118,10 @@ class S3Object:
         return self._raw.read(CHUNK)
 
 
-def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
+def opened(answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> S3Object:
     """Returns the object of a GetObject; closes its body if that fails."""
     try:
-        return S3Object(answer, executor)
+        return S3Object(answer, asked, executor)
     except BaseException:
         answer["Body"].close()
         raise
@@ -150,21 +145,14 @@ class Boto3Reads:
         self._client = client
         self._executor = executor
 
-    async def get(
-        self,
-        key: str,
-        part: ByteRange | None,
-        if_match: str | None,
-        *,
-        continued: Continuation | None = None,
-        changed_from: str | datetime | None = None,
-    ) -> S3Object:
-        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
+    async def get(self, request: ObjectRequest) -> S3Object:
+        """Sends a GetObject and opens its answer."""
+        key, part, if_match, changed_from, version, _ = request
         condition = "IfModifiedSince" if isinstance(changed_from, datetime) else "IfNoneMatch"
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
-            **({"VersionId": continued.version} if continued and continued.version else {}),
+            **({"VersionId": version} if version else {}),
             **({condition: changed_from} if changed_from else {}),
         }
 
@@ -174,8 +162,8 @@ class Boto3Reads:
             # boto3 tries a call again, but not one whose body breaks off.
             for _ in range(self._bucket.max_attempts - 1):
                 with suppress(IncompleteRead, ResponseStreamingError):
-                    return opened(send(), self._executor)
-            return opened(send(), self._executor)
+                    return opened(send(), part, self._executor)
+            return opened(send(), part, self._executor)
 
         return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
 
@@ -183,10 +171,7 @@ class Boto3Reads:
         """Sends a HeadObject."""
 
         def look() -> ObjectInfo:
-            answer = ask(self._client.head_object, Bucket=self._bucket.name, Key=key)
-            if content_range(answer) is not None:
-                raise UpstreamError(f"S3 answers a HeadObject with the Content-Range `{answer['ContentRange']}`")
-            return object_info(answer, answer.get("ContentLength"))
+            return _head(ask(self._client.head_object, Bucket=self._bucket.name, Key=key)).info
 
         return await self._run(f"HeadObject of `{key}`", look)
 
@@ -212,39 +197,14 @@ class Boto3Reads:
             return await self._executor.run(call, undo)
 
 
-def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
-    """Returns the info in the answer to a GetObject or HeadObject; raises `UpstreamError` for an invalid size."""
-    if size is None or size < 0:
-        raise UpstreamError(f"S3 gives {'no size' if size is None else f'the size {size}'} for an object")
-    return ObjectInfo(
-        size=size,
-        etag=answer.get("ETag"),
-        last_modified=_in_seconds(answer.get("LastModified")),
-        content_type=_text(answer.get("ContentType")),
-        content_disposition=_text(answer.get("ContentDisposition")),
-        content_encoding=_text(answer.get("ContentEncoding")),
-        content_language=_text(answer.get("ContentLanguage")),
-        cache_control=_text(answer.get("CacheControl")),
-        # boto3 drops an `Expires` that is not a date; this is the original text.
-        expires=_text(answer.get("ExpiresString")),
-        checksums=tuple(_checksums(answer)),
-        metadata=tuple((name.lower(), _text(value) or "") for name, value in answer.get("Metadata", {}).items()),
-    )
-
-
-def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
-    """Returns the Content-Range of a GetObject, or None; raises `UpstreamError` for contradicting headers."""
-    if (header := answer.get("ContentRange")) is None:
-        if answer.get("ResponseMetadata", {}).get("HTTPStatusCode") == 206:
-            raise UpstreamError("S3 answers 206 without a Content-Range")
-        return None
+def _head(answer: Mapping[str, Any], asked: ByteRange | None = None) -> ObjectHead:
+    """Returns the head of an object from its headers, which boto3 decodes as Latin-1; raises `UpstreamError`."""
+    metadata = answer["ResponseMetadata"]
+    headers = {name.encode("latin-1"): value.encode("latin-1") for name, value in metadata["HTTPHeaders"].items()}
     try:
-        part = ContentRange.from_header(header)
+        return object_head(metadata["HTTPStatusCode"], headers, asked)
     except ValueError as error:
-        raise UpstreamError(f"S3 answers with an invalid Content-Range `{header}`") from error
-    if part.first is None or answer.get("ContentLength") not in (None, part.length):
-        raise UpstreamError(f"S3 answers with the Content-Range `{header}`, and not with its bytes")
-    return part
+        raise UpstreamError(str(error)) from error
 
 
 def list_answer(answer: Mapping[str, Any]) -> ListAnswer:
@@ -269,26 +229,6 @@ def _name(listed: Mapping[str, Any], field: str) -> str:
     if not isinstance(name, str):
         raise UpstreamError(f"S3 lists an entry without `{field}`")
     return name
-
-
-def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
-    """Returns `ChecksumSHA256` and the like; their type, if S3 sends one, applies to all."""
-    kind = answer.get("ChecksumType")
-    return [
-        Checksum(name.removeprefix(_CHECKSUM), value, kind)
-        for name, value in answer.items()
-        if name.startswith(_CHECKSUM) and name != "ChecksumType"
-    ]
-
-
-def _text(header: str | None) -> str | None:
-    """Returns the value of a header: boto3 decodes it as Latin-1, but most clients store UTF-8."""
-    if header is None or header.isascii():
-        return header
-    try:
-        return header.encode("latin-1").decode()
-    except UnicodeError:
-        return header
 
 
 def _in_seconds(moment: datetime | None) -> datetime | None:

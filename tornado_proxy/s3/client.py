@@ -20,14 +20,7 @@ from urllib.parse import urlsplit
 
 import botocore.session
 from boto3.session import Session
-from botocore import UNSIGNED
-from botocore.awsrequest import (
-    AWSHTTPConnection,
-    AWSHTTPConnectionPool,
-    AWSHTTPSConnection,
-    AWSHTTPSConnectionPool,
-    AWSRequest,
-)
+from botocore import UNSIGNED, awsrequest
 from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, NoCredentialsError
@@ -252,7 +245,9 @@ def _set_headers(added: Mapping[str, str], params: dict[str, Any], **_: object) 
     params["headers"] = {**kept, **added}
 
 
-def _set_parameters(added: Mapping[str, str], request: AWSRequest, signature_version: object, **_: object) -> None:
+def _set_parameters(
+    added: Mapping[str, str], request: awsrequest.AWSRequest, signature_version: object, **_: object
+) -> None:
     """Adds headers to a URL that is signed, as the browser that follows it sends none of them."""
     if str(signature_version).endswith("-query"):
         request.params.update(added)
@@ -354,11 +349,11 @@ class _StrictConnection(InterruptibleConnection):
         return response
 
 
-class _Connection(_StrictConnection, AWSHTTPConnection):  # type: ignore[misc]
+class _Connection(_StrictConnection, awsrequest.AWSHTTPConnection):  # type: ignore[misc]
     pass
 
 
-class _TLSConnection(_StrictConnection, AWSHTTPSConnection):  # type: ignore[misc]
+class _TLSConnection(_StrictConnection, awsrequest.AWSHTTPSConnection):  # type: ignore[misc]
     pass
 
 
@@ -372,11 +367,11 @@ class _Connecting:
         return connection
 
 
-class _Pool(_Connecting, AWSHTTPConnectionPool):
+class _Pool(_Connecting, awsrequest.AWSHTTPConnectionPool):
     ConnectionCls = _Connection
 
 
-class _TLSPool(_Connecting, AWSHTTPSConnectionPool):
+class _TLSPool(_Connecting, awsrequest.AWSHTTPSConnectionPool):
     ConnectionCls = _TLSConnection
 
 

@@ -70,19 +70,10 @@ def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[errors.Stor
     from urllib3.exceptions import TimeoutError as UrllibTimeoutError  # noqa: PLC0415
 
     timeouts = (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, UrllibTimeoutError, TimeoutError)
-    broken = (
-        exceptions.ConnectionError,
-        exceptions.ConnectionClosedError,
-        exceptions.HTTPClientError,
-        exceptions.IncompleteReadError,
-        exceptions.ResponseStreamingError,
-        HTTPError,
-        HTTPException,
-        OSError,
-    )
+    lost = (exceptions.ConnectionError, exceptions.HTTPClientError, exceptions.IncompleteReadError)
     return (
         (timeouts, errors.TimedOut),
-        (broken, errors.Unreachable),
+        ((*lost, HTTPError, HTTPException, OSError), errors.Unreachable),
         # Includes missing and expired credentials: no 403, since the client is not to blame.
         ((exceptions.BotoCoreError, ResponseParserError), errors.UpstreamError),
     )

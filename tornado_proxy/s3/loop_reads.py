@@ -15,20 +15,18 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.answers import (
     ErrorDocument,
     ListAnswer,
-    content_length,
-    content_range,
-    object_info,
+    ObjectHead,
+    object_head,
     read_error,
     read_listing,
-    version_id,
 )
 from tornado_proxy.s3.connection import S3Response
 from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.pool import Pool, PoolLimits
-from tornado_proxy.s3.resumable import Continuation
+from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_date, parse_date
+from tornado_proxy.semantics.conditions import ByteRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_request_id
@@ -78,10 +76,8 @@ class LoopObject:
 
     __slots__ = ("_answer", "content_range", "info", "let_go", "read", "version")
 
-    def __init__(self, info: ObjectInfo, part: ContentRange | None, answer: S3Response) -> None:
-        self.info = info
-        self.content_range = part
-        self.version = version_id(answer.headers)
+    def __init__(self, head: ObjectHead, answer: S3Response) -> None:
+        self.info, self.content_range, self.version = head
         self.read = answer.read
         self.let_go = answer.let_go
         self._answer = answer
@@ -118,16 +114,9 @@ class LoopReads:
         added = bucket.request_config
         self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
-    async def get(
-        self,
-        key: str,
-        part: ByteRange | None,
-        if_match: str | None,
-        *,
-        continued: Continuation | None = None,
-        changed_from: str | datetime | None = None,
-    ) -> LoopObject:
-        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
+    async def get(self, request: ObjectRequest) -> LoopObject:
+        """Sends a GetObject and opens its answer."""
+        key, part, if_match, changed_from, version, continues = request
         headers = [*self._of_objects]
         if part is not None:
             headers.append(("range", part.to_header()))
@@ -137,14 +126,14 @@ class LoopReads:
             headers.append(("if-modified-since", format_date(changed_from)))
         elif changed_from is not None:
             headers.append(("if-none-match", changed_from))
-        query = encode_query({"versionId": continued.version}) if continued and continued.version else ""
-        request = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continued is not None)
-        answer = await self._send(request)
+        query = encode_query({"versionId": version}) if version else ""
+        call = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continues)
+        answer = await self._send(call)
         try:
-            return self._opened(request, answer, part)
+            return self._opened(call, answer, part)
         except ValueError as error:
             answer.close()
-            raise UpstreamError(f"{self._doing(request)}: {error}") from error
+            raise UpstreamError(f"{self._doing(call)}: {error}") from error
         except StorageError:
             answer.close()
             raise
@@ -153,10 +142,8 @@ class LoopReads:
         """Sends a HeadObject."""
         request = _ReadRequest("HeadObject", "HEAD", key, headers=self._of_objects)
         answer = await self._send(request)
-        if answer.status != 200:
-            raise UpstreamError(f"{self._doing(request)}: S3 answers {answer.status}")
         try:
-            return object_info(answer.headers, content_length(answer.headers))
+            return object_head(answer.status, answer.headers).info
         except ValueError as error:
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
 
@@ -184,12 +171,10 @@ class LoopReads:
 
     def _opened(self, request: _ReadRequest, answer: S3Response, asked: ByteRange | None) -> LoopObject:
         """Returns the object in an answer; raises ValueError if the headers contradict each other."""
-        length = content_length(answer.headers)
-        part = content_range(answer.status, answer.headers, asked)
-        info = object_info(answer.headers, length if part is None else part.size or 0)
-        if info.etag is None and info.last_modified is None and (fault := read_error(answer.peek())).code:
+        head = object_head(answer.status, answer.headers, asked)
+        if head.info.etag is None and head.info.last_modified is None and (fault := read_error(answer.peek())).code:
             raise self._failure(request, answer, fault)
-        return LoopObject(info, part, answer)
+        return LoopObject(head, answer)
 
     async def _send(self, request: _ReadRequest) -> S3Response:
         """Sends a request until it succeeds or the attempts are used up; raises `StorageError`."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
-from tornado_proxy.s3.resumable import Continuation, OpenedPart, ReadLimits, ResumableObject, ResumedRead
+from tornado_proxy.s3.resumable import ObjectRequest, OpenedPart, ReadLimits, ResumableObject, ResumedRead
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, ConditionResult, Conditions, is_etag
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
@@ -70,25 +70,10 @@ class Deadlines:
 
 
 class ReadCalls(Protocol):
-    """The calls of a reader: each sends one request, retries it, and raises `StorageError`.
+    """The calls of a reader: each sends one request, retries it, and raises `StorageError`."""
 
-    Keys are never empty.
-    """
-
-    async def get(
-        self,
-        key: str,
-        part: ByteRange | None,
-        if_match: str | None,
-        *,
-        continued: Continuation | None = None,
-        changed_from: str | datetime | None = None,
-    ) -> OpenedPart:
-        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer.
-
-        An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A call that continues a
-        read may ask for a version, and comes after those of which nobody has a byte yet.
-        """
+    async def get(self, request: ObjectRequest) -> OpenedPart:
+        """Sends a GetObject and opens its answer."""
 
     async def head(self, key: str) -> ObjectInfo:
         """Sends a HeadObject."""
@@ -131,20 +116,19 @@ class Reader:
         """Opens an object or a part of it."""
         _check(key)
         if conditions is UNCONDITIONAL and part is None:
-            return await self._get(key, None, None)
+            return await self._get(ObjectRequest(key))
         conditions, part = _effective(conditions, part)
         if self._expects_unchanged(key, conditions) or not _s3_decides(conditions, part):
             return await self._open_after_head(key, conditions, part)
-        if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
+        expected = conditions.if_match[0] if conditions.if_match else conditions.if_range
+        if_match = expected if isinstance(expected, str) else None
         try:
-            opened = await self._get(
-                key, part, if_match if isinstance(if_match, str) else None, _changed_from(conditions)
-            )
+            opened = await self._get(ObjectRequest(key, part, if_match, _changed_from(conditions)))
         except errors.PreconditionFailed:
             if conditions.if_range is None:
                 raise
             # If-Range is false: send the whole current object (RFC 9110 13.1.5).
-            return await self._get(key, None, None)
+            return await self._get(ObjectRequest(key))
         except (errors.NotModified, errors.RangeUnsatisfiable):
             # Not every S3 sends the size here, or treats a suffix of an empty object as the whole object.
             return await self._open_after_head(key, conditions, part)
@@ -218,16 +202,14 @@ class Reader:
             del self._validators[next(iter(self._validators))]
         errors.check_conditions(key, info, conditions)
 
-    async def _get(
-        self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None = None
-    ) -> OpenedObject:
+    async def _get(self, request: ObjectRequest) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
-        answer = await self._answer(key, part, if_match, changed_from)
-        sent = answer.content_range
+        answer = await self._answer(request)
+        key, part, sent = request.key, request.part, answer.content_range
         if sent is not None and (part is None or part.resolve(answer.info.size) != sent):
             await answer.close()
             raise errors.UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
-        opened = ResumableObject(key, answer, self._reopen, self._limits, self._notice)
+        opened = ResumableObject(key, answer, self._open_part, self._limits, self._notice)
         if not answer.is_complete:
             try:
                 await opened.hold()
@@ -236,21 +218,18 @@ class Reader:
                 raise
         return opened
 
-    async def _answer(
-        self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None
-    ) -> OpenedPart:
+    async def _answer(self, request: ObjectRequest) -> OpenedPart:
         """Sends a GET; one without a condition again if S3 refuses it because the object is being replaced."""
         for _ in range(_MOST_TRIES):
             try:
-                return await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
+                return await self._open_part(request)
             except errors.PreconditionFailed:
-                if if_match is not None:
+                if request.if_match is not None:
                     raise
-        raise errors.Busy(f"`{key}` changes faster than it can be opened")
+        raise errors.Busy(f"`{request.key}` changes faster than it can be opened")
 
-    async def _reopen(self, key: str, rest: Continuation) -> OpenedPart:
-        """Opens what continues an object."""
-        return await self._within(self._calls.get(key, rest.part, rest.if_match, continued=rest))
+    async def _open_part(self, request: ObjectRequest) -> OpenedPart:
+        return await self._within(self._calls.get(request))
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
         """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""
@@ -262,7 +241,7 @@ class Reader:
                 raise errors.RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
             pin = info.etag if info.etag and is_strong(info.etag) else None
             try:
-                return await self._get(key, part if wanted else None, pin)
+                return await self._get(ObjectRequest(key, part if wanted else None, pin))
             except errors.PreconditionFailed:
                 continue
         raise errors.Busy(f"`{key}` changes faster than it can be opened")

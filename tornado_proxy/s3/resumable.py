@@ -5,19 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from tornado_proxy.s3.resuming import PIECE, Cause, FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
-from tornado_proxy.storage.errors import (
-    Busy,
-    ObjectMissing,
-    PreconditionFailed,
-    StorageError,
-    TimedOut,
-    Unreachable,
-    UpstreamError,
-)
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_wait
@@ -28,7 +21,7 @@ _HELD = 128 * 1024
 _MOST_WAITING = 1000  # reads that wait for memory
 
 
-class Released(Unreachable):
+class Released(errors.Unreachable):
     """A connection was let go because its reader was slow; the read can be resumed."""
 
 
@@ -64,12 +57,19 @@ class OpenedPart(Protocol):
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
 
 
-class Continuation(NamedTuple):
-    """What a resumed read asks for: the bytes, of the object of an ETag or, if there is one, of a version."""
+class ObjectRequest(NamedTuple):
+    """The parameters of a GetObject: a key, which is never empty, and what is asked for of its object.
 
-    part: ByteRange
-    if_match: str
+    An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A request that continues a
+    read may ask for a version, and comes after those of which nobody has a byte yet.
+    """
+
+    key: str
+    part: ByteRange | None = None
+    if_match: str | None = None
+    changed_from: str | datetime | None = None
     version: str | None = None
+    continues: bool = False
 
 
 def read_memory(size: int) -> Shares:
@@ -98,7 +98,7 @@ class ResumedRead(NamedTuple):
     received: int
 
 
-Reopen = Callable[[str, Continuation], Awaitable[OpenedPart]]
+Reopen = Callable[[ObjectRequest], Awaitable[OpenedPart]]
 
 
 class ResumableObject:
@@ -153,7 +153,7 @@ class ResumableObject:
         while True:
             try:
                 chunk = await self._part.read()
-            except (Unreachable, TimedOut) as error:
+            except (errors.Unreachable, errors.TimedOut) as error:
                 if self._first is None:
                     raise
                 if isinstance(error, Released):
@@ -184,10 +184,10 @@ class ResumableObject:
             self._limits.memory.give_back(client)
         await self._part.close()
 
-    async def _resume(self, error: StorageError | None, until: float) -> None:
+    async def _resume(self, error: errors.StorageError | None, until: float) -> None:
         """Continues the read with another answer; raises the error that ended the last one if none can."""
         cause: Cause = "slow" if error is None or isinstance(error, Released) else "broken"
-        if isinstance(error, TimedOut):
+        if isinstance(error, errors.TimedOut):
             cause = "stalled"
         version, reason = None, None if isinstance(error, Released) else error
         while True:
@@ -196,19 +196,19 @@ class ResumableObject:
                 await self._wait(reason or error, until)
             try:
                 await self._continue(version)
-            except (PreconditionFailed, ObjectMissing) as changed:
+            except (errors.PreconditionFailed, errors.ObjectMissing) as changed:
                 # The version that was begun can still be read if S3 keeps it.
                 version = self._first.version if self._first and version is None else None
                 error = None
                 if version is None:
                     self._note(cause, "changed")
-                    raise UpstreamError(f"an object changed while it was read: {changed}") from changed
-            except (Unreachable, TimedOut, Busy) as again:
+                    raise errors.UpstreamError(f"an object changed while it was read: {changed}") from changed
+            except (errors.Unreachable, errors.TimedOut, errors.Busy) as again:
                 self._note(cause, "failed")
                 error = again
-            except StorageError as final:
+            except errors.StorageError as final:
                 self._note(cause, "refused")
-                raise UpstreamError(f"a read cannot be resumed: {final}") from final
+                raise errors.UpstreamError(f"a read cannot be resumed: {final}") from final
             else:
                 self._note(cause, "ok")
                 return
@@ -216,7 +216,7 @@ class ResumableObject:
     def _note(self, cause: Cause, outcome: str) -> None:
         self._notice(ResumedRead(cause, outcome, self._key, self._received))
 
-    async def _wait(self, error: StorageError, until: float) -> None:
+    async def _wait(self, error: errors.StorageError, until: float) -> None:
         """Pauses before the next try; raises the error if there is none."""
         loop = asyncio.get_running_loop()
         pause = random.uniform(0, self._tries.longest_pause)  # noqa: S311 - no secret
@@ -230,10 +230,10 @@ class ResumableObject:
         assert first is not None
         asked = first.rest(self._received, None if self._quick is None else PIECE)
         await self._part.close()
-        part = await self._reopen(self._key, Continuation(asked, first.etag, version))
+        part = await self._reopen(ObjectRequest(self._key, asked, first.etag, None, version, continues=True))
         if not first.is_continued_by(asked, part.info, part.content_range):
             await part.close()
-            raise UpstreamError("S3 continues a body with another one")
+            raise errors.UpstreamError("S3 continues a body with another one")
         self._part = part
         if self._stream is not None and self._quick is None:  # a slow client takes little at once
             part.relay_to(self._stream)

@@ -8,7 +8,6 @@ from contextlib import aclosing, closing, contextmanager, suppress
 from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
@@ -84,46 +83,30 @@ def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition
     return Precondition({"IfMatch": etag} if etag else {})
 
 
-_PROPERTIES: Mapping[str, str] = MappingProxyType(
-    {
-        "metadata": "Metadata",
-        "cache_control": "CacheControl",
-        "content_disposition": "ContentDisposition",
-        "content_encoding": "ContentEncoding",
-        "content_language": "ContentLanguage",
-        "expires": "Expires",
-        "storage_class": "StorageClass",
-        "canned_acl": "ACL",
-    }
-)
-"""The parameter of S3 for each property of an upload."""
+_PROPERTIES: Mapping[str, tuple[str, str]] = {
+    "cache_control": ("CacheControl", "Cache-Control"),
+    "content_disposition": ("ContentDisposition", "Content-Disposition"),
+    "content_encoding": ("ContentEncoding", "Content-Encoding"),
+    "content_language": ("ContentLanguage", "Content-Language"),
+    "storage_class": ("StorageClass", "x-amz-storage-class"),
+    "canned_acl": ("ACL", "acl"),
+}
+"""The parameter of boto3 and the form field (S3 API, POST Object) for each property of an upload that is a text."""
 
 
 def parameters_of(write: Write) -> Parameters:
     """Returns the parameters that describe an object, for whole and for multipart uploads."""
-    given = {"ContentType": write.content_type}
-    given |= {parameter: getattr(write.properties, name) for name, parameter in _PROPERTIES.items()}
+    properties = write.properties
+    given = {"ContentType": write.content_type, "Metadata": properties.metadata, "Expires": properties.expires}
+    given |= {parameter: getattr(properties, name) for name, (parameter, _) in _PROPERTIES.items()}
     return {parameter: value for parameter, value in given.items() if value}
-
-
-_FORM_FIELDS: Mapping[str, str] = MappingProxyType(
-    {
-        "cache_control": "Cache-Control",
-        "content_disposition": "Content-Disposition",
-        "content_encoding": "Content-Encoding",
-        "content_language": "Content-Language",
-        "storage_class": "x-amz-storage-class",
-        "canned_acl": "acl",
-    }
-)
-"""The form field for each property of an upload (S3 API, POST Object)."""
 
 
 def fields_of(write: Write) -> dict[str, str]:
     """Returns the form fields that describe an object; each is a condition of the form as well."""
     properties = write.properties
     given = {"Content-Type": write.content_type}
-    given |= {field: getattr(properties, name) for name, field in _FORM_FIELDS.items()}
+    given |= {field: getattr(properties, name) for name, (_, field) in _PROPERTIES.items()}
     if properties.expires is not None:
         given["Expires"] = format_datetime(properties.expires.astimezone(UTC), usegmt=True)
     given |= {f"x-amz-meta-{name}": text for name, text in properties.metadata.items()}

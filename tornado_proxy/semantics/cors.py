@@ -9,7 +9,6 @@ import msgspec
 from tornado_proxy.semantics.fields import Headers
 
 _USUAL_METHODS = ("GET", "POST", "HEAD")
-_ALL_METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE")
 _USUAL_HEADERS = ("Origin", "Accept", "Content-Type")
 _ASKED = "Access-Control-Request-Method"
 _ASKED_HEADERS = "Access-Control-Request-Headers"
@@ -36,11 +35,6 @@ class CorsPolicy(msgspec.Struct, frozen=True):
             methods=frozenset(each.upper() for each in methods or _USUAL_METHODS) | {"OPTIONS"},
             headers=None if "*" in allowed else allowed,
         )
-
-    @classmethod
-    def of_everyone(cls) -> CorsPolicy:
-        """Returns the policy that allows everything to every page, without credentials."""
-        return cls(None, frozenset(_ALL_METHODS) | {"OPTIONS"}, None)
 
     def of_answer(self, method: str, ask: Ask) -> Headers:
         """Returns the headers of an answer to a request."""
@@ -76,6 +70,10 @@ class CorsPolicy(msgspec.Struct, frozen=True):
         # Browsers refuse `*` together with credentials (Fetch 3.2.5), but would accept the origin sent back.
         allowed = ("Access-Control-Allow-Origin", "*" if self.origins is None else origin)
         return (allowed, ("Access-Control-Allow-Credentials", "true")) if self.has_credentials else (allowed,)
+
+
+OPEN = CorsPolicy.of(("*",), ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE"), ("*",))
+"""The policy that allows everything to every page, without credentials."""
 
 
 def is_preflight(method: str, ask: Ask) -> bool:

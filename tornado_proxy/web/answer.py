@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from operator import itemgetter
-from types import MappingProxyType
 
 import msgspec
 from msgspec.structs import replace
@@ -191,28 +190,26 @@ def private_headers(headers: Headers, cookies: Headers, *, is_isolated: bool = F
 # Seconds; S3 asks for no more than a slower rate.
 _RETRY_AFTER = (("Retry-After", "2"),)
 
-_MESSAGES: Mapping[int, str] = MappingProxyType(
-    {
-        307: "Sign in to see this",
-        400: "The request or its address is not valid",
-        401: "You are not signed in, or your session has ended",
-        403: "You do not have access to this",
-        404: "There is nothing at this address",
-        405: "This method is not available here",
-        408: "The request's body stopped arriving",
-        409: "A file of this name exists and may not be replaced",
-        411: "The upload does not say how large it is",
-        412: "A condition of the request is not met",
-        413: "The upload is larger than allowed",
-        415: "The type of the request's body is not supported here",
-        416: "The requested range is outside the file",
-        431: "The request's headers are larger than allowed",
-        500: "Something went wrong on our side",
-        502: "The storage could not be reached or gave an invalid answer",
-        503: "The service is busy; try again in a moment",
-        504: "The storage did not answer in time",
-    }
-)
+_MESSAGES: Mapping[int, str] = {
+    307: "Sign in to see this",
+    400: "The request or its address is not valid",
+    401: "You are not signed in, or your session has ended",
+    403: "You do not have access to this",
+    404: "There is nothing at this address",
+    405: "This method is not available here",
+    408: "The request's body stopped arriving",
+    409: "A file of this name exists and may not be replaced",
+    411: "The upload does not say how large it is",
+    412: "A condition of the request is not met",
+    413: "The upload is larger than allowed",
+    415: "The type of the request's body is not supported here",
+    416: "The requested range is outside the file",
+    431: "The request's headers are larger than allowed",
+    500: "Something went wrong on our side",
+    502: "The storage could not be reached or gave an invalid answer",
+    503: "The service is busy; try again in a moment",
+    504: "The storage did not answer in time",
+}
 
 
 def answer_exception(error: Exception) -> ErrorAnswer:

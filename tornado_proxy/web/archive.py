@@ -15,7 +15,6 @@ from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
 from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
-from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -338,10 +337,8 @@ class ArchiveFormat(NamedTuple):
     length: Callable[[Sequence[ArchiveMember]], int]
 
 
-FORMATS: Mapping[str, ArchiveFormat] = MappingProxyType(
-    {
-        "zip": ArchiveFormat("application/zip", _zip, _zip_length),
-        "tar": ArchiveFormat("application/x-tar", _tar, _tar_length),
-    }
-)
+FORMATS: Mapping[str, ArchiveFormat] = {
+    "zip": ArchiveFormat("application/zip", _zip, _zip_length),
+    "tar": ArchiveFormat("application/x-tar", _tar, _tar_length),
+}
 """The formats of archives by their names for `?format=`."""

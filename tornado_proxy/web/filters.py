@@ -17,7 +17,7 @@ from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.semantics.conditions import is_weak, parse_etags
-from tornado_proxy.semantics.cors import Ask, CorsPolicy, is_preflight
+from tornado_proxy.semantics.cors import OPEN, Ask, CorsPolicy, is_preflight
 from tornado_proxy.semantics.fields import Headers, is_of_types, negotiate_coding
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 from tornado_proxy.web.answer import Answer, Streamed, Whole, with_headers, without
@@ -86,7 +86,7 @@ def _ask(asked: HTTPServerRequest) -> Ask:
 
 def _cors_policy(cors: Cors) -> CorsPolicy:
     if cors.allow_all:
-        return CorsPolicy.of_everyone()
+        return OPEN
     return replace(
         CorsPolicy.of(cors.allow_origins, cors.allow_methods, cors.allow_headers),
         exposed=", ".join(cors.expose_headers),

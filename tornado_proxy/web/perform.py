@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -154,22 +153,20 @@ async def _remove(attempt: Remove, context: RequestContext) -> Answer:
     return customized(Whole(204), await context.written("delete", data))
 
 
-_PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = MappingProxyType(
-    {
-        Serve: _serve,
-        Browse: browse,
-        Redirect: _redirect,
-        RedirectToSignedUrl: _sign_url,
-        Receive: perform_uploads.receive,
-        OfferForm: perform_uploads.sign_form,
-        upload_steps.BeginUpload: perform_uploads.begin,
-        upload_steps.ReceivePart: perform_uploads.receive_part,
-        upload_steps.ListParts: perform_uploads.list_parts,
-        upload_steps.CompleteUpload: perform_uploads.complete,
-        upload_steps.AbortUpload: perform_uploads.abort,
-        Remove: _remove,
-    }
-)
+_PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = {
+    Serve: _serve,
+    Browse: browse,
+    Redirect: _redirect,
+    RedirectToSignedUrl: _sign_url,
+    Receive: perform_uploads.receive,
+    OfferForm: perform_uploads.sign_form,
+    upload_steps.BeginUpload: perform_uploads.begin,
+    upload_steps.ReceivePart: perform_uploads.receive_part,
+    upload_steps.ListParts: perform_uploads.list_parts,
+    upload_steps.CompleteUpload: perform_uploads.complete,
+    upload_steps.AbortUpload: perform_uploads.abort,
+    Remove: _remove,
+}
 
 
 def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: RequestContext) -> ObjectUsed | None:

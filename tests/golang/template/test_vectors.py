@@ -6,7 +6,7 @@ from go_programs import GENEROUS, GO, HELM, json_value, program, request_root
 from recorded import vectors
 
 from tornado_proxy.golang.template.budget import RenderBudget
-from tornado_proxy.golang.template.errors import TemplateError
+from tornado_proxy.golang.template.errors import RenderError, TemplateMistake
 from tornado_proxy.golang.template.text import runes
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +18,7 @@ def _result(vector, vocabulary):
     data = request_root(vector["data"]) if vector["data_kind"] == "keyrewrite" else json_value(vector["data"])
     try:
         return runes(program(vector["template"], vocabulary).execute(data, RenderBudget(GENEROUS)))
-    except TemplateError:
+    except (TemplateMistake, RenderError):
         return None
 
 
@@ -42,7 +42,7 @@ def test_mistakes_at_load_are_those_of_go_s_parse(stage):
             vocabulary = VOCABULARIES[vector["funcs"]][-1]
             try:
                 program(vector["template"], vocabulary)
-            except TemplateError:
+            except TemplateMistake:
                 different += [vector["id"]] if stage == "exec" else []
             else:
                 different += [vector["id"]] if stage == "parse" else []

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class TemplateError(Exception):
-    """The base of the errors of templates; the text is a message without a full stop."""
-
-
-class TemplateMistake(TemplateError):
+class TemplateMistake(Exception):
     """A template that does not compile; `offset` and `end` count code points, `others` are more mistakes."""
 
     def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
@@ -39,7 +35,7 @@ def help_for_unknown(name: str, names: Iterable[str]) -> str | None:
     return f"did you mean `{meant[0]}`?" if meant else None
 
 
-class RenderError(TemplateError):
+class RenderError(Exception):
     """A rendering that failed."""
 
 

@@ -33,20 +33,19 @@ _WHOLE = {
 def unknown_group(subject: Subject) -> Iterator[LintFinding]:
     """A reference to a group that the source does not have."""
     reported = {each.span for each in subject.mistakes}
-    for target in subject.targets:
-        for rewrite in target.rewrites:
-            for name, start, end in rewrite.template.group_references:
-                if not has_group(rewrite.pattern, name):
-                    yield _unknown(rewrite, name, start, end)
-            for slip in slips(rewrite):
-                written = rewrite.template.text[slip.start : slip.end]
-                message = f"`{written}` is text here, not a reference to a group"
-                exists = has_group(rewrite.pattern, slip.group)
-                meant = reference(slip.group, rewrite.dialect) if exists else ""
-                advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
-                finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
-                if finding.span not in reported:  # as a bad escape
-                    yield finding
+    for rewrite, _, _ in subject.rewrites:
+        for name, start, end in rewrite.template.group_references:
+            if not has_group(rewrite.pattern, name):
+                yield _unknown(rewrite, name, start, end)
+        for slip in slips(rewrite):
+            written = rewrite.template.text[slip.start : slip.end]
+            message = f"`{written}` is text here, not a reference to a group"
+            exists = has_group(rewrite.pattern, slip.group)
+            meant = reference(slip.group, rewrite.dialect) if exists else ""
+            advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
+            finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
+            if finding.span not in reported:  # as a bad escape
+                yield finding
 
 
 def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> LintFinding:
@@ -80,10 +79,9 @@ def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice
 @check(Category.DOUBTS, Severity.WARNING)
 def unused_group(subject: Subject) -> Iterator[LintFinding]:
     """A group that captures what the template never uses."""
-    for target in subject.targets:
-        for rewrite, tree in target.sources:
-            if _names_all_it_uses(rewrite):
-                yield from _unused(rewrite, tree)
+    for rewrite, tree in subject.sources:
+        if _names_all_it_uses(rewrite):
+            yield from _unused(rewrite, tree)
 
 
 def _names_all_it_uses(rewrite: Rewrite) -> bool:

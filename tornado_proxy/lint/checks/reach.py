@@ -26,10 +26,9 @@ _KEYS = (
 def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
     """A source that no key can match."""
     budget = Budget(_STEPS)
-    for target in subject.targets:
-        for rewrite, reach in zip(target.rewrites, target.reaches, strict=True):
-            if isinstance(reach, NoKey):
-                yield _unmatchable(rewrite.statement.source, budget)
+    for rewrite, target, index in subject.rewrites:
+        if isinstance(target.reaches[index], NoKey):
+            yield _unmatchable(rewrite.statement.source, budget)
 
 
 def _unmatchable(source: Literal, budget: Budget) -> LintFinding:

@@ -32,13 +32,12 @@ _FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
 @check(Category.MISTAKES, Severity.ERROR)
 def refused_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result is always refused."""
-    for target in subject.targets:
-        for rewrite in target.rewrites:
-            reason = _certain_error(rewrite)
-            tests = target.tested.get(rewrite.number, ())
-            if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
-                message = f"the result is always refused: it {reason}"
-                yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
+    for rewrite, target, _ in subject.rewrites:
+        reason = _certain_error(rewrite)
+        tests = target.tested.get(rewrite.number, ())
+        if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
+            message = f"the result is always refused: it {reason}"
+            yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
 
 
 def _certain_error(rewrite: Rewrite) -> str | None:
@@ -56,13 +55,12 @@ def _certain_error(rewrite: Rewrite) -> str | None:
 @check(Category.DOUBTS, Severity.WARNING)
 def relative_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result has no leading slash."""
-    for target in subject.targets:
-        for rewrite, source in zip(target.rewrites, target.languages, strict=True):
-            beginning = head(rewrite)
-            if beginning and not beginning.startswith("/"):
-                yield _relative(rewrite, beginning)
-            elif not beginning and source.tree is not None and _begins_with_relative_group(rewrite, source.tree):
-                yield _relative(rewrite, rewrite.template.text[: rewrite.template.group_references[0][2]])
+    for rewrite, target, index in subject.rewrites:
+        beginning, tree = head(rewrite), target.languages[index].tree
+        if beginning and not beginning.startswith("/"):
+            yield _relative(rewrite, beginning)
+        elif not beginning and tree is not None and _begins_with_relative_group(rewrite, tree):
+            yield _relative(rewrite, rewrite.template.text[: rewrite.template.group_references[0][2]])
 
 
 def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:

@@ -30,13 +30,12 @@ _STEPS = 200_000  # for the search of open paths, in all targets together
 def missing_user(subject: Subject) -> Iterator[LintFinding]:
     """A template that reads the user, on a path that needs no sign-in."""
     budget = Budget(_STEPS)
-    for target in subject.targets:
-        for index, rewrite in enumerate(target.rewrites):
-            for request in islice(_refused(target, index, budget), 1):
-                fact = f"this reads the user, but {shown(request)} needs no sign-in"
-                advice = "protect the path with a resource that names a provider, or ask `if user` first"
-                message = f"{fact}: without a user it is refused with 403"
-                yield LintFinding(message, rewrite.statement.template.span, advice)
+    for rewrite, target, index in subject.rewrites:
+        for request in islice(_refused(target, index, budget), 1):
+            fact = f"this reads the user, but {shown(request)} needs no sign-in"
+            advice = "protect the path with a resource that names a provider, or ask `if user` first"
+            message = f"{fact}: without a user it is refused with 403"
+            yield LintFinding(message, rewrite.statement.template.span, advice)
 
 
 def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
@@ -100,13 +99,11 @@ _NAMES = re.compile(r"(?i)(?:user\W{1,2}|get|given_?|family_?)name\b")
 @check(Category.SECURITY, Severity.WARNING)
 def unsafe_insertion(subject: Subject) -> Iterator[LintFinding]:
     """A template that inserts a client's value, which may span several segments of the key."""
-    for target in subject.targets:
-        for index, rewrite in enumerate(target.rewrites):
-            if rewrite.dialect in _ADVICE:
-                for what, place in _insertions(target, index).items():
-                    message = f"this inserts {what}: if it contains `/`, it spans several segments of the key"
-                    span = rewrite.statement.template.at(*place)
-                    yield LintFinding(message, span, _ADVICE[rewrite.dialect])
+    for rewrite, target, index in subject.rewrites:
+        if rewrite.dialect in _ADVICE:
+            for what, place in _insertions(target, index).items():
+                message = f"this inserts {what}: if it contains `/`, it spans several segments of the key"
+                yield LintFinding(message, rewrite.statement.template.at(*place), _ADVICE[rewrite.dialect])
 
 
 def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]]:

@@ -30,12 +30,11 @@ _ADVICE = {
 @check(Category.DOUBTS, Severity.WARNING)
 def unanchored_source(subject: Subject) -> Iterator[LintFinding]:
     """A source without anchors, which matches more keys than its author probably means."""
-    for target in subject.targets:
-        for index, rewrite in enumerate(target.rewrites):
-            tree = target.languages[index].tree
-            ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
-            if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
-                yield _delimited(rewrite) or _unanchored(rewrite, tree, ends)
+    for rewrite, target, index in subject.rewrites:
+        tree = target.languages[index].tree
+        ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
+        if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
+            yield _delimited(rewrite) or _unanchored(rewrite, tree, ends)
 
 
 def _delimited(rewrite: Rewrite) -> LintFinding | None:
@@ -65,14 +64,13 @@ def _unanchored(rewrite: Rewrite, tree: Node, ends: tuple[bool, bool]) -> LintFi
 @check(Category.DOUBTS, Severity.WARNING)
 def unescaped_dot(subject: Subject) -> Iterator[LintFinding]:
     """A `.` that matches any character, where a dot is probably meant."""
-    for target in subject.targets:
-        for rewrite, tree in target.sources:
-            source = rewrite.statement.source
-            for start, end in (dot.extent for dot in _dots(tree)):
-                fixes = offer("escape the dot", inserted(source, start, "\\"))
-                written = "`\\.`" if source.raw else "`\\\\.`"
-                advice = f"write {written} for a dot, `[^/]` for any character of a name"
-                yield LintFinding("`.` matches any character", source.at(start, end), advice, fixes=fixes)
+    for rewrite, tree in subject.sources:
+        source = rewrite.statement.source
+        for start, end in (dot.extent for dot in _dots(tree)):
+            fixes = offer("escape the dot", inserted(source, start, "\\"))
+            written = "`\\.`" if source.raw else "`\\\\.`"
+            advice = f"write {written} for a dot, `[^/]` for any character of a name"
+            yield LintFinding("`.` matches any character", source.at(start, end), advice, fixes=fixes)
 
 
 def _dots(tree: Node) -> Iterator[AnyCharacter]:

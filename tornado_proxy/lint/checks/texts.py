@@ -72,11 +72,10 @@ def _queries_in_rewrites(target: TargetRules) -> Iterator[_Query]:
 @check(Category.MISTAKES, Severity.WARNING)
 def missing_dialect(subject: Subject) -> Iterator[LintFinding]:
     """A plain template that looks like one of another dialect."""
-    for target in subject.targets:
-        for rewrite in target.rewrites:
-            hole = _HOLE.search(rewrite.template.text) if rewrite.dialect is Dialect.PLAIN else None
-            if hole:
-                yield _undeclared(rewrite, hole)
+    for rewrite, _, _ in subject.rewrites:
+        hole = _HOLE.search(rewrite.template.text) if rewrite.dialect is Dialect.PLAIN else None
+        if hole:
+            yield _undeclared(rewrite, hole)
 
 
 def _undeclared(rewrite: Rewrite, hole: re.Match[str]) -> LintFinding:
