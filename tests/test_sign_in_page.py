@@ -44,8 +44,4 @@ def test_the_pages_of_a_provider_are_the_documented_ones():
     """The page documents the default paths of a provider's pages."""
     provider = OidcProvider("NAME", GuardedUrl("https://id.example"), "me")
     pages = re.findall(r"^\| `(/auth\S*)` \(`(\w+)`\)", TEXT, re.MULTILINE)
-    assert pages == [
-        (provider.login_path, "loginPath"),
-        (provider.callback_path, "callbackPath"),
-        (provider.logout_path, "logoutPath"),
-    ]
+    assert pages == [(path, f"{step}Path") for step, path in provider.pages.items()]

@@ -746,4 +746,4 @@ def test_no_address_leads_to_another_host(address):
 def test_a_session_shows_no_token():
     """Neither the `repr` of a session, which a traceback can contain, nor its rich form has a token."""
     session = _Session(User("ann"), 0.0, "a.example", "r3fresh", "t0ken")
-    assert (repr(session), session.__rich_repr__()) == ("<_Session>", [])
+    assert (repr(session), session.__rich_repr__()) == ("_Session()", [])

@@ -296,7 +296,8 @@ def test_an_ordinary_entry_merges_nothing():
 
 def test_the_repr_of_a_scalar_hides_its_text():
     """A node in a traceback shows no secret."""
-    assert repr(ScalarNode(0, 6, ScalarKind.STRING, "hunter")) == "ScalarNode(0, 6, ScalarKind.STRING)"
+    shown = "ScalarNode(start=0, end=6, kind=<ScalarKind.STRING: 'a string'>)"
+    assert repr(ScalarNode(0, 6, ScalarKind.STRING, "hunter")) == shown
 
 
 def test_a_merge_conflict_is_reported():

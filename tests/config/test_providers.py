@@ -16,15 +16,11 @@ HEADER = "authProviders: {header: {proxy: {usernameHeader: X-User, emailHeader: 
 def test_the_paths_of_a_provider_have_its_name():
     """The paths of login, callback and logout contain the provider's name, unless they are configured."""
     default = OidcProvider("id", GuardedUrl("https://id.example"), "me")
-    assert (default.login_path, default.callback_path, default.logout_path) == (
-        "/auth/id",
-        "/auth/id/callback",
-        "/auth/id/logout",
-    )
+    assert default.pages == {"login": "/auth/id", "callback": "/auth/id/callback", "logout": "/auth/id/logout"}
     configured = OidcProvider(
         "id", GuardedUrl("https://id.example"), "me", login="/in", callback="/back", logout="/out"
     )
-    assert (configured.login_path, configured.callback_path, configured.logout_path) == ("/in", "/back", "/out")
+    assert configured.pages == {"login": "/in", "callback": "/back", "logout": "/out"}
 
 
 def test_the_key_of_sessions_is_the_session_key_or_the_client_secret():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tornado_proxy.config.document import ScalarKind, ScalarNode
 from tornado_proxy.config.secrets import (
     LARGEST,
     Credentials,
@@ -39,13 +40,18 @@ class _Password(Unshown, frozen=True):
 
 def test_an_unshown_value_is_shown_by_its_class():
     """Its fields may be secret."""
-    assert repr(_Password("hunter2")) == "<_Password>"
+    assert repr(_Password("hunter2")) == "_Password()"
 
 
 @pytest.mark.parametrize(
     "shown",
-    [Secret("a file", "hunter2"), Reference(value="hunter2"), _Password("hunter2")],
-    ids=["secret", "reference", "unshown"],
+    [
+        Secret("a file", "hunter2"),
+        Reference(value="hunter2"),
+        _Password("hunter2"),
+        ScalarNode(0, 7, ScalarKind.STRING, "hunter2"),
+    ],
+    ids=["secret", "reference", "unshown", "scalar"],
 )
 def test_rich_shows_no_secret(shown):
     """The fields that the library Rich prints of a value, also in tracebacks with locals, do not have the secret."""

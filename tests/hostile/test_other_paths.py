@@ -215,7 +215,7 @@ async def test_a_slash_redirect_does_not_show_a_closed_directory():
 async def test_a_page_of_a_provider_hides_a_file():
     """The page of a sign-in is answered in place of a file, so neither a listing nor an archive has the file."""
     provider = OidcProvider("id", "https://id.test", "client", Secret("test", "x"))
-    path = provider.login_path.rstrip("/")
+    path = provider.pages["login"].rstrip("/")
     directory, _, name = path.rpartition("/")
     files = {path[1:]: SECRET, f"{directory[1:]}/a": b"x"}
     async with serve(files, listing=ARCHIVES, providers=[provider]) as site:

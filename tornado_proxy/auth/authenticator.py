@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
+from tornado_proxy.config.providers import CertificateProvider, HeaderProvider, Step
 from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.mounts import Step
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection

@@ -24,10 +24,9 @@ from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, Sign
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.fetching import Fetcher
 from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, ProviderAway, ProviderError, TokenError, Tokens
-from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.config.providers import OidcProvider, Step
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.mounts import Step
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
@@ -107,7 +106,7 @@ class OidcAuthenticator(Authenticator):
         page = origin(request) + quote(request.path, safe="/")
         # The login refuses an address that is too long.
         here = next((each for each in (page + query, page) if authenticator.leads_back(each, request)), "")
-        return Refuse(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
+        return Refuse(307, reason, location=f"{self.settings.pages['login']}?rd={quote_plus(here)}")
 
     async def _renew(self, session: _Session, request: Request) -> SignIn | Refuse:
         """Renews a session whose ID token has expired, if the provider agrees."""
@@ -270,7 +269,7 @@ class OidcAuthenticator(Authenticator):
         return (url.reveal() if url else origin(request)).rstrip("/")
 
     def _redirect_uri(self, request: Request) -> str:
-        return self._site(request) + self.settings.callback_path
+        return self._site(request) + self.settings.pages["callback"]
 
 
 def _digest(text: str) -> str:

@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from tornado_proxy.cli.admin import AdminListener, add_listener_arguments, listener_of
@@ -47,33 +48,20 @@ def run_staged(arguments: argparse.Namespace) -> int:
     return _STATUSES.get(stage["state"], ExitStatus.CLEAN)
 
 
-def promote_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_listener_arguments(parser, 80, "the change of generations may take")
-
-
-def run_promote(arguments: argparse.Namespace) -> int:
-    """Puts the staged edit in force; returns 1 if nothing is staged."""
-    return _ended(arguments, "promote", "is in force")
-
-
-def discard_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_listener_arguments(parser, _WITHIN, "it may take")
-
-
-def run_discard(arguments: argparse.Namespace) -> int:
-    """Takes the staged edit away; returns 1 if nothing is staged."""
-    return _ended(arguments, "discard", "was discarded")
-
-
 def _ended(arguments: argparse.Namespace, command: str, fate: str) -> int:
+    """Ends the stage of an edit; returns 1 if nothing is staged."""
     status, stage = listener_of(arguments).ask("POST", f"/-/{command}", arguments.timeout, 409)
     if status == 409:
         print("nothing is staged")
         return ExitStatus.FINDINGS
     print(f"generation {stage['generation']} {fate}")
     return ExitStatus.CLEAN
+
+
+promote_arguments = partial(add_listener_arguments, within=80, meaning="the change of generations may take")
+discard_arguments = partial(add_listener_arguments, within=_WITHIN, meaning="it may take")
+run_promote = partial(_ended, command="promote", fate="is in force")
+run_discard = partial(_ended, command="discard", fate="was discarded")
 
 
 def _stage(listener: AdminListener, within: float) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
     advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {providers.SHORTEST_KEY} characters"
     for provider in context.settings.oidc_providers:
         name = context.name(provider)
-        for path in (provider.login_path, provider.callback_path, provider.logout_path):
+        for path in provider.pages.values():
             if path.rstrip("/") in first:
                 message = f"`{path}` is already a page of `{first[path.rstrip('/')]}`"
                 yield Diagnostic("overlapping-pages", message, name, "give each page a path of its own")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
+from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 
 DEEPEST = 64
@@ -49,16 +50,15 @@ class ScalarKind(Enum):
     BROKEN = "broken"  # a diagnostic says why
 
 
-class ScalarNode(msgspec.Struct, frozen=True):
-    """A scalar; its text may be a secret and stays out of the `repr`."""
+class ScalarNode(Unshown, frozen=True):
+    """A scalar; its text may be a secret."""
+
+    shown = ("start", "end", "kind")
 
     start: int  # code-point offsets, the end excluded
     end: int
     kind: ScalarKind
     text: str
-
-    def __repr__(self) -> str:
-        return f"ScalarNode({self.start}, {self.end}, {self.kind})"
 
     @property
     def data(self) -> Any:

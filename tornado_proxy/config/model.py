@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 from msgspec import field
 
@@ -149,6 +149,9 @@ class TargetPageOptions(PageOptions, frozen=True):
     """Whether `path` is the key of an object in the target's bucket, prefix included."""
 
 
+_Page = TypeVar("_Page", bound=PageOptions)
+
+
 class HelperOptions(SettingsSection, frozen=True):
     """A file of helper templates of a target."""
 
@@ -161,54 +164,43 @@ class HelperOptions(SettingsSection, frozen=True):
     """Whether `path` is the key of an object in the target's bucket, prefix included."""
 
 
-class Templates(SettingsSection, frozen=True):
+class PageTemplates(SettingsSection, Generic[_Page], frozen=True):
+    """The custom pages that all targets and a single one can have."""
+
+    folder_list: _Page | None = None
+    """The page of a directory."""
+    not_found_error: _Page | None = None
+    """The page of a 404."""
+    unauthorized_error: _Page | None = None
+    """The page of a 401."""
+    forbidden_error: _Page | None = None
+    """The page of a 403 or 409."""
+    bad_request_error: _Page | None = None
+    """The page of a 400, 408, 413, 415 or 431."""
+    internal_server_error: _Page | None = None
+    """The page of a 500, 502, 503 or 504."""
+    put: _Page | None = None
+    """The answer to an upload."""
+    delete: _Page | None = None
+    """The answer to a deletion."""
+
+
+class Templates(PageTemplates[PageOptions], frozen=True):
     """Custom pages for all targets."""
 
     placed = ("helpers",)
 
-    helpers: tuple[Line, ...] = ()
-    """Files of helper templates for pages and rules, relative to the configuration file."""
-    folder_list: PageOptions | None = None
-    """The page of a directory."""
     target_list: PageOptions | None = None
     """The page of all targets."""
-    not_found_error: PageOptions | None = None
-    """The page of a 404."""
-    unauthorized_error: PageOptions | None = None
-    """The page of a 401."""
-    forbidden_error: PageOptions | None = None
-    """The page of a 403 or 409."""
-    bad_request_error: PageOptions | None = None
-    """The page of a 400, 408, 413, 415 or 431."""
-    internal_server_error: PageOptions | None = None
-    """The page of a 500, 502, 503 or 504."""
-    put: PageOptions | None = None
-    """The answer to an upload."""
-    delete: PageOptions | None = None
-    """The answer to a deletion."""
+    helpers: tuple[Line, ...] = ()
+    """Files of helper templates for pages and rules, relative to the configuration file."""
 
 
-class TargetTemplates(SettingsSection, frozen=True):
+class TargetTemplates(PageTemplates[TargetPageOptions], frozen=True):
     """Custom pages for a target, which replace the general ones."""
 
     helpers: tuple[HelperOptions, ...] = ()
     """Files of helper templates, which replace those for all targets."""
-    folder_list: TargetPageOptions | None = None
-    """The page of a directory."""
-    not_found_error: TargetPageOptions | None = None
-    """The page of a 404."""
-    unauthorized_error: TargetPageOptions | None = None
-    """The page of a 401."""
-    forbidden_error: TargetPageOptions | None = None
-    """The page of a 403 or 409."""
-    bad_request_error: TargetPageOptions | None = None
-    """The page of a 400, 408, 413, 415 or 431."""
-    internal_server_error: TargetPageOptions | None = None
-    """The page of a 500, 502, 503 or 504."""
-    put: TargetPageOptions | None = None
-    """The answer to an upload."""
-    delete: TargetPageOptions | None = None
-    """The answer to a deletion."""
 
 
 class ArchiveOptions(SettingsSection, frozen=True):

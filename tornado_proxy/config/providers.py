@@ -18,6 +18,9 @@ HttpUrl = Annotated[GuardedUrl, values.http_url]
 PagePath = Annotated[str, values.page_path]
 UserName = Annotated[str, values.user_name]
 
+Step = Literal["login", "callback", "logout"]
+"""A page of a provider: a step of a sign-in."""
+
 SHORTEST_KEY = 16
 """The fewest characters of a secret that encrypts sessions; a shorter one could be guessed."""
 
@@ -68,19 +71,14 @@ class OidcProvider(SettingsSection, frozen=True):
     """The page that ends a session. The default is `/auth/NAME/logout`."""
 
     @property
-    def login_path(self) -> str:
-        """The path of the page that begins a login."""
-        return self.login or f"/auth/{self.name}"
-
-    @property
-    def callback_path(self) -> str:
-        """The path of the page that the issuer sends the browser back to."""
-        return self.callback or f"/auth/{self.name}/callback"
-
-    @property
-    def logout_path(self) -> str:
-        """The path of the page that ends a session."""
-        return self.logout or f"/auth/{self.name}/logout"
+    def pages(self) -> dict[Step, str]:
+        """The paths of the provider's pages, by the step that each of them makes."""
+        own = f"/auth/{self.name}"
+        return {
+            "login": self.login or own,
+            "callback": self.callback or f"{own}/callback",
+            "logout": self.logout or f"{own}/logout",
+        }
 
     def session_secret(self) -> bytes:
         """Returns the secret that the keys of cookies are derived from."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -71,28 +71,26 @@ class Reference(SettingsSection, frozen=True):
 
 
 class Unshown(msgspec.Struct, frozen=True):
-    """A value that is printed without its fields, which may be secret."""
+    """A value that is printed without its fields, which may be secret, except for those that are `shown`."""
+
+    shown: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
+        fields = (f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({', '.join(fields)})"
 
-    def __rich_repr__(self) -> list[tuple[str, str]]:
-        return []
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.shown]
 
 
-class Secret(msgspec.Struct, frozen=True):
+class Secret(Unshown, frozen=True):
     """A resolved secret: `origin`, the place that it came from, may be shown; the value may not."""
 
     written_as: ClassVar[type[Reference]] = Reference
+    shown = ("origin",)
 
     origin: str
     _value: str
-
-    def __repr__(self) -> str:
-        return f"Secret(origin={self.origin!r})"
-
-    def __rich_repr__(self) -> list[tuple[str, str]]:
-        return [("origin", self.origin)]
 
     def reveal(self) -> str:
         """The secret itself, without the line end that a file or an editor left."""

@@ -233,16 +233,13 @@ def _split_url(text: str) -> SplitResult | None:
     return url if is_valid else None
 
 
-class GuardedUrl:
+class GuardedUrl(msgspec.Struct, frozen=True):
     """A URL, or another place of a document, that may hold secrets.
 
     What is printed of it has neither user information nor a query: only `reveal` returns the whole text.
     """
 
-    __slots__ = ("_whole",)
-
-    def __init__(self, whole: str) -> None:
-        self._whole = whole
+    _whole: str
 
     def reveal(self) -> str:
         """The whole text, for requests."""
@@ -254,11 +251,8 @@ class GuardedUrl:
     def __repr__(self) -> str:
         return f"GuardedUrl({str(self)!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GuardedUrl) and self._whole == other._whole
-
-    def __hash__(self) -> int:
-        return hash(self._whole)
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("whole", str(self))]
 
 
 def http_url(text: str) -> GuardedUrl:

@@ -6,12 +6,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from tornado_proxy.config.model import Target, TargetList
-from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.config.providers import OidcProvider, Step
 from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.request import RequestPath, host_name
@@ -20,8 +20,6 @@ from tornado_proxy.rules.model import Key, RuleSet
 from tornado_proxy.templates.data import ResourceData, TargetData
 
 _ANY_HOST = ""
-
-Step = Literal["login", "callback", "logout"]  # a page of a provider: a step of a sign-in
 
 
 class Site:
@@ -121,9 +119,8 @@ class Mounts:
 
 def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tuple[str, Step]]]:
     """Yields the paths of the pages of providers, with and without a closing slash; they precede mounts."""
-    steps: tuple[Step, ...] = ("login", "callback", "logout")
     for each in providers:
-        for path, step in zip((each.login_path, each.callback_path, each.logout_path), steps, strict=True):
+        for step, path in each.pages.items():
             yield from ((path.rstrip("/") + slash, (each.name, step)) for slash in ("", "/"))
 
 

@@ -8,8 +8,9 @@ import msgspec
 
 from tornado_proxy.config.actions import GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Target
+from tornado_proxy.config.providers import Step
 from tornado_proxy.config.quantities import GIB
-from tornado_proxy.routing.mounts import RouteMatch, Step
+from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import Key

@@ -80,22 +80,15 @@ class CacheCounts(msgspec.Struct):
     bytes: int = 0
 
 
-class _CachedObject:
-    """An entry of the cache, with the body if it is cached; without `info` if the object must not be cached.
+class _CachedObject(msgspec.Struct):
+    """An entry of the cache; without `info` if the object must not be cached."""
 
-    It is valid from `since` to `until`. `is_shared` is false for a response that only one request may use.
-    """
-
-    __slots__ = ("body", "info", "is_shared", "since", "until", "weight")
-
-    def __init__(
-        self, info: ObjectInfo | None, body: bytes | None, times: tuple[float, float], *, is_shared: bool
-    ) -> None:
-        self.info = info
-        self.body = body
-        self.since, self.until = times
-        self.is_shared = is_shared
-        self.weight = 0  # bytes, once it is kept
+    info: ObjectInfo | None
+    body: bytes | None  # if it is cached
+    since: float
+    until: float
+    is_shared: bool  # false for a response that only one request may use
+    weight: int = 0  # bytes, once it is kept
 
 
 _Call = asyncio.Future[_CachedObject | None]
@@ -258,12 +251,12 @@ class CachingStore(ForwardingStore):
         now = self._clock()
         seconds = freshness(info.cache_control, info.expires, time.time())
         until = now + min(self._limits.max_age, inf if seconds is None else seconds)
-        return _CachedObject(info, body, (now, until), is_shared=seconds is not None)
+        return _CachedObject(info, body, now, until, seconds is not None)
 
     def _keep(self, key: str, entry: _CachedObject) -> None:
         """Caches an entry, or the fact that the object must not be cached, so that later requests do not wait."""
         self._drop(key)
-        kept = entry if entry.is_shared else _CachedObject(None, None, (entry.since, entry.until), is_shared=False)
+        kept = entry if entry.is_shared else replace(entry, info=None, body=None)
         kept.weight = _weight(key, kept)
         if self._make_room(kept.weight):
             self._entries[key] = kept

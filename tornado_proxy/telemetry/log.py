@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import msgspec
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
-from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import (
     Bus,
     ErrorServed,
@@ -68,15 +68,8 @@ def _journal_name(name: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    """JSON's escape, in UTF-16 units; by hand, since Python loads that codec from a file on first use.
-
-    A process without free descriptors could not open it.
-    """
-    code = ord(character)
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    high, low = divmod(code - 0x10000, 0x400)
-    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    """Returns JSON's escape: the long one, which is the same for all characters."""
+    return f"\\u{ord(character):04x}" if character < "\U00010000" else json.dumps(character)[1:-1]
 
 
 # In an address that a library's error names (RFC 3986 3.2.1).
@@ -209,33 +202,28 @@ def service_log(event: ServiceEvent) -> None:
             level = logging.INFO if is_news else logging.DEBUG
             text = "target `%s`: the read of `%s` was resumed after %d bytes: %s, %s"
             _LOG.log(level, text, target, key, received, cause, outcome)
-        case Probed(result, is_news):
-            if is_news:
-                if (problem := result.problem) is None:
-                    _LOG.info("target `%s`: the bucket `%s` can be used", result.target, result.bucket)
-                else:
-                    text = "target `%s`: the bucket `%s` cannot be used: %s (help: %s)"
-                    _LOG.error(text, result.target, result.bucket, problem.message, problem.help)
+        case Probed(ProbeResult(target, bucket, problem=None), True):
+            _LOG.info("target `%s`: the bucket `%s` can be used", target, bucket)
+        case Probed(ProbeResult(target, bucket, problem=BucketProblem(_, message, advice)), True):
+            _LOG.error("target `%s`: the bucket `%s` cannot be used: %s (help: %s)", target, bucket, message, advice)
+
+
+_RELOADS = {
+    ReloadOutcome.LOADED: "generation {0.generation} is in force: {rewrites}, built in {0.seconds:.3f} s",
+    ReloadOutcome.REVERTED: "the bad edit was reverted: generation {0.generation} is in force",
+    ReloadOutcome.REFUSED: "an edit was refused: generation {0.generation} stays in force",
+    ReloadOutcome.FAILED: "a reload failed: generation {0.generation} stays in force",
+    ReloadOutcome.STAGED: "generation {0.staged} is staged: generation {0.generation} stays in force",
+    ReloadOutcome.PROMOTED: "generation {0.generation} was promoted, and is in force",
+    ReloadOutcome.DISCARDED: "a staged edit was discarded: generation {0.generation} stays in force",
+}
 
 
 def _log_reload(report: ReloadReport) -> None:
-    match report.outcome:
-        case ReloadOutcome.REFUSED:
-            _LOG.error("an edit was refused: generation %d stays in force", report.generation)
-        case ReloadOutcome.FAILED:
-            _LOG.error("a reload failed: generation %d stays in force", report.generation, exc_info=report.error)
-            return
-        case ReloadOutcome.REVERTED:
-            _LOG.info("the bad edit was reverted: generation %d is in force", report.generation)
-        case ReloadOutcome.LOADED:
-            rewrites = counted(report.rewrites, "rewrite")
-            _LOG.info("generation %d is in force: %s, built in %.3f s", report.generation, rewrites, report.seconds)
-        case ReloadOutcome.STAGED:
-            _LOG.info("generation %d is staged: generation %d stays in force", report.staged, report.generation)
-        case ReloadOutcome.PROMOTED:
-            _LOG.info("generation %d was promoted, and is in force", report.generation)
-        case ReloadOutcome.DISCARDED:
-            _LOG.error("a staged edit was discarded: generation %d stays in force", report.generation)
+    text = _RELOADS[report.outcome].format(report, rewrites=counted(report.rewrites, "rewrite"))
+    _LOG.log(logging.ERROR if report.is_failure else logging.INFO, "%s", text, exc_info=report.error)
+    if report.error is not None:
+        return  # with its traceback, all is said
     for line in report.changes:
         _LOG.info("%s", line)
     for name in report.kept_back:

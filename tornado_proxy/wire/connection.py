@@ -12,7 +12,7 @@ import logging
 import re
 import select
 from asyncio import Future
-from enum import IntEnum, auto
+from enum import Enum, auto
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
@@ -49,23 +49,14 @@ _DEPARTURE_CHECK = 0.25  # seconds
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class State(IntEnum):
-    """What a connection does; a number, since an `Enum` computes its hash in Python, at every change."""
+class State(Enum):
+    """What a connection does."""
 
     IDLE = auto()  # waits for a request
     HEAD = auto()  # a part of a head has arrived
     SERVING = auto()  # a request is being answered; its body may be arriving
     LINGERING = auto()  # the last answer is sent, and the client has yet to close
     CLOSED = auto()
-
-
-_NEXT = {
-    State.IDLE: (State.HEAD, State.SERVING, State.CLOSED),
-    State.HEAD: (State.SERVING, State.CLOSED),
-    State.SERVING: (State.IDLE, State.LINGERING, State.CLOSED),
-    State.LINGERING: (State.CLOSED,),
-    State.CLOSED: (),
-}
 
 
 class Connection(ClientConnection):
@@ -160,7 +151,7 @@ class Connection(ClientConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         """Breaks off the current request, and tells the server."""
         super().connection_lost(exc)
-        self._enter(State.CLOSED)
+        self._state = State.CLOSED
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.break_off(stream.mistake or ClientDisconnected())
@@ -198,7 +189,7 @@ class Connection(ClientConnection):
         end = self._find_head()
         if not end and not _NO_HEAD.match(self._received):
             if self._received and self._state is State.IDLE:
-                self._enter(State.HEAD)
+                self._state = State.HEAD
                 self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
             if self._searched <= self._limits.max_header_size:
                 return False
@@ -211,7 +202,7 @@ class Connection(ClientConnection):
         return True
 
     def _start_request(self, head: bytes) -> None:
-        self._enter(State.SERVING)
+        self._state = State.SERVING
         self._deadline = NEVER
         parser, mistake = RequestParser(self._lines), None
         try:
@@ -310,7 +301,7 @@ class Connection(ClientConnection):
             self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))
         self._on_idle(self)
         if stream.keeps_alive:
-            self._enter(State.IDLE)
+            self._state = State.IDLE
             self._set_deadline(self._limits.idle_timeout)
             if self._received or self._half_closed:
                 # A client that pipelines must not keep the others waiting.
@@ -328,7 +319,7 @@ class Connection(ClientConnection):
         self._received.clear()
         if transport is None:
             return
-        self._enter(State.LINGERING)
+        self._state = State.LINGERING
         if self._half_closed or not transport.can_write_eof():
             self._set_deadline(self._limits.send_timeout)
             transport.close()
@@ -343,11 +334,7 @@ class Connection(ClientConnection):
         self._set_deadline(self._limits.send_timeout if transport.get_write_buffer_size() else waiting)
         self._resume_reading()
 
-    # States, time and flow.
-
-    def _enter(self, state: State) -> None:
-        assert state in _NEXT[self._state], f"{self._state} cannot become {state}"
-        self._state = state
+    # Time.
 
     def _expired(self) -> None:
         stream = self._stream

@@ -19,7 +19,7 @@ from tornado_proxy.auth.basic import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, Unshown, file_of, resolver
 from tornado_proxy.config.show import canonical
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
@@ -50,11 +50,13 @@ ReadFiles = Callable[[Settings | None], tuple[Read, Read]]
 Answers = Mapping[Reference, Secret | None]  # the secret of each reference; None if it was not found
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(Unshown, frozen=True):
     """All files that were read: the settings, the bytes of rule files and templates, and a digest of all.
 
     The digest may be shown: it covers no secret, so nobody can test guesses on it. The text may have secrets.
     """
+
+    shown = ("digest",)
 
     settings: Settings | None  # None after a mistake in them
     diagnostics: tuple[Diagnostic, ...]  # of the configuration file
@@ -62,19 +64,13 @@ class Snapshot(msgspec.Struct, frozen=True):
     digest: str
     watched: tuple[Path, ...]  # of the configuration, the rules, the templates, the secrets
     text: SourceFile | None = None  # of the configuration; None if it cannot be read
-    secrets: Answers = {}
+    secrets: Answers = msgspec.field(default_factory=dict)
     fetched: FetchedDocuments = FetchedDocuments()
     settled: bool = True  # false if the files changed from reading to reading
     templates: Read = Read(())
     remarks: tuple[Diagnostic, ...] = ()  # about secrets, so not in the digest
     settings_read: Settings | None = None  # some only a restart may put in force
     options: str = ""  # the canonical form of these
-
-    def __repr__(self) -> str:
-        return f"Snapshot(digest={self.digest!r})"
-
-    def __rich_repr__(self) -> list[tuple[str, str]]:
-        return [("digest", self.digest)]
 
     def is_as(self, other: Snapshot | None) -> bool:
         """Whether another snapshot has the same files and secrets."""
