@@ -228,7 +228,9 @@ def test_composing_reads_what_pyyaml_writes(data, flow):
         (r'a: "\x1"', "no such escape in a string between double quotes"),
         ("a: *b", "there is no anchor of this name above"),
         ("a: &x 1\n---\nb: *x", "there is no anchor of this name above"),
-        ("a: & b", "from here on the text cannot be read as YAML"),
+        ("a: & b", "this is not the name of an anchor"),
+        ("a: *.b", "this is not the name of an anchor"),
+        ("%YAML 3.0\n---\na: b", "from here on the text cannot be read as YAML"),
     ],
 )
 @pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader])

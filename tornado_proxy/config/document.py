@@ -308,6 +308,7 @@ def _faults_of_key(entry: MappingEntry, key: ScalarNode) -> Iterator[Fault]:
 
 _SAME_COLUMN = "the lines of one mapping or list begin in the same column, with spaces and no tabs"
 _MISFIT = ("this does not fit the mapping or list that contains it", _SAME_COLUMN)
+_QUOTE = "quote a value that begins with `*` or `&`"
 _ESCAPE = ("no such escape in a string between double quotes", "double the backslash, or use single quotes")
 
 # The first fragment that a message of PyYAML contains decides; its two parsers word some mistakes differently. Our
@@ -331,7 +332,8 @@ _COMPLAINTS: tuple[tuple[str, tuple[str, str | None]], ...] = (
     ("unexpected end of stream", ("a quoted string never ends", None)),
     ("escape", _ESCAPE),
     ("decimal number", _ESCAPE),  # libyaml: "hexdecimal"
-    ("undefined alias", ("there is no anchor of this name above", "quote a value that begins with `*`")),
+    ("undefined alias", ("there is no anchor of this name above", _QUOTE)),
+    ("expected alphabetic or numeric character", ("this is not the name of an anchor", _QUOTE)),
 )
 
 

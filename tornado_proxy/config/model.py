@@ -44,6 +44,7 @@ MountPaths = Annotated[tuple[Annotated[str, values.mount_path], ...], Mark.ONE_O
 class Mount(SettingsSection, frozen=True):
     """The host and the paths that lead to a target."""
 
+    shape = "such as `{path: [/files]}`"
     placed = ("host",)
 
     host: Annotated[str, values.host] = ""

@@ -166,7 +166,10 @@ class _NamedNode(msgspec.Struct, frozen=True):
     def mapping(self, owner: type[SettingsSection] | OptionGroup) -> MappingNode:
         """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
         if not isinstance(self.node, MappingNode):
-            raise _wrong_type("a mapping", self, owner.shape)
+            is_truth = isinstance(self.node, ScalarNode) and self.node.kind is ScalarKind.BOOLEAN
+            is_switch = is_truth and isinstance(owner, type) and "enabled" in members_of(owner)
+            advice = "such as `{enabled: true}`" if is_switch else owner.shape
+            raise _wrong_type("a mapping", self, advice)
         return self.node
 
 
@@ -231,7 +234,7 @@ class _DocumentReader:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
         owner, members = group or section, members_of(section, group)
         node = place.mapping(owner)
-        meant = self._unknown(node, tuple(members))
+        meant = self._unknown(node, section, group)
         attributes: dict[str, Any] = {}
         for name, member in members.items():
             if name in node.fields:
@@ -245,13 +248,14 @@ class _DocumentReader:
                 self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, owner.shape)
         return attributes
 
-    def _unknown(self, node: MappingNode, names: tuple[str, ...]) -> set[str | None]:
+    def _unknown(self, node: MappingNode, section: type[SettingsSection], group: OptionGroup | None) -> set[str | None]:
         """Reports unknown names, and returns the options that they probably mean."""
+        names = tuple(members_of(section, group))
         unknown = node.fields.keys() - set(names)
         for name in unknown:
             span = span_of(node.fields[name].key, self._shown)
-            self._report("unknown-option", f"unknown option `{bare(span)}`", span, _instead_of(name, names))
-        return {did_you_mean(name, names) for name in unknown}
+            self._report("unknown-option", f"unknown option `{bare(span)}`", span, _instead_of(name, section, group))
+        return {did_you_mean(name.partition(":")[0], names) for name in unknown}
 
     def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
         node, before = place.node, self._failures
@@ -343,15 +347,21 @@ def _help(expected: str, place: _NamedNode) -> str:
     return _FORMS[expected]
 
 
-def _instead_of(name: str, names: tuple[str, ...]) -> str:
-    """The help for an unknown option: a similar one here, the same name elsewhere, or all options here."""
+def _instead_of(name: str, section: type[SettingsSection], group: OptionGroup | None) -> str:
+    """The help for an unknown option: a similar one here, the same name below or elsewhere, or all options here."""
+    names = tuple(members_of(section, group))
     if name in _MOVED:
         return _MOVED[name]
+    if name.partition(":")[0] in names:
+        return "write a space after the `:`"
     if near := did_you_mean(name, names):
         return f"did you mean `{near}`?"
-    elsewhere = [each.dotted for each in all_options(Settings) if each.path[-1] == name]
-    if len(elsewhere) == 1:
-        return f"did you mean `{elsewhere[0]}`?"
+    # A line with too little indentation belongs to a section beside it. Sections at the top have too much in common.
+    below = [] if section is Settings else [each for each in all_options(section, (), group) if len(each.path) == 2]
+    for options in (below, all_options(Settings)):
+        places = [each.dotted for each in options if each.path[-1] == name]
+        if len(places) == 1:
+            return f"did you mean `{places[0]}`?"
     return f"the options here are {enumeration(names)}" if len(names) > 1 else f"the only option here is `{names[0]}`"
 
 

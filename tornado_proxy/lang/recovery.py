@@ -150,6 +150,7 @@ _CONVERT = (
     "`tornado-proxy convert s3-proxy` makes rule files of a `keyRewriteList`; a configuration is given by `--config`"
 )
 _RESOLVE = "resolve the conflict and remove its markers"
+_OTHER_COMMENTS = ("//", "--", "/*")
 _COMMENT = "a comment begins with `#` and runs to the end of its line"
 _YAML_KEYS = r"targets?|keyRewriteList|authProviders|listTargets|internalServer|server|targetType|source|rules|log"
 _FOREIGN_LINES = (
@@ -366,6 +367,7 @@ def _resynchronise(unexpected: _Unexpected) -> None:
         (unexpected.where is Where.FILE, "a rule file consists of blocks: `target NAME { … }`"),
         (unexpected.where is not Where.BLOCK, None),
         (unexpected.token in CLAUSES, "the clauses of a test stand before its `->`"),
+        (unexpected.reading.text.startswith(_OTHER_COMMENTS, unexpected.start), _COMMENT),
         (unexpected.is_surplus, "the statement before it is complete"),
         (True, "a statement begins with `rewrite` or `test`"),
     )

@@ -260,7 +260,7 @@ def test_groups_are_named_in_order(text, names):
         ("a|+", 2, 3, "nothing to repeat before `+`", r"write `\+` for the character itself"),
         ("(?:?)", 3, 4, "nothing to repeat before `?`", r"write `\?` for the character itself"),
         ("(?i){2}", 4, 7, "nothing to repeat before `{2}`", r"write `\{2}` for the character itself"),
-        ("ab**", 2, 4, "invalid nested repetition `**`", "put the repeated part in a group: `(?:…)`"),
+        ("ab**", 2, 4, "invalid nested repetition `**`", "write `.*` for any text"),
         ("a{2}{3}", 1, 7, "invalid nested repetition `{2}{3}`", "put the repeated part in a group: `(?:…)`"),
         ("a*???", 1, 5, "invalid nested repetition `*???`", "put the repeated part in a group: `(?:…)`"),
         (

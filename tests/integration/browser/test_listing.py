@@ -355,13 +355,15 @@ _LEFT_EDGES = "return arguments[0].map(each => document.querySelector(each).getB
 
 
 def test_a_phone_shows_what_belongs_together_in_one_line(browser, demo, files):
-    """The checkboxes of head and rows, and the names of a path of several lines, begin at the same edge."""
+    """The checkboxes of head and rows, names with and without one, and those of a path, begin at the same edge."""
     _put(files, f"/team/home/{'-'.join(['long'] * 8)}/{'-'.join(['path'] * 8)}/", "a.txt")
     with screen(browser, 390):
         browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
         eventually(lambda: browser.find_elements("css selector", "tbody .choice"))
         head, row = browser.execute_script(_LEFT_EDGES, ["thead .choice", "tbody .choice"])
         assert head == row
+        without, with_choice = browser.execute_script(_LEFT_EDGES, ["tbody .up", "tbody tr:has(.choice) th a"])
+        assert without == with_choice
         browser.get(_url_as(demo, "ann", f"/team/home/{'-'.join(['long'] * 8)}/{'-'.join(['path'] * 8)}/"))
         first, last = browser.execute_script(_LEFT_EDGES, [".crumbs li:first-child a", ".crumbs li:last-child a"])
         assert first == last

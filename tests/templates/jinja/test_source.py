@@ -74,6 +74,17 @@ def test_a_syntax_error_has_its_place(text, start, end, message):
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
 
 
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [("{{ a }/{{ b }}", "close it with `}}`"), ("{{ a }}{% if b }c", "close it with `%}`"), ("{{ a[ }}", None)],
+)
+def test_a_lone_brace_has_the_end_that_is_meant(text, help):
+    """The help for one brace where two characters end an expression or a statement names these."""
+    with pytest.raises(TemplateMistake) as caught:
+        parse(ENVIRONMENT, text)
+    assert caught.value.help == help
+
+
 def test_an_unclosed_statement_is_reported_at_the_end():
     """The place of an unclosed statement is after the last character."""
     with pytest.raises(TemplateMistake, match="unexpected end of template") as caught:

@@ -286,5 +286,5 @@ def _nested(text: str, repetition: int, start: int, end: int) -> syntax.PatternE
     if text[start] == "+":
         advice = "remove the `+`: RE2 never backtracks, so a possessive quantifier changes nothing"
         return syntax.PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, advice)
-    advice = "put the repeated part in a group: `(?:…)`"
+    advice = "write `.*` for any text" if operators == "**" else "put the repeated part in a group: `(?:…)`"
     return syntax.PatternError(f"invalid nested repetition `{operators}`", repetition, end, advice)

@@ -86,6 +86,9 @@ def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, 
             yield start, kind, value
     except TemplateSyntaxError as error:
         message, hint = reworded(error.message)
+        if message == "unexpected `}`":
+            is_block = source.rfind("{%", 0, position) > source.rfind("{{", 0, position)
+            hint = f"close it with `{'%}' if is_block else '}}'}`"
         raise TemplateMistake(message, position, min(position + 1, len(source)), hint) from error
 
 
