@@ -14,14 +14,20 @@ from email.utils import parsedate_to_datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
-from werkzeug.datastructures import Accept, Authorization, MIMEAccept
-from werkzeug.http import parse_accept_header, parse_content_range_header, parse_range_header
+from werkzeug.datastructures import Accept, Authorization, MIMEAccept, ResponseCacheControl
+from werkzeug.http import (
+    parse_accept_header,
+    parse_cache_control_header,
+    parse_content_range_header,
+    parse_range_header,
+)
 from werkzeug.http import parse_etags as read_etags
 
 from tornado_proxy.semantics.conditions import (
     ANY,
     ByteRange,
     ContentRange,
+    freshness,
     is_etag,
     is_weak,
     parse_date,
@@ -182,3 +188,39 @@ def test_dispositions(text):
             assert disposition.name == message.get_param("name", None, "content-disposition")
         if disposition.filename is not None:  # which the other strips
             assert disposition.filename.strip() == message.get_filename()
+
+
+DIRECTIVES = st.lists(
+    st.sampled_from(
+        (
+            "no-store",
+            "No-Cache",
+            "private",
+            'private="Set-Cookie"',
+            "public",
+            "max-age=60",
+            'max-age="5"',
+            "s-maxage=0",
+            "S-MaxAge=7",
+            'x="a, no-store"',
+            "max-age=x",
+        )
+    ),
+    max_size=3,
+    unique_by=lambda each: each.partition("=")[0].lower(),
+)
+
+
+@given(DIRECTIVES, st.sampled_from((",", ", ", " ,\t")))
+def test_cache_control(directives, comma):
+    text = comma.join(directives)
+    other = parse_cache_control_header(text.lower(), cls=ResponseCacheControl)
+    seconds = freshness(text, None, 0)
+    if other.no_store or other.private is not None:
+        assert seconds is None
+    elif other.no_cache:
+        assert seconds == 0
+    else:
+        # An age that is no number counts as 0, and without one there is no limit.
+        age = other.get("s-maxage", other.get("max-age", "inf"))
+        assert seconds == (float(age) if age != "x" else 0)
