@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from werkzeug.http import parse_cookie
 
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 
@@ -12,6 +13,16 @@ JAR = CookieJar("oidc")
 def _cookies_sent_back(lines):
     """Returns the cookies that a browser sends back after these Set-Cookie lines."""
     return {line.split("=", 1)[0]: line.split(";", 1)[0].split("=", 1)[1] for line in lines}
+
+
+@given(st.text("ab=;.", max_size=16).map(lambda text: text.replace(";", "; ")))
+def test_cookies_are_those_of_another_reader(header):
+    """Werkzeug finds the same cookies, of names that are tokens."""
+    other = parse_cookie(header)
+    for name, texts in read_cookies((("Cookie", header),)).items():
+        if name.isalnum():
+            # The other also has a cookie without `=`, as an empty one.
+            assert list(filter(None, other.getlist(name))) == list(filter(None, texts))
 
 
 def test_a_sealed_value_is_read_until_it_expires():

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from forms import forms, read
 from framing import Read, conversations, disagreement, reader
 from hypothesis import HealthCheck, Phase, given, settings
 from real_go import build
@@ -39,6 +40,26 @@ def test_go_reads_the_same_requests(tmp_path):
         reads = [Read(each["method"], each["path"], base64.b64decode(each["body"])) for each in theirs]
         assert disagreement(mine, reads) == "", data
     assert sum(map(len, read)) > len(asked) // 2
+
+
+def test_go_reads_the_same_files_of_forms(tmp_path):
+    """Of whatever form this service accepts, Go's mime/multipart reads the same file, or refuses it."""
+    go, sent = build("forms", tmp_path), []
+
+    @settings(max_examples=CONVERSATIONS, phases=[Phase.generate], database=None, suppress_health_check=[*HealthCheck])
+    @given(forms())
+    def collect(form):
+        sent.append(form)
+
+    collect()
+    accepted = [(form, file) for form in sent if (file := read(*form)) is not None]
+    answers = go.ask({"type": form[0], "body": base64.b64encode(form[1]).decode()} for form, _ in accepted)
+    for (form, file), theirs in zip(accepted, answers, strict=True):
+        files = [
+            (each["filename"], base64.b64decode(each["content"])) for each in theirs or () if each["name"] == "file"
+        ]
+        assert theirs is None or files == [file], form
+    assert len(accepted) > len(sent) // 10
 
 
 async def _stored(*command: str | Path, paths: str) -> tuple[str, dict[str, bytes]]:

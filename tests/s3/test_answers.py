@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from xml.etree.ElementTree import ParseError, fromstring
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tornado_proxy.s3.answers import (
     ErrorDocument,
@@ -239,6 +242,33 @@ def test_what_xml_cannot_express_hides_no_entry(repeated):
     answer = read_listing(listing(content))
     assert answer.entries == (Entry("a\uffffb", etag='"1"'),)
     assert answer.truncated
+
+
+def _as_expat_reads(text: str) -> str:
+    """A text of XML; one character that stands for it, if expat refuses it."""
+    try:
+        return fromstring(f"<a>{text}</a>").text or ""
+    except ParseError:
+        return "\N{REPLACEMENT CHARACTER}"
+
+
+CODE_POINTS = st.integers(0, 0x10FFFF) | st.sampled_from(
+    (0x1F, 0x20, 0x7F, 0x85, 0xD7FF, 0xD83D, 0xDFFF, 0xE000, 0xFFFD, 0xFFFE, 0x1FFFE)
+)
+
+
+@given(
+    st.lists(
+        st.tuples(CODE_POINTS, st.sampled_from(("&#{};", "&#x{:x};", "&#x{:X};", "&#00{};", "&#x000{:x};", "{:c}")))
+    )
+)
+def test_what_xml_cannot_express_is_what_expat_refuses(characters):
+    """Each other character stays, however it is written."""
+    texts = [form.format(code) for code, form in characters]
+    # Raw, these two are markup, and no UTF-8 has a surrogate; a NUL is refused.
+    texts = [text for text in texts if text not in ("&", "<", "\r", "\0") and not "\ud800" <= text <= "\udfff"]
+    answer = read_listing(listing(f"<NextContinuationToken>{''.join(texts)}</NextContinuationToken>"))
+    assert answer.continuation == "".join(map(_as_expat_reads, texts))
 
 
 def test_an_impossible_size_is_ignored():

@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
 from hypothesis import given
@@ -291,12 +292,46 @@ async def test_no_file_replaces_another_one_when_it_is_unpacked():
     } < unpacked.keys()
 
 
-@given(st.lists(st.text("ab_:\\/.()2 ", min_size=1, max_size=6), unique=True))
+PATHS = st.lists(st.text("ab_:\\/.()2; ", min_size=1, max_size=6), unique=True)
+
+
+@given(PATHS)
 def test_each_path_of_an_archive_is_there_once(paths):
     """A path that is safe stays; others become paths that no file has."""
     safe = distinct(paths)
     assert len(set(safe)) == len(paths)
-    assert all(path == other for path, other in zip(paths, safe, strict=True) if not re.search(r"[\\:]|//", path))
+    assert all(path == other for path, other in zip(paths, safe, strict=True) if not re.search(r"[\\:]|//|;2*\Z", path))
+
+
+@given(PATHS)
+def test_a_path_is_the_same_for_posix_and_windows(paths):
+    """No path has another drive, root or number of names on Windows, and none a version, which unzip cuts off."""
+    for path in distinct([f"d/{each}" for each in paths]):
+        assert PureWindowsPath(path).as_posix() == PurePosixPath(path).as_posix()
+        assert (PureWindowsPath(path).anchor, re.search(r";[0-9]*\Z", path)) == ("", None)
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(
+    lambda name: name[-1] != "/"
+)
+
+
+@given(st.dictionaries(NAMES, st.binary(max_size=600), max_size=5))
+def test_other_readers_find_each_file(files):
+    """Python's zipfile and tarfile find all paths and contents, in an archive of the announced length."""
+    contents = dict(zip(distinct([f"d/{name}" for name in files]), files.values(), strict=True))
+    for name in FORMATS:
+        announced, written = _archive(name, contents)
+        assert len(written) == announced
+        assert _read_by_python(name, written) == contents
+
+
+def _read_by_python(name, written):
+    if name == "zip":
+        with zipfile.ZipFile(io.BytesIO(written)) as archive:
+            return {each.filename: archive.read(each) for each in archive.infolist()}
+    with tarfile.open(fileobj=io.BytesIO(written)) as archive:
+        return {each.name: archive.extractfile(each).read() for each in archive}
 
 
 class _CountingStore(MemoryStore):

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -75,18 +76,26 @@ def test_chunks_may_break_anywhere(size):
     """The file is the same for every size of the body's chunks."""
     body = (
         _field("note", b"x")
-        + _part(FILE, b"--b is not a boundary\r\n--bb\r\n")
+        + _part(FILE, b"x--b is not a boundary\r\n-b\r\n--")
         + _field("more", b"y")
         + CLOSING_BOUNDARY
     )
-    assert _read(body, size=size) == (FileHead("a.txt", None), b"--b is not a boundary\r\n--bb\r\n")
+    assert _read(body, size=size) == (FileHead("a.txt", None), b"x--b is not a boundary\r\n-b\r\n--")
 
 
 @given(content=st.binary(max_size=300), size=st.integers(1, 400))
 def test_any_content_survives(content, size):
-    """Every content without the boundary is read unchanged."""
-    if b"\r\n--b" not in b"\r\n" + content:
+    """Every content without the boundary at the beginning of a line is read unchanged."""
+    if not re.search(rb"(?:\A|[\r\n])--b", content):
         assert _read(_part(FILE, content) + CLOSING_BOUNDARY, size=size)[1] == content
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64])
+@pytest.mark.parametrize("content", [b"--b", b"--bb", b"x\n--b--\r\n", b"x\r--b", b"\r\n--bc", b"\r\r--b x"])
+def test_no_line_of_a_part_begins_with_the_boundary(content, size):
+    """Other readers end the part there (RFC 2046 5.1.1)."""
+    with pytest.raises(MalformedForm):
+        _read(_part(FILE, content) + CLOSING_BOUNDARY, size=size)
 
 
 def test_an_empty_file_is_a_file():
@@ -108,7 +117,17 @@ def test_an_empty_file_is_a_file():
         (b"not a form at all", "malformed form"),
         (b"--other\r\n", "malformed form"),
         (b"--b\r\nbad header\r\n\r\n", "malformed form"),
-        (_part("X-Nothing: 1", b"x") + CLOSING_BOUNDARY, "is not a content disposition"),
+        (_part("X-Nothing: 1", b"x") + CLOSING_BOUNDARY, "a part is not `form-data`"),
+        (_part(FILE.replace("form-data", "attachment"), b"x") + CLOSING_BOUNDARY, "a part is not `form-data`"),
+        (_part("Content-Disposition: form-data; =", b"x") + CLOSING_BOUNDARY, "malformed or repeated parameter"),
+        (_part(f"{FILE}; name*=utf-8''x", b"x") + CLOSING_BOUNDARY, "malformed or repeated parameter"),
+        (_part(f"{FILE}; filename*0=x", b"x") + CLOSING_BOUNDARY, "malformed or repeated parameter"),
+        (
+            _part(f"{FILE}\r\nContent-Transfer-Encoding: base64", b"eA==") + CLOSING_BOUNDARY,
+            "Content-Transfer-Encoding",
+        ),
+        (_field("fi\\le", b"x") + _part(FILE, b"x") + CLOSING_BOUNDARY, "has a backslash"),
+        (_field("note", b"--b--") + _part(FILE, b"x") + CLOSING_BOUNDARY, "begins with the boundary"),
         (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + CLOSING_BOUNDARY, "repeated parameter"),
         (_part(f"{FILE}\r\n{FILE.upper()}", b"x") + CLOSING_BOUNDARY, "`content-disposition` of a part is there twice"),
         (

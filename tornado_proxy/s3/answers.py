@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -195,10 +196,18 @@ def read_listing(document: bytes) -> ListAnswer:
 
 # Characters that XML 1.0 (2.2) cannot express, and references to them. Names of entries are percent-encoded, but Ceph
 # repeats the prefix, and the last name in its token, as they are.
-_INEXPRESSIBLE = re.compile(
-    "[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*(?:1?[0-9a-f]|fff[ef])|0*(?:[12]?[0-9]|3[01]|6553[45]));",
-    re.IGNORECASE,
+# Some write a character beyond U+FFFF as references to two surrogates.
+_DOUBTFUL = re.compile(
+    "[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*([0-9a-f]{1,6})|0*([0-9]{1,7}));", re.IGNORECASE
 )
+_EXPRESSIBLE = re.compile("[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _expressible(text: re.Match[str]) -> str:
+    """Returns a reference to a character that XML can express, else a character that stands for it."""
+    code = int(text[1], 16) if text[1] else int(text[2] or 0)
+    is_expressible = code <= sys.maxunicode and _EXPRESSIBLE.match(chr(code))
+    return text[0] if is_expressible else "\N{REPLACEMENT CHARACTER}"
 
 
 def _root(document: bytes) -> Element:
@@ -214,7 +223,7 @@ def _root(document: bytes) -> Element:
     try:
         return fromstring(text)  # noqa: S314 - without a document type nothing can expand
     except ParseError:
-        text = _INEXPRESSIBLE.sub("\N{REPLACEMENT CHARACTER}", text)
+        text = _DOUBTFUL.sub(_expressible, text)
     try:
         return fromstring(text)  # noqa: S314 - as above
     except ParseError as error:

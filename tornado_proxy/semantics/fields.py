@@ -104,6 +104,7 @@ _KIND = re.compile(rf"[ \t]*{_TOKEN}[ \t]*")
 _NAMED_PARAMETER = re.compile(
     rf';[ \t]*(?P<name>{_TOKEN})[ \t]*=[ \t]*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<token>[^\s;"]+))[ \t]*'
 )
+_OF_FEW_READERS = re.compile(r"name\*|filename\*.", re.IGNORECASE)
 _EXTENDED = re.compile(r"(?P<charset>utf-8|iso-8859-1)'[^']*'(?P<value>[^']*)", re.IGNORECASE)
 
 # Clients that follow RFC 9110 5.6.4 escape these two; others may send `C:\a.txt` as it is.
@@ -137,7 +138,8 @@ def _parameters(text: str, at: int) -> dict[str, str]:
     parameters: dict[str, str] = {}
     while at < len(text):
         parameter = _NAMED_PARAMETER.match(text, at)
-        if parameter is None or parameter["name"].lower() in parameters:
+        # Some readers take `name*` or `filename*0` (RFC 2231), which no form may have, for `name` and `filename`.
+        if parameter is None or parameter["name"].lower() in parameters or _OF_FEW_READERS.match(parameter["name"]):
             raise ValueError(f"`{text}` has a malformed or repeated parameter")
         value = parameter["token"]
         if value is None:

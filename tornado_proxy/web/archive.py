@@ -7,6 +7,7 @@ use the length to show progress, and to notice that a download was cut.
 from __future__ import annotations
 
 import asyncio
+import re
 import struct
 import zipfile
 from collections import Counter
@@ -30,6 +31,8 @@ from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 from tornado_proxy.web.answer import Answer, Streamed, Whole
 from tornado_proxy.web.context import TURN, RequestContext
+
+_VERSION = re.compile(r";(?=[0-9]*\Z)")
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)  # the first time that a ZIP file can express; it stands for an unknown one
@@ -86,8 +89,10 @@ def _directory_name(context: RequestContext) -> str:
 def _safe(path: str) -> str:
     """Returns a path that is safe to unpack.
 
-    A backslash separates directories on Windows, a colon names a drive, and `a//b` is unpacked as `a/b`.
+    A backslash separates directories on Windows, a colon names a drive, `a//b` is unpacked as `a/b`, and `a;1` as `a` by
+    Info-ZIP's unzip, which takes the end for a version of VMS.
     """
+    path = _VERSION.sub("_", path)
     return path.replace("\\", "_").replace(":", "_").replace("//", "/_/").replace("//", "/_/")
 
 

@@ -36,6 +36,8 @@ _MAX_PART_HEADER_SIZE = 16 * 1024  # bytes of one header line; a file's name may
 # A boundary has 70 characters at most (RFC 2046 5.1.1); the library takes a millisecond a KiB of parameters.
 _LONGEST_CONTENT_TYPE = 1024
 
+_PLAIN = frozenset({b"7bit", b"8bit", b"binary"})  # transfer encodings that change nothing (RFC 2045 6.2)
+
 _BOUNDARIES = re.compile(r"[;,\s]boundary[*0-9]*\s*=", re.IGNORECASE)
 
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
@@ -217,6 +219,8 @@ class MultipartForm:
         self._limit = limit
         self._length = length
         self._closing = len(b"\r\n--" + separator + b"--\r\n")
+        self._delimiters = b"\n--" + separator, b"\r--" + separator
+        self._before = b""  # the end of the content so far, in which a delimiter may have begun
         self._overhead = 0  # bytes so far that are not the file's content
         self._file: FileHead | None = None
         self._pieces: list[bytes] = []  # of the file's content, parsed and not yet yielded
@@ -314,13 +318,27 @@ class MultipartForm:
         self._name = self._value = b""
 
     def _end_headers(self) -> None:
-        self._in_file = self._disposition().name == FILE_FIELD
+        self._before = b"\n"
+        if self._headers.get(b"content-transfer-encoding", b"binary").strip().lower() not in _PLAIN:
+            # RFC 7578 4.7. Some readers decode it.
+            raise MalformedForm("a part has a `Content-Transfer-Encoding`")
+        name = self._disposition().name or ""
+        if "\\" in name:
+            raise MalformedForm("the name of a field has a backslash")  # which only some readers take for an escape
+        self._in_file = name == FILE_FIELD
         if self._in_file and self._file is not None:
             raise MalformedForm(f"the form has more than one field `{FILE_FIELD}`")
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:
+        piece = data[start:end]
+        content = self._before + piece
+        if any(delimiter in content for delimiter in self._delimiters):
+            # RFC 2046 5.1.1. Some readers end the part there: at its beginning, after a single LF or CR, or in
+            # spite of what follows.
+            raise MalformedForm("a line of a part begins with the boundary")
+        self._before = content[1 - len(self._delimiters[0]) :]
         if self._in_file:
-            self._pieces.append(data[start:end])
+            self._pieces.append(piece)
 
     def _end(self) -> None:
         self._complete = True
@@ -328,6 +346,8 @@ class MultipartForm:
     def _disposition(self) -> Disposition:
         # Bytes that are no UTF-8 become surrogates, which no key may hold.
         text = self._headers.get(b"content-disposition", b"").decode("utf-8", "surrogateescape")
+        if text.partition(";")[0].strip(" \t").lower() != "form-data":
+            raise MalformedForm("a part is not `form-data`")
         try:
             return Disposition.from_header(text)
         except ValueError as error:
