@@ -235,7 +235,8 @@ def _log_reload(report: ReloadReport) -> None:
         case ReloadOutcome.PROMOTED:
             _LOG.info("generation %d was promoted, and is in force", report.generation)
         case ReloadOutcome.DISCARDED:
-            _LOG.error("a staged edit was discarded: generation %d stays in force", report.generation)
+            level = max((_LEVELS[each.severity] for each in report.diagnostics), default=logging.ERROR)
+            _LOG.log(level, "a staged edit was discarded: generation %d stays in force", report.generation)
     for line in report.changes:
         _LOG.info("%s", line)
     for name in report.kept_back:
