@@ -29,7 +29,7 @@ ANN = User("ann", "OIDC", "ann@example.org", ("editors",), email_verified=True)
 
 
 class _Scenario:
-    """A browser, the service, and an issuer in the process, which share the clock `now`."""
+    """A browser, the service, and an issuer in the process, which share the clock and the timer `now`."""
 
     def __init__(self, **settings):
         self.now, self.down, self.refuses = 1_800_000_000.0, False, False
@@ -46,7 +46,7 @@ class _Scenario:
         self.cookies: dict[str, str] = {}
         options = {"client_secret": SECRET} | settings
         self.settings = OidcProvider("id", GuardedUrl("https://id.example"), "me", **options)
-        self.authenticator = OidcAuthenticator(self.settings, self.fetch, lambda: self.now)
+        self.authenticator = OidcAuthenticator(self.settings, self.fetch, lambda: self.now, lambda: self.now)
 
     async def fetch(self, request):
         if self.down:

@@ -162,12 +162,15 @@ def test_secrets_are_never_shown():
 
 
 class _Issuer:
-    """An issuer in the process and a provider that asks it; `now` is the time, and `down` leaves requests unanswered."""
+    """An issuer in the process and a provider that asks it; `down` leaves requests unanswered.
+
+    `now` is the time of the timer, and `step` how much the clock was set since.
+    """
 
     def __init__(self):
-        self.now, self.down, self.key, self.urls = 1_800_000_000.0, False, OLD_KEY, []
+        self.now, self.step, self.down, self.key, self.urls = 1_800_000_000.0, 0.0, False, OLD_KEY, []
         self.wait = lambda: asyncio.sleep(0)
-        self.provider = Provider(PUBLIC, self.fetch, lambda: self.now)
+        self.provider = Provider(PUBLIC, self.fetch, lambda: self.now + self.step, lambda: self.now)
 
     async def fetch(self, request):
         self.urls.append(request.url)
@@ -179,7 +182,7 @@ class _Issuer:
         )
 
     def token(self, key):
-        claims = {"iss": ISSUER, "aud": "me", "exp": self.now + 300}
+        claims = {"iss": ISSUER, "aud": "me", "exp": self.now + self.step + 300}
         return jwt.encode({"alg": "RS256", "kid": key.kid}, claims, key)
 
 
@@ -207,6 +210,19 @@ def test_rotated_keys_are_read_for_a_token_that_names_one():
         issuer.now += 11
         assert (await issuer.provider.verify(issuer.token(NEW_KEY)))["aud"] == "me"
         assert len(issuer.urls) == 4
+
+    asyncio.run(scenario())
+
+
+def test_rotated_keys_are_read_after_the_clock_was_set_back():
+    """A day by which the clock is corrected is not a day without new keys."""
+
+    async def scenario():
+        issuer = _Issuer()
+        await issuer.provider.verify(issuer.token(OLD_KEY))
+        issuer.key, issuer.step = NEW_KEY, -86_400.0
+        issuer.now += 11
+        assert (await issuer.provider.verify(issuer.token(NEW_KEY)))["aud"] == "me"
 
     asyncio.run(scenario())
 

@@ -5,9 +5,11 @@ import tracemalloc
 
 import boto3
 import pytest
+from scripted_s3 import reply, scripted_s3
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.s3 import pool as pools
 from tornado_proxy.s3.client import SmallLoader, find_endpoint, make_client
 from tornado_proxy.s3.endpoint import Endpoint
 from tornado_proxy.s3.executor import PIECE, InterruptibleConnection
@@ -232,6 +234,18 @@ def test_an_endpoint_is_found_without_the_network_or_credentials(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket, "socket", refused)
     assert endpoint_of(s3_endpoint="http://s3.example:9000") is not None
+
+
+@pytest.mark.parametrize(("lifetime", "connections"), [(300.0, 1), (0.0, 3)])
+def test_an_old_connection_is_not_used_again(monkeypatch, lifetime, connections):
+    """A connection of a certain age is replaced although it always works, so that calls follow a name's address."""
+    monkeypatch.setattr(pools, "LONGEST_LIFETIME", lifetime)
+    with scripted_s3(*[reply(204)] * 3) as s3:
+        client = make_client(Bucket("bucket", credentials=PAIR, s3_endpoint=s3.url), 1)
+        for _ in range(3):
+            client.delete_object(Bucket="bucket", Key="k")
+        client.close()
+    assert (len(s3.requests), len(s3.connections)) == (3, connections)
 
 
 @pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:9"])

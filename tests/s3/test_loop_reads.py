@@ -170,14 +170,16 @@ def in_an_hour(answer: Reply) -> Reply:
     return replace(answer, data=answer.data.replace(b"\r\n\r\n", f"\r\nDate: {date}\r\n\r\n".encode(), 1))
 
 
-async def test_requests_are_signed_with_the_time_of_s3():
-    """A request is signed again with S3's time if S3 refuses the time, and later requests use S3's time."""
+async def test_requests_are_signed_with_the_time_of_s3(caplog):
+    """A request is signed again with S3's time if S3 refuses the time, as are later ones; the log says it once."""
     refused = in_an_hour(error_reply(403, "RequestTimeTooSkewed"))
     async with hostile_s3(refused, object_reply(b"x")) as s3, store_at(s3.url) as store:
         assert await read_object(store, "a") == b"x"
         assert await read_object(store, "a") == b"x"
     times = [datetime.strptime(s3.header(number, "x-amz-date"), "%Y%m%dT%H%M%S%z") for number in range(3)]
     assert [round((moment - times[0]) / timedelta(hours=1)) for moment in times] == [0, 1, 1]
+    (warning,) = (each.message for each in caplog.records if each.levelname == "WARNING")
+    assert warning.startswith("the clock is wrong: that of S3 differs by +3")
 
 
 async def test_a_head_is_signed_again_with_the_time_of_s3():

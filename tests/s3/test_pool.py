@@ -47,6 +47,16 @@ async def test_a_connection_is_reused():
     assert (before, s3.connections_made) == (1, 5)
 
 
+async def test_an_old_connection_is_not_used_again(monkeypatch):
+    """A connection of a certain age is replaced although it always works, so that requests follow a name's address."""
+    monkeypatch.setattr(pools, "LONGEST_LIFETIME", 0.0)
+    async with hostile_s3(object_reply(b"x")) as s3:
+        pool = pool_at(s3.port)
+        assert [await get(pool) for _ in range(3)] == [b"x"] * 3
+        pool.close()
+    assert s3.connections_made == 3
+
+
 async def test_an_unread_small_answer_frees_its_connection():
     """The connection of an answer that is completely in memory is free, even if the answer was not read."""
     async with hostile_s3(object_reply(b"x")) as s3:

@@ -109,6 +109,20 @@ async def test_a_full_queue_drops_calls():
     assert len(receiver.calls) == WORKERS + 2
 
 
+async def test_a_full_queue_is_logged_once(caplog):
+    """The log says that calls are dropped, and how many were once half of the queue is free; not each of them."""
+    receiver = _Receiver(most_queued=4)
+    receiver.released.clear()
+    for _ in range(2 * WORKERS):
+        receiver.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
+    receiver.released.set()
+    await receiver.caller.close(5)
+    assert [each.message for each in caplog.records] == [
+        "webhooks are not called: 4 events wait, further ones are dropped",
+        "webhooks are called again: 12 events were dropped",
+    ]
+
+
 async def test_closing_waits_for_a_limited_time():
     """A receiver that hangs doesn't delay the end of the service."""
     receiver = _Receiver()

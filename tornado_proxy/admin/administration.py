@@ -43,7 +43,7 @@ from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stage import Stage
+from tornado_proxy.service.reload.stage import BY_OPERATOR, Stage
 from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.probe import Outlook
@@ -262,7 +262,7 @@ class Administration:
 
     async def discard(self, digest: str = "") -> tuple[bool, dict[str, object]]:
         """Discards the staged edit; returns whether there was one, with the digest if any, and its stage."""
-        return await self._reloader.discard("an operator discarded it", digest=digest), await self.staged()
+        return await self._reloader.discard(BY_OPERATOR, digest=digest), await self.staged()
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -56,9 +57,15 @@ class NotVerified(TokenError):
 class OidcAuthenticator(Authenticator):
     """Signs in the users of one provider; `clock` gives the seconds since 1970."""
 
-    def __init__(self, settings: OidcProvider, fetch: Fetcher, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: OidcProvider,
+        fetch: Fetcher,
+        clock: Callable[[], float],
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.settings = settings
-        self._provider = oidc_provider.Provider(settings, fetch, clock)
+        self._provider = oidc_provider.Provider(settings, fetch, clock, timer)
         self._clock = clock
         key = settings.session_secret()
         purpose = f"{settings.issuer_url.reveal()} {settings.client_id} {settings.name}"

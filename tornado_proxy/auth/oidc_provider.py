@@ -7,6 +7,7 @@ Sources: OpenID Connect Discovery 1.0 and Core 1.0 (3.1.3.7: what a client must 
 from __future__ import annotations
 
 import asyncio
+import time
 from base64 import b64encode
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -103,24 +104,35 @@ class _Asking(msgspec.Struct, frozen=True):
 
 
 class Provider:
-    """A provider with cached metadata and keys: callers share one fetch, and an unknown key causes another."""
+    """A provider with cached metadata and keys: callers share one fetch, and an unknown key causes another.
 
-    def __init__(self, settings: OidcProvider, fetch: Fetcher, clock: Callable[[], float]) -> None:
+    Tokens are judged by `clock`, Unix time in seconds. Pauses are timed by `timer`: a clock that is set back would make
+    them as long as the step.
+    """
+
+    def __init__(
+        self,
+        settings: OidcProvider,
+        fetch: Fetcher,
+        clock: Callable[[], float],
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._settings = settings
         self._fetch = fetch
         self._clock = clock
+        self._timer = timer
         self._asking: _Asking | None = None
         self._asked_at = _LONG_AGO
         self._known_at = _LONG_AGO
         self._known: Metadata | None = None
         self._failure = ""
-        self._renewals: dict[str, tuple[float, _Asking]] = {}  # by refresh token, with the time of the clock
+        self._renewals: dict[str, tuple[float, _Asking]] = {}  # by refresh token, with the time of the timer
         self._away_until = _LONG_AGO
 
     async def metadata(self, newer_than: float = _LONG_AGO) -> Metadata:
         """Returns metadata and keys, fetched again if older than an hour or `newer_than`; raises `ProviderAway`."""
-        if self._known is None or self._known_at <= max(newer_than, self._clock() - _FRESH):
-            if self._asking is None and self._clock() - self._asked_at >= _PAUSE:
+        if self._known is None or self._known_at <= max(newer_than, self._timer() - _FRESH):
+            if self._asking is None and self._timer() - self._asked_at >= _PAUSE:
                 self._asking = _Asking.of(self._ask())
             if self._asking is not None and (self._known is None or newer_than > _LONG_AGO):
                 await asyncio.shield(self._asking.task)
@@ -138,11 +150,11 @@ class Provider:
             metadata = _read_metadata(_document(answer, "the provider's metadata"), issuer)
             answer = await self._answer(Fetch(GuardedUrl(metadata.jwks_uri)))
             self._known = replace(metadata, keys=read_keys(_document(answer, "the provider's key set")))
-            self._known_at = self._clock()
+            self._known_at = self._timer()
         except (ProviderError, TokenError) as error:
             self._failure = str(error)
         finally:
-            self._asking, self._asked_at = None, self._clock()
+            self._asking, self._asked_at = None, self._timer()
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
         """Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5); raises `ProviderError`."""
@@ -156,7 +168,7 @@ class Provider:
         goes on when they leave, since the new tokens would be lost otherwise. After `ProviderAway`, which comes soon,
         the provider is left alone for a while.
         """
-        now = self._clock()
+        now = self._timer()
         for old_token, (at, _) in list(self._renewals.items()):
             if at + _REMEMBERED > now:
                 break
@@ -167,7 +179,7 @@ class Provider:
             self._renewals[refresh_token] = now, _Asking.of(self._renew(refresh_token))
         asking = self._renewals[refresh_token][1]
         if not await asking.is_answered():
-            self._away_until = self._clock() + _PAUSE
+            self._away_until = self._timer() + _PAUSE
             raise ProviderAway(f"the provider gives no answer within {_PATIENCE:g} seconds")
         tokens: Tokens | ProviderError = asking.task.result()
         if isinstance(tokens, ProviderError):
@@ -179,7 +191,7 @@ class Provider:
         try:
             tokens = await self._request_tokens({"grant_type": "refresh_token", "refresh_token": refresh_token})
         except ProviderAway as error:
-            self._away_until = self._clock() + _PAUSE
+            self._away_until = self._timer() + _PAUSE
             self._renewals.pop(refresh_token, None)
             return error
         except ProviderError as error:

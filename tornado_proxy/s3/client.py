@@ -9,7 +9,9 @@ botocore has a single time-out for connecting and sending: the socket keeps `con
 from __future__ import annotations
 
 import gzip
+import math
 import re
+import time
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from functools import partial
@@ -36,6 +38,7 @@ from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.s3.endpoint import PORTS, Endpoint, addressing_style, endpoint_url
 from tornado_proxy.s3.executor import PIECE, InterruptibleConnection, current_call
 from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.pool import lifetime
 from tornado_proxy.s3.signature import Scope
 from tornado_proxy.storage.errors import UpstreamError
 
@@ -339,6 +342,12 @@ def make_interruptible(client: S3Client) -> None:
 class _StrictConnection(InterruptibleConnection):
     """A connection that refuses the head of an answer that urllib3 would only warn about."""
 
+    old_at = math.inf  # in the time of `time.monotonic`
+
+    def connect(self) -> None:
+        self.old_at = time.monotonic() + lifetime()
+        super().connect()
+
     def getresponse(self) -> Any:
         response = super().getresponse()
         try:
@@ -358,7 +367,13 @@ class _TLSConnection(_StrictConnection, awsrequest.AWSHTTPSConnection):  # type:
 
 
 class _Connecting:
-    """A pool whose connections have its time-out for silence."""
+    """A pool whose connections have its time-out for silence, and are replaced when they are old."""
+
+    def _get_conn(self, timeout: float | None = None) -> Any:
+        connection = super()._get_conn(timeout)  # type: ignore[misc]
+        if time.monotonic() >= connection.old_at:
+            connection.close()  # a request opens it again
+        return connection
 
     def _new_conn(self) -> Any:
         connection = super()._new_conn()  # type: ignore[misc]

@@ -111,6 +111,8 @@ class S3Connection(ReadingProtocol):
     the reader of an answer is slow and the connection may be let go, it is one of the `pauses`.
     """
 
+    old_at = NEVER  # in the time of the loop
+
     def __init__(
         self,
         give_back: Callable[[S3Connection], None],
@@ -132,6 +134,11 @@ class S3Connection(ReadingProtocol):
         self._has_come = False
         self._paused_at = 0.0
         self._awaited = 0  # full reads in a row for which the reader waited
+
+    @property
+    def is_old(self) -> bool:
+        """Whether another connection should have the next request."""
+        return self._loop.time() >= self.old_at
 
     def ask(self, request: bytes, *, is_head_only: bool) -> S3Response:
         """Sends a request and returns its answer; the answer to a HEAD has no body."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import re
 import time
@@ -31,6 +32,8 @@ from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, Up
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_request_id
 from tornado_proxy.wire.stream import Http1Stream
+
+_LOG = logging.getLogger(__name__)
 
 # 1,000 percent-encoded keys of 1,024 bytes, with their attributes.
 _LARGEST_LISTING = 8 * 1024**2
@@ -252,6 +255,9 @@ class LoopReads:
         skew = date.timestamp() - time.time()
         is_far = request.method == "HEAD" and abs(skew - self._skew) > _LARGEST_SKEW
         if fault.code == "RequestTimeTooSkewed" or is_far:
+            if abs(skew) > _LARGEST_SKEW:
+                # Nothing else would say it before an upload, which boto3 signs by the machine's clock, is refused.
+                _LOG.warning("the clock is wrong: that of S3 differs by %+.0f s (bucket `%s`)", skew, self._bucket.name)
             self._skew = skew
             return True
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import resource
 import socket
 from ssl import SSLCertVerificationError, SSLContext, SSLError
@@ -18,6 +19,14 @@ from tornado_proxy.storage.shares import Shares
 
 # Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
 _IDLE_LIMIT = 60.0
+
+LONGEST_LIFETIME = 300.0
+"""Seconds that a connection is used: one that always has a request would never follow a name to another address."""
+
+
+def lifetime() -> float:
+    """Returns the seconds that a new connection is used; those made together do not end together."""
+    return random.uniform(LONGEST_LIFETIME / 2, LONGEST_LIFETIME)  # noqa: S311 - no secret
 
 
 # Of the descriptors of a process, for connections to S3; clients have three quarters.
@@ -91,7 +100,7 @@ class Pool:
     def give_back(self, connection: S3Connection) -> None:
         """Keeps a free connection for the next request."""
         client = self._busy.pop(connection)
-        if self._is_closed:
+        if self._is_closed or connection.is_old:
             connection.abort()
         else:
             self._idle[connection] = None
@@ -135,6 +144,7 @@ class Pool:
             if missing := shortage(error):
                 raise Busy(f"no connection to {host}:{port}: {missing}") from error
             raise Unreachable(f"no connection to {host}:{port}: {_reason(error)}") from error
+        made.old_at = loop.time() + lifetime()
         cast("socket.socket", transport.get_extra_info("socket")).setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return made
 

@@ -221,7 +221,8 @@ _RELOADS = {
 
 def _log_reload(report: ReloadReport) -> None:
     text = _RELOADS[report.outcome].format(report, rewrites=counted(report.rewrites, "rewrite"))
-    _LOG.log(logging.ERROR if report.is_failure else logging.INFO, "%s", text, exc_info=report.error)
+    worst = max((_LEVELS[each.severity] for each in report.diagnostics), default=logging.ERROR)
+    _LOG.log(worst if report.is_failure else logging.INFO, "%s", text, exc_info=report.error)
     if report.error is not None:
         return  # with its traceback, all is said
     for line in report.changes:

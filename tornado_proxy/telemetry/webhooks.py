@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.actions import Webhook
+from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.telemetry.events import Bus, Event, ObjectUsed, WebhookCalled
 
 MOST_QUEUED = 1000
@@ -38,6 +39,7 @@ class WebhookCaller:
         self._sleep = sleep
         self._queue: asyncio.Queue[ObjectUsed] = asyncio.Queue(most_queued)
         self._workers: list[asyncio.Task[None]] = []
+        self._dropped = 0  # events since the queue was full, until half of it is free
 
     def listen(self, bus: Bus) -> None:
         """Calls the webhooks of a bus's events."""
@@ -51,7 +53,9 @@ class WebhookCaller:
         try:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:
-            _LOG.warning("webhooks of target `%s` are not called: %d events wait", event.target, self._queue.qsize())
+            self._dropped += 1
+            if self._dropped == 1:
+                _LOG.warning("webhooks are not called: %d events wait, further ones are dropped", self._queue.qsize())
             for _ in event.webhooks:
                 self._emit(WebhookCalled(event.target, event.method, "dropped"))
 
@@ -69,6 +73,11 @@ class WebhookCaller:
     async def _work(self) -> None:
         while True:
             event = await self._queue.get()
+            if self._dropped and self._queue.qsize() <= self._queue.maxsize // 2:
+                _LOG.warning(
+                    "webhooks are called again: %s dropped", counted(self._dropped, "event was", "events were")
+                )
+                self._dropped = 0
             try:
                 for webhook in event.webhooks:
                     await self._call(webhook, event)

@@ -23,9 +23,9 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.service.reload.stage import Looks
+from tornado_proxy.service.reload.stage import BY_OPERATOR, Looks
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
-from tornado_proxy.telemetry.log import log_service_events
+from tornado_proxy.telemetry.log import log_service_events, service_log
 from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
@@ -487,6 +487,16 @@ def test_a_discarded_edit_is_not_staged_again(stage):
     assert stage.reloader.failure.diagnostics[0].message == "the staged edit was discarded: 9 new keys do not exist"
     assert stage.edit(BETTER + "\n")[-1] is ReloadOutcome.STAGED
     assert stage.reloader.stage.number == 3
+
+
+@pytest.mark.parametrize(("reason", "level"), [(BY_OPERATOR, logging.INFO), ("1 request would fail", logging.ERROR)])
+def test_what_an_operator_discards_is_no_error(stage, caplog, reason, level):
+    """The log has no error for an operator's own command; the files on disk are not in force all the same."""
+    asyncio.run(stage.reloader.discard(reason))
+    with caplog.at_level(logging.INFO):
+        service_log(stage.events[-1])
+    assert [each.levelno for each in caplog.records] == [level] * 2
+    assert stage.reloader.failure is not None
 
 
 def test_only_the_edit_that_was_looked_at_ends(stage):

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted, errors
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
@@ -24,7 +24,7 @@ from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
-from tornado_proxy.service.reload.stage import PROMOTE, Looks, Stage, StageMark, verdict
+from tornado_proxy.service.reload.stage import BY_OPERATOR, PROMOTE, Looks, Stage, StageMark, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
@@ -255,7 +255,14 @@ class Reloader:
             self.stage = msgspec.structs.replace(self.stage, state="discarded", reasons=reasons, counts=counts)
 
     def _discarded(self, configuration: Configuration, reasons: Iterable[str]) -> ReloadReport:
-        diagnostics = tuple(Diagnostic("discarded", f"the staged edit was discarded: {each}") for each in reasons)
+        diagnostics = tuple(
+            Diagnostic(
+                "discarded",
+                f"the staged edit was discarded: {each}",
+                severity=Severity.INFO if each == BY_OPERATOR else Severity.ERROR,
+            )
+            for each in reasons
+        )
         return self._report(ReloadOutcome.DISCARDED, configuration.snapshot.digest, diagnostics)
 
     async def _attempt(self) -> ReloadReport:

@@ -16,6 +16,7 @@ from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
 _SECOND_STEP = 0.25  # of the clients
 FEWEST = 20  # requests that a generation must have answered before it is judged
+BY_OPERATOR = "an operator discarded it"  # a reason that is no mistake
 CHANCE = 0.01  # the probability that an edit that is no worse is found worse, over all looks of its stage
 _GROWTH = 1.25  # of the requests from one look to the next
 
