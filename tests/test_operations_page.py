@@ -24,7 +24,7 @@ def _metrics() -> dict[str, tuple[str, ...]]:
         *service_metrics(ServiceState("1", "abc", 1, 0.0)),
         *RequestMetrics().collect(),
         *ProcessMetrics().collect(),
-        *staged_metrics(StagedCounts()),
+        *staged_metrics(StagedCounts(), 0.0),
     ]
     suffix = {"counter": "_total"}
     families = [family for family in families if family.name.startswith("tornado_proxy")]

@@ -279,7 +279,8 @@ class Administration:
     async def metrics(self) -> bytes:
         """Returns the metrics of requests and reloads in Prometheus's text format."""
         report = await self._serving.report()
-        return as_text((*report.counts, *service_metrics(self._state()), *staged_metrics(report.staged)))
+        share = self._reloader.stage.share if self._reloader.stage else 0.0
+        return as_text((*report.counts, *service_metrics(self._state()), *staged_metrics(report.staged, share)))
 
     def _state(self) -> ServiceState:
         configuration, generation = self._serving.configuration, self._serving.generation

@@ -134,14 +134,23 @@ def _service_gauges(state: ServiceState) -> Iterator[tuple[str, str, tuple[str, 
     yield "rules_up", "Whether the last poll of rules in a bucket succeeded (1 or 0)", ("place",), rules_up
 
 
-def staged_metrics(counts: StagedCounts | None) -> Iterator[Metric]:
-    """Yields the metrics of the staged generation; they are not there if nothing is staged."""
+def staged_metrics(counts: StagedCounts | None, share: float) -> Iterator[Metric]:
+    """Yields the metrics of the staged generation, which answers a share of the clients; none if nothing is staged."""
     if counts is not None:
         kinds = {(kind.value,): counts.kinds[kind.value] for kind in Kind}
         text = "Requests that were decided with the staged generation too"
         yield gauge("tornado_proxy_staged_requests", text, ("kind",), kinds)
         samples = {(result,): counts.samples[result] for result in SAMPLES}
         yield gauge("tornado_proxy_staged_keys", "New keys that were asked for by HEAD", ("result",), samples)
+        text = "The share of the clients that the staged generation answers (0 to 1)"
+        yield gauge("tornado_proxy_staged_share", text, (), {(): share})
+        answers = {
+            ("staged" if number == counts.generation else "in_force", result): count
+            for number, each in counts.answers.items()
+            for result, count in each.results().items()
+        }
+        text = "Answers of both generations, while the staged one answers clients"
+        yield gauge("tornado_proxy_staged_answers", text, ("generation", "result"), answers)
 
 
 class ProcessMetrics(ProcessCollector):

@@ -44,6 +44,11 @@ class Answers(NamedTuple):
     server_errors: int = 0
     seconds: float = 0.0
 
+    def results(self) -> dict[str, int]:
+        """Returns how many answers had which result."""
+        failures = {"missing": self.missing, "client_error": self.client_errors, "server_error": self.server_errors}
+        return {"ok": self.requests - sum(failures.values()), **failures}
+
     def added(self, other: Answers) -> Answers:
         """Returns the sum."""
         return Answers(*map(add, self, other))
