@@ -366,10 +366,11 @@ class Upload:
 
     async def _await_oldest(self) -> None:
         """Waits for the oldest part in transit."""
-        _, call = self._pending[0]
+        part, call = self._pending[0]
         with translated(f"uploading a part of `{self._names['Key']}`"):
             self._sent.append(await call.result(self._executor.timeout))
-        await asyncio.shield(asyncio.wrap_future(call.ended))  # its body is closed by then
+        await asyncio.shield(asyncio.wrap_future(call.ended))
+        part.body.close(is_unread=True)  # its thread may not have run so far as to ask for it
         self._pending.popleft()
 
     def _send(self, part: Part) -> CompletedPartTypeDef:
