@@ -179,7 +179,6 @@ class _Encoder(Encoder):
 
     @property
     def header_table_size(self) -> int:
-        """The size of the table, in bytes."""
         return self.header_table.maxsize
 
     @header_table_size.setter

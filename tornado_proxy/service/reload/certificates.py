@@ -69,7 +69,6 @@ class _Search:
         self.diagnostics: list[Diagnostic] = []
 
     def filled(self, ssl: Ssl | None) -> Ssl | None:
-        """Returns the section with its certificates."""
         if ssl is None or not ssl.enabled:
             return ssl
         certificates = tuple(map(self._filled, ssl.certificates))
