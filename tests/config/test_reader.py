@@ -326,12 +326,13 @@ def test_places_of_options_are_kept():
     places = [page.place.key(option).text for option in ("path", "status", "headers")]
     assert places == ["path", "status", "{path: a.tpl, status: '201'}"]
     assert [span.text for span in page.place.values("path")] == ["a.tpl"]
+    assert page.place.value("path") == page.place.values("path")[0]
 
 
 def test_a_default_section_has_no_places():
     """Nothing in the file is the place of a default."""
     mount = target("").mount
-    assert (mount.place.key("host"), mount.place.values("host")) == (None, ())
+    assert (mount.place.key("host"), mount.place.value("host"), mount.place.values("host")) == (None, None, ())
 
 
 def test_equal_sections_at_different_places_are_equal():

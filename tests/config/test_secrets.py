@@ -17,6 +17,7 @@ from tornado_proxy.config.secrets import (
     resolver,
     unresolved,
 )
+from tornado_proxy.config.values import GuardedUrl
 
 ENV = {"WORD": "hunter2", "EMPTY": "", "BYTES": "hunter2\udcff"}
 
@@ -50,8 +51,9 @@ def test_an_unshown_value_is_shown_by_its_class():
         Reference(value="hunter2"),
         _Password("hunter2"),
         ScalarNode(0, 7, ScalarKind.STRING, "hunter2"),
+        GuardedUrl("https://ann:hunter2@id.example"),
     ],
-    ids=["secret", "reference", "unshown", "scalar"],
+    ids=["secret", "reference", "unshown", "scalar", "url"],
 )
 def test_rich_shows_no_secret(shown):
     """The fields that the library Rich prints of a value, also in tracebacks with locals, do not have the secret."""

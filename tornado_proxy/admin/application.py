@@ -93,7 +93,6 @@ class _Handler(RequestHandler):
         return self.get()
 
     def say(self, status: int, text: str) -> None:
-        """Answers with a line of text."""
         self.set_status(status)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(f"{text}\n")
@@ -123,7 +122,6 @@ class _Page(_Handler):
 
     @property
     def may_act(self) -> bool:
-        """Whether the page has its forms."""
         return self.may_command and self.is_named
 
     def prepare(self) -> None:
@@ -144,7 +142,6 @@ class _Page(_Handler):
         return origin.lower() == f"{asked.protocol}://{asked.host}".lower() and site == "same-origin"
 
     def show(self, body: bytes) -> None:
-        """Answers with a page."""
         for name, value in self.pages.headers:
             self.set_header(name, value)
         self.finish(body)

@@ -140,7 +140,6 @@ class _SuggestingParser(argparse.ArgumentParser):
         return self.parse_args(words)
 
     def error(self, message: str) -> NoReturn:
-        """Ends with status 2 and a message."""
         if unknown := _UNKNOWN_OPTION.match(message):
             message += output.suggestion(unknown[1], self._option_string_actions)
         elif choice := _INVALID_CHOICE.match(message):

@@ -69,7 +69,6 @@ class _Closed(io.TextIOBase):
 
     @property
     def buffer(self) -> io.BufferedIOBase:
-        """Raises `OSError`."""
         raise OSError(errno.EBADF, "standard input is closed")
 
 

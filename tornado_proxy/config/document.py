@@ -231,7 +231,6 @@ class _NodeBuilder:
         self._begun: set[int] = set()
 
     def build(self, raw: yaml.Node) -> _BuiltNode:
-        """Converts a node of PyYAML."""
         part = self._built.get(id(raw))
         if part is None and id(raw) in self._begun:
             self._fault(raw, "the alias refers to the collection that contains it")

@@ -76,6 +76,10 @@ class SectionPlace(msgspec.Struct, frozen=True):
         """The items of a list, or the only value; none in a section that the file does not have."""
         return self.options.get(option, ())[1:]
 
+    def value(self, option: str) -> Span | None:
+        """The first of these; None in a section that the file does not have."""
+        return next(iter(self.values(option)), None)
+
 
 def camel_case(name: str) -> str:
     """Converts the name of an attribute to its form in the file: `max_size` becomes `maxSize`."""

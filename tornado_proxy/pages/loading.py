@@ -58,11 +58,11 @@ def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
         options += (*target.templates.helpers, *_pages(target.templates).values())
     for each in options:
         if each.path is not None and not getattr(each, "in_bucket", False):
-            yield each.path, next(iter(each.place.values("path")), None)
+            yield each.path, each.place.value("path")
     for theme in _themes(settings).values():
         for option, place in (("logo", theme.logo), ("css", theme.css), ("templates", theme.templates)):
             if place is not None and "://" not in place:
-                yield place, next(iter(theme.place.values(option)), None)
+                yield place, theme.place.value(option)
 
 
 def _pages(templates: Templates | TargetTemplates) -> dict[str, PageOptions]:

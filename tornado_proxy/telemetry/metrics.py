@@ -186,7 +186,6 @@ class _Observed:
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Adds a value."""
         self.buckets[bisect_left(self.bounds, value)] += 1
         self.sum += value
 

@@ -233,7 +233,7 @@ class Http2Connection(ClientConnection):
 
     def _take_end(self, event: events.TrailersReceived | events.StreamEnded, stream: Http2Stream) -> None:
         if isinstance(event, events.StreamEnded):
-            stream.receive_end()
+            stream.advance(ends=True)
             return
         try:
             check_trailers(self._h2.fields_of_head())

@@ -20,11 +20,8 @@ from hyperframe.frame import (
     DataFrame,
     GoAwayFrame,
     HeadersFrame,
-    PingFrame,
-    PriorityFrame,
     RstStreamFrame,
     SettingsFrame,
-    WindowUpdateFrame,
 )
 
 MOST_STREAMS = 100
@@ -52,14 +49,7 @@ _PURSE = 1000
 _REFILL = 100  # a second
 _PER_ANSWER = 5
 _BYTES_PER_COIN = 1024
-_PRICES = {
-    PriorityFrame.type: 1,
-    RstStreamFrame.type: 5,
-    SettingsFrame.type: 5,
-    PingFrame.type: 1,
-    WindowUpdateFrame.type: 1,
-    ContinuationFrame.type: 1,
-}
+_EXPENSIVE = {RstStreamFrame.type: 5, SettingsFrame.type: 5}  # the price of any other frame that is not free is 1
 _FREE = frozenset({DataFrame.type, HeadersFrame.type, GoAwayFrame.type})
 
 
@@ -153,7 +143,7 @@ class FrameReader:
             if is_empty or int.from_bytes(frame[5:9], "big") not in open_streams:
                 self._purse.pay(1)
         if kind not in _FREE:
-            self._purse.pay(_PRICES.get(kind, 1))
+            self._purse.pay(_EXPENSIVE.get(kind, 1))
 
 
 class _Decoder(Decoder):
@@ -179,7 +169,6 @@ class _Encoder(Encoder):
 
     @property
     def header_table_size(self) -> int:
-        """The size of the table, in bytes."""
         return self.header_table.maxsize
 
     @header_table_size.setter

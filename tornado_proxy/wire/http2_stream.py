@@ -65,11 +65,6 @@ class Head(NamedTuple):
     length: int | None = None
     expects_continue: bool = False
 
-    @property
-    def is_head(self) -> bool:
-        """Whether the answer has no body."""
-        return self.line.method == "HEAD"
-
 
 def read_head(raw: RawFields, limit: int, *, has_body: bool) -> Head:
     """Reads a head, by the rules of one of HTTP/1.1; raises `HeadTooLarge`, `MalformedMessage`."""
@@ -210,7 +205,7 @@ class Http2Stream(Stream):
         assert isinstance(start_line, ResponseStartLine)
         status, fields = start_line.code, headers.get_all()
         length = dict(fields).get("Content-Length")
-        has_body = not self._head.is_head and status not in (204, 304)
+        has_body = self._head.line.method != "HEAD" and status not in (204, 304)
         self._remaining = (NEVER if length is None else int(length)) if has_body else 0
         encoded = _encoded(status, fields)
         self.writing = AnswerState.BODY
@@ -267,13 +262,10 @@ class Http2Stream(Stream):
         self._arrived += len(data)
         if self.reading is RequestState.BODY:
             self._incoming.append((data, size))
-        self._advance(ends=ends)
+        self.advance(ends=ends)
 
-    def receive_end(self) -> None:
-        """Takes the end of the request."""
-        self._advance(ends=True)
-
-    def _advance(self, *, ends: bool) -> None:
+    def advance(self, *, ends: bool) -> None:
+        """Goes on with what has arrived of the body; `ends` at the end of the request."""
         self.is_read = ends
         length = self._head.length
         if self.is_malformed:

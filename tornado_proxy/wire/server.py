@@ -153,7 +153,6 @@ class _Negotiated(asyncio.Protocol):
         self._choose = choose
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Chooses."""
         chosen = self._choose(transport.get_extra_info("ssl_object").selected_alpn_protocol())
         transport.set_protocol(chosen)
         chosen.connection_made(transport)

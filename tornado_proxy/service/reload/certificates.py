@@ -69,7 +69,6 @@ class _Search:
         self.diagnostics: list[Diagnostic] = []
 
     def filled(self, ssl: Ssl | None) -> Ssl | None:
-        """Returns the section with its certificates."""
         if ssl is None or not ssl.enabled:
             return ssl
         certificates = tuple(map(self._filled, ssl.certificates))
@@ -83,11 +82,10 @@ class _Search:
 
     def _filled(self, section: Certificate) -> Certificate:
         chain = Secret("the configuration file", section.certificate) if section.certificate else None
-        chain = chain or self._document(
-            section.certificate_url, section.certificate_url_config, first(section.place.values("certificateUrl"))
-        )
-        config, span = section.private_key_url_config, first(section.place.values("privateKeyUrl"))
-        key = section.private_key or self._document(section.private_key_url, config, span)
+        place, config = section.place.value("certificateUrl"), section.certificate_url_config
+        chain = chain or self._document(section.certificate_url, config, place)
+        place, config = section.place.value("privateKeyUrl"), section.private_key_url_config
+        key = section.private_key or self._document(section.private_key_url, config, place)
         return replace(section, chain=chain, key=key)
 
     def _document(self, url: GuardedUrl | None, config: UrlConfig, span: Span | None) -> Secret | None:
@@ -122,11 +120,6 @@ class _Search:
         return ""
 
 
-def first(spans: tuple[Span, ...]) -> Span | None:
-    """Returns the first of some places; None if they are not known."""
-    return spans[0] if spans else None
-
-
 def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
     """Yields a diagnostic for each certificate that cannot be used."""
     for ssl in (settings.server.ssl, settings.internal_server.ssl):
@@ -137,13 +130,13 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
             try:
                 ask_clients(SSLContext(PROTOCOL_TLS_SERVER), ssl)
             except CertificateUnusable as error:
-                yield Diagnostic("unusable-certificate", str(error), first(ssl.place.values("clientCAs")))
+                yield Diagnostic("unusable-certificate", str(error), ssl.place.value("clientCAs"))
         for each in ssl.certificates:
             if each.chain and each.key and each.chain.reveal() and each.key.reveal():
                 try:
                     make_context(replace(ssl, certificates=(each,), self_signed=None, client_auth="none"))
                 except CertificateUnusable as error:
-                    span = first(each.place.values("privateKeyUrl" if error.of_key else "certificateUrl"))
+                    span = each.place.value("privateKeyUrl" if error.of_key else "certificateUrl")
                     yield Diagnostic("unusable-certificate", str(error), span, error.advice)
 
 
@@ -179,7 +172,7 @@ def validities(settings: Settings) -> Iterator[Validity]:
             with suppress(CertificateUnusable):  # reported as such
                 names, leaf = names_of(each), leaf_of(each)
                 dates = leaf.not_valid_before_utc.timestamp(), leaf.not_valid_after_utc.timestamp()
-                yield Validity(listener, names, *dates, first(each.place.values("certificateUrl")))
+                yield Validity(listener, names, *dates, each.place.value("certificateUrl"))
 
 
 def certificate_views(settings: Settings, now: float) -> list[dict[str, object]]:

@@ -182,7 +182,6 @@ class _Worker:
         await self._channel.send(Result(number, value=True))
 
     async def run(self) -> None:
-        """Serves until the end."""
         loop = asyncio.get_running_loop()
         # Heartbeats continue to the end, because a silent worker counts as stuck and would be killed with its
         # downloads. So do answers, because a reload waits for every worker.

@@ -179,7 +179,6 @@ class _TemplateRewriter:
         raise patterns.NotConvertible(reason, f"begin it with `{directory}`")
 
     def edited(self) -> str:
-        """Returns the text with all edits made."""
         text = self._text
         for start, (end, replacement) in sorted(self._edits.items(), reverse=True):
             text = text[:start] + replacement + text[end:]
@@ -287,7 +286,6 @@ def _is_root(operand: nodes.Operand | None) -> bool:
 
 
 def _string(text: str) -> str:
-    """Returns a text as a string of Go."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -110,7 +110,6 @@ class RulesServer(LanguageServer):
         return os.path.realpath(path) if path else uri
 
     def _look_at(self, parameters: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
-        """Handles a file that was opened or changed."""
         document = parameters.text_document
         name = self._name_of(document.uri)
         self.translation.open[name] = (document.uri, document.version)
