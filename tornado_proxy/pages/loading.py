@@ -66,7 +66,6 @@ def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
 
 
 def _pages(templates: Templates | TargetTemplates) -> dict[str, PageOptions]:
-    """Returns the configured pages by kind."""
     return {kind: page for kind in PAGES if (page := getattr(templates, kind, None)) is not None}
 
 

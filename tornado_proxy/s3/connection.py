@@ -220,7 +220,6 @@ class S3Connection(ReadingProtocol):
     # The answer
 
     def _advance(self) -> None:
-        """Reads what was received."""
         try:
             while self._taking is None and self._answer is not None and self._read(self._answer):
                 pass

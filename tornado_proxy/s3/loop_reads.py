@@ -272,7 +272,6 @@ class LoopReads:
 
 
 def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
-    """Returns the endpoint of a bucket in a region."""
     from tornado_proxy.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
 
     client = make_client(msgspec.structs.replace(bucket, region=region), 1)

@@ -130,7 +130,6 @@ class Pool:
         return S3Connection(self.give_back, self.lose, self._limits.read_timeout, _IDLE_LIMIT, self._pauses)
 
     async def _connect(self) -> S3Connection:
-        """Opens a connection."""
         loop = asyncio.get_running_loop()
         host, port = self._address
         try:

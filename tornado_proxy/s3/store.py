@@ -294,7 +294,6 @@ class S3Store(Reader):
         return client
 
     async def _head_or_none(self, key: ObjectKey) -> ObjectInfo | None:
-        """Returns the headers of an object; None if it is missing."""
         try:
             return await self.head(key, UNCONDITIONAL)
         except errors.ObjectMissing:

@@ -365,7 +365,6 @@ class Upload:
         await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
 
     async def _await_oldest(self) -> None:
-        """Waits for the oldest part in transit."""
         part, call = self._pending[0]
         with translated(f"uploading a part of `{self._names['Key']}`"):
             self._sent.append(await call.result(self._executor.timeout))

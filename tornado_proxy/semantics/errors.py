@@ -28,7 +28,6 @@ def shortage(error: BaseException | None) -> str | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yields an error and its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         yield error

@@ -185,7 +185,6 @@ def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: upload_s
 async def _stored(
     attempt: Receive | upload_steps.CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
 ) -> Answer:
-    """Returns the answer to a file that was stored."""
     form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.request.parameters.get("format"))
     rendering = context.pages.upload(attempt.location, data.content_size, etag, form)
     custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))

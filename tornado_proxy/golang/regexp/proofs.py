@@ -133,7 +133,6 @@ def _reach(
 
 
 def _uncovered_key(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> str | None:
-    """Returns a key that a later source matches and some earlier ones do not."""
     return shortest([later.automaton], [earlier[each].automaton for each in by], budget)
 
 

@@ -77,7 +77,6 @@ def _comment_end(text: str, left: re.Match[str]) -> int | None:
 
 
 def _action_close(text: str, start: int) -> re.Match[str]:
-    """Returns the delimiter after an action's text."""
     depth, position = 0, start
     while (piece := _PIECE.match(text, position)) is not None:
         if piece["close"]:

@@ -60,7 +60,6 @@ def _expectation(outcome: TestOutcome) -> str:
 
 
 def _expected(statement: TestStatement) -> Span:
-    """Returns the place of what a test expects."""
     if isinstance(statement.expected, Literal):
         return statement.expected.span
     end = statement.span.end

@@ -334,7 +334,6 @@ TESTS: Mapping[str, Callable[..., bool]] = {
 
 @pass_context
 def _range(context: Context, *bounds: int) -> list[int]:
-    """Returns Python's range as a list."""
     numbers = range(*bounds)
     budget_of(context).items(max(0, (numbers.stop - numbers.start) // numbers.step))
     return list(numbers)

@@ -104,7 +104,6 @@ def _finalize(context: Context, value: object) -> str:
 
 
 def _joined(pieces: Iterable[str]) -> str:
-    """Returns the output of a template, or of a part of it."""
     size, kept, budget = 0, [], RenderBudget(filters.LIMITS)
     for piece in pieces:
         size += len(piece)
