@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar, Protocol
 
 from tornado_proxy.golang.regexp.expansion import Expansion, Reference
 from tornado_proxy.golang.regexp.matching import Captures
 from tornado_proxy.golang.template.budget import RenderLimits
-from tornado_proxy.golang.template.errors import RenderError
+from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, help_for_unknown
 from tornado_proxy.golang.template.text import GO_SPACES
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
@@ -50,6 +51,12 @@ class PlainTemplate(Expansion):
 def compile_plain(text: str, *_groups: object) -> PlainTemplate:
     """Compiles a plain template; any text is one, whatever groups the source has."""
     return PlainTemplate.read(text)
+
+
+def unknown_group(name: str, start: int, end: int, groups: Collection[str]) -> TemplateMistake:
+    """Returns the mistake of naming a group that the source lacks; `groups` are the names and numbers that it has."""
+    advice = help_for_unknown(name, groups) or f"there are {', '.join(f'`{each}`' for each in sorted(groups))}"
+    return TemplateMistake(f"the source has no group `{name}`", start, end, advice)
 
 
 def trimmed(text: str) -> str:

@@ -281,7 +281,7 @@ def test_literal_references_to_groups_are_found(text, names):
     ("text", "message", "offset", "help"),
     [
         ("{{.Groups.on}}", "the source has no group `on`", 10, "did you mean `one`?"),
-        ("é{{ $.Groups.zzz }}", "the source has no group `zzz`", 13, None),
+        ("é{{ $.Groups.zzz }}", "the source has no group `zzz`", 13, "there are `0`, `1`, `2`, `one`, `two`"),
         ('{{index .Groups "9"}}', "the source has no group `9`", 16, None),
         ("{{.Kye}}", "the data of a request has no field `Kye`", 3, "did you mean `Key`?"),
         ("{{.Target.Bucket.Size}}", "`Bucket` has no field `Size`", 17, None),

@@ -127,7 +127,7 @@ def test_a_number_of_a_hundred_digits_is_read():
         ),
         ("{{ request.header }}", 11, 17, "`request` has no field `header`", "did you mean `headers`?"),
         ("{{ groups.rst }}", 3, 13, "the source has no group `rst`", "did you mean `rest`?"),
-        ("{{ groups['9'] }}", 3, 14, "the source has no group `9`", None),
+        ("{{ groups['9'] }}", 3, 14, "the source has no group `9`", "there are `0`, `1`, `2`, `items`, `rest`"),
         ("{{ groups[3] }}", 3, 12, "the source has no group `3`", None),
         ("{{ groups.7 }}", 3, 11, "the source has no group `7`", None),
         ("{{ key|uper }}", 7, 11, "unknown filter `uper`", "did you mean `upper`?"),

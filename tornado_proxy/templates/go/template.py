@@ -10,7 +10,7 @@ from tornado_proxy.golang import sprig
 from tornado_proxy.golang.regexp.matching import Captures
 from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
 from tornado_proxy.golang.template.calling import Vocabulary
-from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, help_for_unknown, refuse
+from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, refuse
 from tornado_proxy.golang.template.fields import ENDLESS, FieldCheck
 from tornado_proxy.golang.template.numbers import Number
 from tornado_proxy.golang.template.parser import ParsedTemplate
@@ -19,7 +19,7 @@ from tornado_proxy.golang.template.text import runes
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.view import DATA, root, sample
-from tornado_proxy.templates.template import trimmed
+from tornado_proxy.templates.template import trimmed, unknown_group
 
 
 class TemplateCheck:
@@ -40,8 +40,7 @@ class TemplateCheck:
                 case ("Groups", str() | bytes() as key, *_):
                     name = key if isinstance(key, str) else runes(key)
                     if name not in names:
-                        message, hint = f"the source has no group `{name}`", help_for_unknown(name, names)
-                        self.mistakes.append(TemplateMistake(message, each.start, each.end, hint))
+                        self.mistakes.append(unknown_group(name, each.start, each.end, names))
                     elif each.start >= start:
                         references.add((each.start - start, each.end - start, name))
         self.mistakes += (*fields.mistakes, *fields.doubts)

@@ -19,6 +19,7 @@ from tornado_proxy.golang.regexp.expansion import Reference, group_number
 from tornado_proxy.golang.template.errors import TemplateMistake, help_for_unknown, refuse
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
+from tornado_proxy.templates.template import unknown_group
 
 CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")  # statements that end at an `end…` of their own
 STATEMENTS = (*CLOSED, "elif", "else")
@@ -163,7 +164,7 @@ class TemplateReading:
         for name, start, end in self.group_references():
             number = group_number(name)
             if name not in names and (number is None or number > group_count):
-                yield TemplateMistake(f"the source has no group `{name}`", start, end, help_for_unknown(name, names))
+                yield unknown_group(name, start, end, [*names, *map(str, range(group_count + 1))])
 
     def _dotted(self, node: nodes.Node) -> str:
         """Returns a chain of fields, `target.bucket`; it is empty unless it begins with a variable of `NAMES`."""
