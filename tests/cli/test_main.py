@@ -77,17 +77,17 @@ def test_an_invalid_port_of_the_demo_is_a_usage_error(capfd, text):
 
 
 @pytest.mark.parametrize("command", ["serve", "demo"])
-def test_a_starting_daemon_ignores_sighup(command):
-    """SIGHUP ends a process by default, but a daemon that has not yet read its files ignores it."""
+def test_a_starting_daemon_ignores_signals_that_mean_no_end(command):
+    """SIGHUP and SIGUSR1 end a process by default, though the one means a reload, the other that logs were rotated."""
     code = f"""import signal
 from tornado_proxy.cli.main import main
 try:
     main([{command!r}, "--help"])
 finally:
-    print(signal.getsignal(signal.SIGHUP).name)
+    print(*(signal.getsignal(number).name for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.stdout.splitlines()[-1] == "SIG_IGN"
+    assert result.stdout.splitlines()[-1] == "SIG_IGN SIG_IGN SIG_IGN"
 
 
 # All commands but the services, which run without any stream.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from certificates import pair
 from hostile_s3 import hostile_s3
 from scripted_s3 import Reply, Then, error_reply, object_reply, reply, with_ending
 from stores import read_object, store_at
@@ -298,6 +299,21 @@ async def test_tls_is_verified(certificate, monkeypatch):
             with pytest.raises(Unreachable, match="certificate"):
                 await store.open("a", ANY)
     assert "localhost" in server_names
+
+
+async def test_a_renewed_authority_is_trusted(certificate, monkeypatch, tmp_path):
+    """The bundle is read again when it does not verify S3's certificate, so that no restart is needed."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    bundle = tmp_path / "authorities.pem"
+    bundle.write_text(pair("before.example").chain)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
+    async with (
+        hostile_s3(object_reply(b"x"), tls=context) as s3,
+        store_at(f"https://localhost:{s3.port}", max_attempts=2) as store,
+    ):
+        bundle.write_bytes((certificate / "cert.pem").read_bytes())
+        assert await read_object(store, "a") == b"x"
 
 
 async def test_plain_http_where_tls_is_asked_for_is_recognised():

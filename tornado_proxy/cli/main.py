@@ -83,14 +83,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ready_a_daemon() -> None:
-    """Keeps closed streams and SIGHUP from ending a service that starts.
+    """Keeps closed streams, and signals that mean no end, from ending a service.
 
-    A reload requested meanwhile is not lost: the service reads its files again before it is ready.
+    A reload requested while it starts is not lost: it reads its files again before it is ready. Scripts that rotate
+    logs send SIGUSR1 to have them opened again, as nginx does; a service does that by itself.
     """
     import signal  # noqa: PLC0415 - the tools do not need it
 
     output.fill_streams()
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _dispatched(words: Sequence[str]) -> int:

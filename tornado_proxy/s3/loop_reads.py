@@ -282,7 +282,7 @@ def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
 
 
 def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:
-    return Pool(endpoint.host, endpoint.port, tls_context() if endpoint.is_tls else None, limits)
+    return Pool(endpoint.host, endpoint.port, tls_context if endpoint.is_tls else None, limits)
 
 
 async def _read_failure(answer: S3Response) -> ErrorDocument:

@@ -7,6 +7,9 @@ import os
 import random
 import resource
 import socket
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf
 from ssl import SSLCertVerificationError, SSLContext, SSLError
 from typing import cast
 
@@ -14,7 +17,7 @@ import msgspec
 
 from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
 from tornado_proxy.semantics.errors import shortage
-from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
+from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 from tornado_proxy.storage.shares import Shares
 
 # Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
@@ -28,6 +31,9 @@ def lifetime() -> float:
     """Returns the seconds that a new connection is used; those made together do not end together."""
     return random.uniform(LONGEST_LIFETIME / 2, LONGEST_LIFETIME)  # noqa: S311 - no secret
 
+
+# Seconds after a certificate was refused in which the bundle of authorities is not read again.
+_DISTRUST = 10.0
 
 # Of the descriptors of a process, for connections to S3; clients have three quarters.
 _SHARE_OF_DESCRIPTORS = 0.2
@@ -51,14 +57,16 @@ class PoolLimits(msgspec.Struct, frozen=True):
 
 
 class Pool:
-    """Connections to a host and port on one event loop; over TLS if there is a context.
+    """Connections to a host and port on one event loop; over TLS if a function makes its contexts.
 
     Beyond the limit of connections, or beyond a client's share of them, requests wait.
     """
 
-    def __init__(self, host: str, port: int, tls: SSLContext | None, limits: PoolLimits) -> None:
+    def __init__(self, host: str, port: int, make_tls: Callable[[], SSLContext] | None, limits: PoolLimits) -> None:
         self._address = (host, port)
-        self._tls = tls
+        self._make_tls = make_tls
+        self._tls = make_tls and make_tls()
+        self._distrusted_at = -inf
         self._limits = limits
         self._idle: dict[S3Connection, None] = {}  # the one that is idle longest first
         self._busy: dict[S3Connection, str] = {}  # with the clients whose places they have
@@ -140,12 +148,22 @@ class Pool:
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
+            if isinstance(error, SSLCertVerificationError):
+                await self._read_authorities()
             if missing := shortage(error):
                 raise Busy(f"no connection to {host}:{port}: {missing}") from error
             raise Unreachable(f"no connection to {host}:{port}: {_reason(error)}") from error
         made.old_at = loop.time() + lifetime()
         cast("socket.socket", transport.get_extra_info("socket")).setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return made
+
+    async def _read_authorities(self) -> None:
+        """Reads again whom to trust after a certificate was refused: its authority may have been renewed."""
+        now = asyncio.get_running_loop().time()
+        if self._make_tls is not None and now >= self._distrusted_at + _DISTRUST:
+            self._distrusted_at = now
+            with suppress(StorageError):  # the file may be replaced right now
+                self._tls = await asyncio.to_thread(self._make_tls)
 
     def _close_idle(self) -> None:
         for connection in [*self._idle]:
