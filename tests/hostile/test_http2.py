@@ -186,6 +186,18 @@ async def test_heads_of_answers_follow_the_table_of_the_client(sizes, together):
     assert client.h2.decoder.header_table_size == min(sizes[-1], 4096)
 
 
+async def test_heads_of_answers_follow_each_size_of_the_table_in_a_frame():
+    """The smallest of several sizes in one frame is said, too: the client has emptied its table (RFC 7541 4.2)."""
+    async with serve({"a": b"x"}) as site, connect(site) as client:
+        assert (await client.request("GET", "/a")).status == 200
+        sizes = b"".join(b"\0\1" + size.to_bytes(4) for size in (0, 100, 65536))
+        client.writer.write(b"\0\0" + bytes([len(sizes)]) + b"\4\0\0\0\0\0" + sizes)
+        client.h2.receive_data = lambda data, receive=client.h2.receive_data: receive(data) if data[3] != 4 else []
+        client.h2.decoder.header_table.maxsize = 0
+        client.h2.decoder.header_table.maxsize = 4096
+        assert (await client.request("GET", "/a")).status == 200
+
+
 async def test_a_client_that_reads_no_answers_to_its_pings_is_not_read():
     """What a client does not read does not pile up."""
     async with serve({}) as site, connect(site, Limits(send_timeout=0.2)) as client:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
+from h2.events import Event
 from h2.settings import SettingCodes, Settings
 from hpack import Decoder, Encoder
 from hpack.struct import HeaderTuple
@@ -212,6 +213,15 @@ class Protocol(H2Connection):
         # h2 would end the connection of a client that opens more streams before it has read how many there may be.
         self.local_settings.max_concurrent_streams = LAST_STREAM
         self.local_settings.acknowledge()
+
+    def receive_data(self, data: bytes) -> list[Event]:
+        """Processes a frame or the preface; raises `ProtocolError`."""
+        if data[3] == SettingsFrame.type:
+            # hyperframe keeps the last of several sizes of the table, but the smallest counts too (RFC 7541 4.2).
+            for at in range(_FRAME_HEAD, len(data) - 5, 6):
+                if data[at : at + 2] == SettingCodes.HEADER_TABLE_SIZE.to_bytes(2):
+                    self.encoder.header_table_size = int.from_bytes(data[at + 2 : at + 6])
+        return super().receive_data(data)
 
     def fields_of_head(self) -> list[HeaderTuple]:
         """Returns the fields of the last head, and forgets them."""
