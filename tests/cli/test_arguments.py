@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.cli.arguments import default_places, number
+from tornado_proxy.cli.main import main
 
 
 def test_rules_are_searched_in_rules_or_the_current_directory(tmp_path, monkeypatch):
@@ -14,6 +15,18 @@ def test_rules_are_searched_in_rules_or_the_current_directory(tmp_path, monkeypa
     assert default_places() == [Path()]
     Path("rules").mkdir()
     assert default_places() == [Path("rules")]
+
+
+@pytest.mark.parametrize("command", [["fmt"], ["lint"], ["test"], ["explain", "/a", "--rules"]])
+def test_an_empty_path_is_a_usage_error(command, tmp_path, monkeypatch, capsys):
+    """An unset variable of a shell does not stand for the current directory, whose files would be read or formatted."""
+    (tmp_path / "site.rules").write_text("target site{}")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as caught:
+        main([*command, ""])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.endswith("a path cannot be empty\n")
+    assert (tmp_path / "site.rules").read_text() == "target site{}"
 
 
 @pytest.mark.parametrize(

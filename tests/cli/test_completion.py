@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tornado_proxy.cli.arguments import file_path
 from tornado_proxy.cli.main import COMMANDS, _describe
 
 ROOT = Path(__file__).parents[2]
@@ -143,7 +144,7 @@ def _annotated_action(*words, **options):
     ("words", "options", "is_file"),
     [
         (["--flag"], {"action": "store_true"}, False),
-        (["--file"], {"type": Path}, True),
+        (["--file"], {"type": file_path}, True),
         (["paths"], {"nargs": "*", "metavar": "PATH"}, True),
         (["old"], {"metavar": "OLD"}, True),
         (["path"], {"nargs": "?", "metavar": "PATH"}, False),

@@ -14,6 +14,18 @@ from tornado_proxy.config.values import InvalidValue
 _Arguments = argparse._ActionsContainer  # noqa: SLF001 - argparse has no other name for a parser or a group of it
 
 
+def file_name(text: str) -> str:
+    """Checks the argument for a file or a directory: an empty one, as of an unset variable, is none."""
+    if not text:
+        raise argparse.ArgumentTypeError("a path cannot be empty")
+    return text
+
+
+def file_path(text: str) -> Path:
+    """Converts the argument for a file or a directory, as `file_name` checks it."""
+    return Path(file_name(text))
+
+
 def add_flag(parser: _Arguments, name: str, help: str) -> None:
     """Declares an argument that is given or not."""
     parser.add_argument(name, action="store_true", help=help)
@@ -21,12 +33,12 @@ def add_flag(parser: _Arguments, name: str, help: str) -> None:
 
 def add_file(parser: _Arguments, name: str, help: str, *, metavar: str = "FILE", required: bool = False) -> None:
     """Declares the argument for a file or a directory."""
-    parser.add_argument(name, type=Path, required=required, metavar=metavar, help=help)
+    parser.add_argument(name, type=file_path, required=required, metavar=metavar, help=help)
 
 
 def add_paths(parser: _Arguments, help: str) -> None:
     """Declares the argument for any number of files and directories."""
-    parser.add_argument("paths", type=Path, nargs="*", metavar="PATH", help=help)
+    parser.add_argument("paths", type=file_path, nargs="*", metavar="PATH", help=help)
 
 
 def default_places() -> list[Path]:

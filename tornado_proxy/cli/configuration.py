@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from tornado_proxy.cli.arguments import add_file, add_flag, add_format
+from tornado_proxy.cli.arguments import add_file, add_flag, add_format, file_path
 from tornado_proxy.cli.inputs import load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.cli.output import show as show_diagnostics
@@ -55,7 +55,7 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "places",
-        type=Path,
+        type=file_path,
         nargs="+",
         metavar="CONF",
         help="a YAML file, or a directory of them; several are merged in their order, as s3-proxy merges its own",

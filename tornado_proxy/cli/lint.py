@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from msgspec.structs import replace
 
-from tornado_proxy.cli.arguments import add_file, add_flag, default_places
+from tornado_proxy.cli.arguments import add_file, add_flag, default_places, file_name
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
@@ -34,6 +34,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument(
         "paths",
+        type=file_name,
         nargs="*",
         metavar="PATH",
         help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from pathlib import Path
 from typing import NoReturn, cast
 
 from tornado_proxy.cli import output
@@ -215,7 +214,9 @@ def _describe(action: argparse.Action) -> None:
     """Marks an argument that is a file for shtab."""
     import shtab  # noqa: PLC0415 - the same
 
+    from tornado_proxy.cli.arguments import file_path  # noqa: PLC0415 - the same
+
     # Places that may be something else as well (`-`, a revision) are texts; `explain`'s one PATH is a request's.
     is_place = action.metavar in ("OLD", "NEW") or (action.metavar == "PATH" and action.nargs == "*")
-    if action.type is Path or is_place:
+    if action.type is file_path or is_place:
         action.complete = shtab.FILE  # type: ignore[attr-defined] # where shtab looks

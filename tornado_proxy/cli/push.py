@@ -11,7 +11,7 @@ from contextlib import closing, redirect_stdout, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tornado_proxy.cli.arguments import add_file, add_flag, valid
+from tornado_proxy.cli.arguments import add_file, add_flag, file_path, valid
 from tornado_proxy.cli.diff import compare_rules
 from tornado_proxy.cli.inputs import load_settings
 from tornado_proxy.cli.lint import lint_arguments, run_lint
@@ -34,7 +34,7 @@ _SHORT = 12  # digits of a digest, for people
 
 def push_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument("rules", nargs="?", type=Path, metavar="PATH", help="a rule file, or a directory of them")
+    parser.add_argument("rules", nargs="?", type=file_path, metavar="PATH", help="a rule file, or a directory of them")
     parser.add_argument("place", type=valid(values.rules_url), metavar="S3URL", help="where to: `s3://BUCKET/PREFIX/`")
     instead = parser.add_mutually_exclusive_group()
     add_flag(instead, "--dry-run", "write nothing; check, and show what would change")

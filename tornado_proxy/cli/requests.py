@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.arguments import add_count, add_file, add_format, valid
+from tornado_proxy.cli.arguments import add_count, add_file, add_format, file_path, valid
 from tornado_proxy.cli.output import CommandError, ExitStatus, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
@@ -34,7 +34,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("input")
     add_log_arguments(where, required=False)
     where.add_argument(
-        "--rules", type=Path, action="append", metavar="PLACE", help="a rule file or a directory of them"
+        "--rules", type=file_path, action="append", metavar="PLACE", help="a rule file or a directory of them"
     )
     where.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
     add_file(where, "--config", "a configuration whose mounts and access apply")
