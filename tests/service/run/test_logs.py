@@ -263,6 +263,31 @@ def test_lines_are_written_after_a_loss():
         assert last == "after"
 
 
+def test_lines_that_nothing_took_are_counted():
+    """Once the disk has room again, a line says how many were lost, each once."""
+
+    class Disk:
+        is_full, lines = True, []
+
+        def write(self, lines):
+            self.lines += [] if self.is_full else lines
+            return len(lines) if self.is_full else 0
+
+        def close(self):
+            pass
+
+    disk = Disk()
+    outlet = Outlet(FORMAT, disk)
+    for number in range(3):
+        outlet.put(f"line {number}")
+        assert outlet.drain(20)
+    disk.is_full = False
+    for text in ("after", "the end"):
+        outlet.put(text)
+        assert outlet.drain(20)
+    assert disk.lines == [b"3 lost\n", b"after\n", b"the end\n"]
+
+
 def test_a_line_longer_than_the_buffer_is_written():
     """A line that does not have to wait is written in any length."""
     with _pipe() as (reading, writing):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import select
@@ -95,6 +96,26 @@ def test_a_pipe_takes_no_more_than_it_does_at_once(monkeypatch):
     assert max(sizes) <= select.PIPE_BUF
 
 
+def test_a_line_that_a_full_disk_cut_is_ended(tmp_path, monkeypatch):
+    """The next line after a full disk is a line of its own, and lines that were dropped are counted."""
+    room, write = [10], os.write
+
+    def write_if_there_is_room(descriptor, data):
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        size = write(descriptor, bytes(data)[: room[0]])
+        room[0] -= size
+        return size
+
+    monkeypatch.setattr(os, "write", write_if_there_is_room)
+    with (tmp_path / "log").open("wb", buffering=0) as file:
+        output = StreamOutput(file.fileno())
+        dropped = [output.write(lines) for lines in ([b"first\n", b"second\n", b"third\n"], [b"fourth\n"])]
+        room[0] = 1000
+        dropped.append(output.write([b"fifth\n", b"sixth\n"]))
+    assert (dropped, (tmp_path / "log").read_bytes()) == ([2, 1, 0], b"first\nseco\nfifth\nsixth\n")
+
+
 @pytest.fixture
 def journal(tmp_path):
     """A socket that stands in for the journal's."""
@@ -172,7 +193,7 @@ def test_an_entry_larger_than_a_datagram_is_sent_as_a_file(journal, output):
 def test_without_a_journal_entries_are_dropped(tmp_path):
     """The service goes on while the journal is away."""
     output = JournalOutput(str(tmp_path / "missing"))
-    output.write([b"MESSAGE=x\n"])
+    assert output.write([b"MESSAGE=x\n"]) == 1
     output.close()
 
 

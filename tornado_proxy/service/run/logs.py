@@ -66,9 +66,8 @@ def _priority(record: logging.LogRecord) -> int:
     return next(number for level, number in _PRIORITIES if record.levelno >= level)
 
 
-def _lost(count: int) -> logging.LogRecord:
-    message = "lost %d log lines: they came faster than they were read"
-    return logging.LogRecord("tornado_proxy", logging.WARNING, "", 0, message, (count,), None)
+def _lost(count: int, reason: str) -> logging.LogRecord:
+    return logging.LogRecord("tornado_proxy", logging.WARNING, "", 0, f"lost %d log lines: {reason}", (count,), None)
 
 
 def configure_logging(log: Log) -> None:
@@ -155,6 +154,7 @@ class Outlet(logging.Handler):
         self._waiting: list[bytes] = []
         self._size = 0  # bytes that wait
         self._lost = 0  # lines dropped after those that wait
+        self._unwritten = 0  # lines that nothing took, as while the disk is full
         self._writing = False
         self._ends = False
         self._hurry = threading.Event()  # the next lines are not gathered
@@ -205,11 +205,21 @@ class Outlet(logging.Handler):
 
     def _run(self) -> None:
         while lines := self._next():
-            self._output.write(lines)
+            self._write(lines)
             # Lines that arrive meanwhile are written together, and do not wake the thread one by one.
             self._hurry.wait(GATHER)
             self._hurry.clear()
         self._output.close()
+
+    def _write(self, lines: Sequence[bytes]) -> None:
+        before = self._unwritten
+        lines = [self._report(before, "nothing took them, as on a full disk"), *lines] if before else lines
+        self._unwritten = self._output.write(lines)
+        if before and self._unwritten == len(lines):
+            self._unwritten += before - 1  # the report itself is no loss
+
+    def _report(self, count: int, reason: str) -> bytes:
+        return f"{self.format(_lost(count, reason))}\n".encode()
 
     def _next(self) -> Sequence[bytes]:
         with self._changed:
@@ -219,6 +229,6 @@ class Outlet(logging.Handler):
             self._writing = bool(self._waiting)
             lines, self._waiting, self._size = self._waiting, [], 0
             if self._lost:
-                lines.append(f"{self.format(_lost(self._lost))}\n".encode())
+                lines.append(self._report(self._lost, "they came faster than they were read"))
                 self._lost = 0
             return lines

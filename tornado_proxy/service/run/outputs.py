@@ -24,8 +24,8 @@ _LOG = logging.getLogger("tornado_proxy")
 class LogOutput(Protocol):
     """Takes lines, or entries of the journal, in the thread of the log."""
 
-    def write(self, lines: Sequence[bytes]) -> None:
-        """Writes lines with their ends; waits while the reader is slow, and drops them if there is none."""
+    def write(self, lines: Sequence[bytes]) -> int:
+        """Writes lines with their ends; waits while the reader is slow. Returns how many nothing took."""
 
     def close(self) -> None:
         """Lets go of what it opened."""
@@ -51,25 +51,29 @@ class JournalOutput:
         self._path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
-    def write(self, lines: Sequence[bytes]) -> None:
-        """Sends entries; waits while the journal is slow, and drops them if there is none."""
-        for entry in map(_native, lines):
-            try:
-                self._socket.sendto(entry, self._path)
-            except OSError as error:
-                if error.errno == errno.EMSGSIZE:
-                    self._send_file(entry)
+    def write(self, lines: Sequence[bytes]) -> int:
+        """Sends entries; waits while the journal is slow. Returns how many were dropped because there is none."""
+        return sum(not self._send(_native(entry)) for entry in lines)
 
     def close(self) -> None:
         """Closes the socket."""
         self._socket.close()
 
+    def _send(self, entry: bytes) -> bool:
+        try:
+            try:
+                self._socket.sendto(entry, self._path)
+            except OSError as error:
+                if error.errno != errno.EMSGSIZE:
+                    raise
+                self._send_file(entry)
+        except OSError:
+            return False
+        return True
+
     def _send_file(self, entry: bytes) -> None:
         """Sends an entry that is too large for a datagram in a sealed file."""
-        with (
-            suppress(OSError),
-            os.fdopen(os.memfd_create("entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file,
-        ):
+        with os.fdopen(os.memfd_create("entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
             file.write(entry)
             file.flush()
             fcntl.fcntl(
@@ -123,18 +127,18 @@ class StreamOutput:
         self._writable = select.poll()
         self._writable.register(descriptor, select.POLLOUT)
         self._most = _largest_write(descriptor)
+        self._is_cut = False  # whether a part of a line was written last
 
     @classmethod
     def of_standard_error(cls) -> StreamOutput:
         """Returns the output to standard error."""
         return cls(STANDARD_ERROR, _LOG_FILE)
 
-    def write(self, lines: Sequence[bytes]) -> None:
-        """Writes lines; waits while the reader is slow, and drops them if it has gone or the disk is full."""
+    def write(self, lines: Sequence[bytes]) -> int:
+        """Writes lines; waits while the reader is slow. Returns how many a full disk, or no reader, did not take."""
         if self._file is not None:
             self._follow(self._file)
-        for piece in _pieces(lines, self._most):
-            self._write(piece)
+        return sum(self._write(piece) for piece in _pieces(lines, self._most))
 
     def close(self) -> None:
         """Leaves the descriptor open, which others write to as well."""
@@ -156,7 +160,8 @@ class StreamOutput:
         os.dup2(opened, self._descriptor)
         os.close(opened)
 
-    def _write(self, piece: bytes) -> None:
+    def _write(self, piece: bytes) -> int:
+        piece = b"\n" + piece if self._is_cut else piece
         left = memoryview(piece)
         while left:
             try:
@@ -165,7 +170,12 @@ class StreamOutput:
                 # Another process that shares the descriptor may have made it non-blocking.
                 self._writable.poll()
             except OSError:
-                return  # the reader has gone, or the disk is full: there is nowhere to report it
+                # What follows a line that was cut must not be read as its end.
+                if 0 < len(left) < len(piece):
+                    self._is_cut = piece[-len(left) - 1] != ord("\n")
+                return bytes(left).count(b"\n") - (self._is_cut and len(left) == len(piece))
+        self._is_cut = False
+        return 0
 
 
 def _pieces(lines: Sequence[bytes], most: int) -> Iterator[bytes]:
