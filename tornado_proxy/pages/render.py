@@ -69,7 +69,8 @@ UPLOAD_FORMS = (Form.JSON, Form.TEXT)
 class Failure(msgspec.Struct, frozen=True):
     """The public part of an error; `root` is the mount's path and `path` the request's, if known.
 
-    `sign_out` leads to the page that ends the user's session, if there is one. The message is a sentence without its full stop.
+    `sign_out` leads to the page that ends the user's session, if there is one.
+    The message is a sentence without its full stop.
     """
 
     status: int

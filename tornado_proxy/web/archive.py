@@ -90,8 +90,8 @@ def _directory_name(context: RequestContext) -> str:
 def _safe(path: str) -> str:
     """Returns a path that is safe to unpack.
 
-    A backslash separates directories on Windows, a colon names a drive, `a//b` is unpacked as `a/b`, and `a;1` as `a` by
-    Info-ZIP's unzip, which takes the end for a version of VMS.
+    A backslash separates directories on Windows, a colon names a drive, `a//b` is unpacked as `a/b`, and `a;1` as `a`
+    by Info-ZIP's unzip, which takes the end for a version of VMS.
     """
     path = _VERSION.sub("_", path)
     return path.replace("\\", "_").replace(":", "_").replace("//", "/_/").replace("//", "/_/")
