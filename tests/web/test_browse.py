@@ -13,7 +13,7 @@ from serving import EVERYTHING, serve
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import ListingOptions
-from tornado_proxy.config.providers import BasicUser, OidcProvider, OpaServer, Resource
+from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.pages.listing_view import LARGEST_README
@@ -276,3 +276,15 @@ async def test_a_page_leads_to_the_sign_out_of_its_provider():
     for providers, link in (((provider,), 'href="/auth/staff/logout">Sign out</a>'), ((), "<bdi>ann</bdi></p>")):
         async with serve(FILES, providers=providers, **settings) as site:
             assert link in (await site.get("/", Accept="text/html", Authorization="ann")).text
+
+
+async def test_a_403_leads_to_the_sign_out_of_its_provider():
+    """Whoever signed in with the wrong account can leave it; without a user, there is nothing to leave."""
+    provider = OidcProvider("staff", GuardedUrl("https://issuer.test"), "me")
+    others = Authorization(accesses=(AccessRule(group="editors"),))
+    settings = _staff_settings(Resource("/**", provider="staff", oidc=others))
+    async with serve(FILES, providers=(provider,), **settings) as site:
+        wrong = await site.get("/", Accept="text/html", Authorization="ann")
+        nobody = await site.get("/", Accept="text/html")
+    assert (wrong.status, 'href="/auth/staff/logout">Sign out</a>' in wrong.text) == (403, True)
+    assert (nobody.status, "Sign out" in nobody.text) == (401, False)

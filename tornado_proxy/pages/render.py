@@ -69,6 +69,7 @@ UPLOAD_FORMS = (Form.JSON, Form.TEXT)
 class Failure(msgspec.Struct, frozen=True):
     """The public part of an error; `root` is the mount's path and `path` the request's, if known.
 
+    `sign_out` leads to the page that ends the user's session, if there is one.
     The message is a sentence without its full stop.
     """
 
@@ -77,6 +78,7 @@ class Failure(msgspec.Struct, frozen=True):
     request_id: str
     root: str = "/"
     path: str = "/"
+    sign_out: str = ""
 
     @property
     def title(self) -> str:
@@ -95,6 +97,7 @@ class Failure(msgspec.Struct, frozen=True):
             "here": link(self.path),
             "home": link(self.root),
             "up": link(up) if is_below else None,
+            "sign_out": self.sign_out,
             "request_id": self.request_id,
         }
 

@@ -12,10 +12,9 @@ import msgspec
 from markupsafe import Markup
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
-from tornado_proxy.pages.listing import Listing, Order, link, requested_order
+from tornado_proxy.pages.listing import Listing, Order, requested_order
 from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, is_markdown, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
-from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
@@ -80,7 +79,7 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         readme=await _readme(name, listing, context),
         readme_name=name,
         user=context.user.identifier if context.user else "",
-        sign_out=_sign_out(context),
+        sign_out=context.parts.sign_out(context.decision),
         removable=await _removable(listing, context),
         reserved=f"/{ASSETS_AT}" in path,
         files_from=files_from,
@@ -126,14 +125,6 @@ async def _origins(context: RequestContext, *, uploads: bool) -> tuple[str, str]
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _sign_out(context: RequestContext) -> str:
-    """Returns the link to the page that ends the user's session; empty if the provider has none."""
-    guard = context.decision.checks[-1].guard if context.decision.checks else None
-    provider = guard.provider if isinstance(guard, SignedIn) else ""
-    pages = context.parts.mounts.provider_pages.items()
-    return next((link(path) for path, page in pages if page == (provider, "logout")), "")
 
 
 def _readme_name(listing: Listing, context: RequestContext) -> str:

@@ -14,7 +14,9 @@ from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.config.model import Settings
+from tornado_proxy.pages.listing import link
 from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.repeated import RepeatedDecisions
@@ -87,6 +89,13 @@ class Parts:
         object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
         compressor = Compressor(server.compress, self.compressions) if server.compress.enabled else None
         object.__setattr__(self, "compressor", compressor)
+
+    def sign_out(self, decision: Decision) -> str:
+        """Returns the link to the page that ends the user's session; empty if the provider has none."""
+        guard = decision.checks[-1].guard if decision.checks else None
+        provider = guard.provider if isinstance(guard, SignedIn) else ""
+        pages = self.mounts.provider_pages.items()
+        return next((link(path) for path, page in pages if page == (provider, "logout")), "")
 
     def pages_of(self, target: str | None) -> Pages:
         """Returns the pages of a target, in its theme if it has one."""

@@ -333,8 +333,9 @@ class Handler(RequestHandler):
         decision, accept = self.decision, self.request.headers.get("Accept")
         request, match = (decision.request, decision.match) if decision else (Request(), None)
         form = choose(FAILURE_FORMS, accept, request.parameters.get("format"))
-        where = (match.mount, decision.request.path) if decision and match else ()
-        failure = Failure(error_answer.status, error_answer.message, self.id, *where)
+        mount, path = (match.mount, decision.request.path) if decision and match else ("/", "/")
+        sign_out = self.parts.sign_out(decision) if decision and decision.user else ""
+        failure = Failure(error_answer.status, error_answer.message, self.id, mount, path, sign_out)
         pages = self.parts.pages_of(match.site.target.name if match else None)
         return page(error_answer.status, pages.failure(failure, form), error_answer.headers)
 

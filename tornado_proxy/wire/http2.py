@@ -392,6 +392,7 @@ class Http2Connection(ClientConnection):
             return
         self._flush()
         self._is_over = True
+        self._deadlines.clear()
         self._received.clear()
         for stream in tuple(self._streams.values()):
             self._lose(stream, reason)

@@ -214,7 +214,7 @@ class Protocol(H2Connection):
         self.local_settings.max_concurrent_streams = LAST_STREAM
         self.local_settings.acknowledge()
 
-    def receive_data(self, data: bytes) -> list[Event]:
+    def receive_data(self, data: bytes) -> list[Event]:  # type: ignore[override]  # what `FrameReader` takes
         """Processes a frame or the preface; raises `ProtocolError`."""
         if data[3] == SettingsFrame.type:
             # hyperframe keeps the last of several sizes of the table, but the smallest counts too (RFC 7541 4.2).
