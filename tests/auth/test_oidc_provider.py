@@ -62,7 +62,7 @@ def _provider(*answers, settings=PUBLIC, discovery=DISCOVERY_ANSWERS):
         requests.append(request)
         return pending.pop(0)
 
-    return Provider(settings, fetch, lambda: 1_800_000_000.0), requests
+    return Provider(settings, fetch, lambda: 1_800_000_000.0, lambda: 0.0), requests
 
 
 def test_discovery_reads_the_metadata_below_the_issuer():

@@ -7,7 +7,6 @@ Sources: OpenID Connect Discovery 1.0 and Core 1.0 (3.1.3.7: what a client must 
 from __future__ import annotations
 
 import asyncio
-import time
 from base64 import b64encode
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -111,11 +110,7 @@ class Provider:
     """
 
     def __init__(
-        self,
-        settings: OidcProvider,
-        fetch: Fetcher,
-        clock: Callable[[], float],
-        timer: Callable[[], float] = time.monotonic,
+        self, settings: OidcProvider, fetch: Fetcher, clock: Callable[[], float], timer: Callable[[], float]
     ) -> None:
         self._settings = settings
         self._fetch = fetch

@@ -61,7 +61,7 @@ class ObjectRequest(NamedTuple):
     """The parameters of a GetObject: a key, which is never empty, and what is asked for of its object.
 
     An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A request that continues a
-    read may ask for a version, and comes after those of which nobody has a byte yet.
+    read gets a connection after the requests that begin one.
     """
 
     key: str
