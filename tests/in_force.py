@@ -50,7 +50,7 @@ class RecordingServing:
         """Forget what is staged."""
         self.staged = None
 
-    async def report(self) -> ProcessReport:
+    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """The counts of the stage."""
         return ProcessReport(staged=self.counts)
 

@@ -57,7 +57,7 @@ class _FakeServing:
         """One request."""
         return [KeptRequest(1.0, "site", "GET", "files.test", "/a/h", "/h", signed_in=False)]
 
-    async def report(self) -> ProcessReport:
+    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """The activity."""
         return ProcessReport((), self.activity)
 
@@ -220,7 +220,7 @@ class _BusyServing(_FakeServing):
         super().__init__(configuration)
         self.fifth_report = asyncio.Event()
 
-    async def report(self) -> ProcessReport:
+    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """A report with ten more requests than before."""
         requests = self.activity.total.requests + 10
         tally = Tally((0, requests, 0, 0, 0), (0, requests, *[0] * 12), sent=1024 * requests)
@@ -351,7 +351,7 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     class Broken(_FakeServing):
         """Serving with reports that fail."""
 
-        async def report(self):
+        async def report(self, *, has_metrics: bool = False):
             """Raise an error."""
             calls.append(1)
             raise RuntimeError("no numbers")

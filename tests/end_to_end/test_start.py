@@ -23,13 +23,14 @@ targets:
 SCRIPT = """
 import json, os, sys
 from tornado_proxy.cli.main import main
+from tornado_proxy.service.run.systemd import Notifier
 from tornado_proxy.wire.server import HttpServer
 
-def add_sockets(self, sockets):
+def end(*arguments):
     print(json.dumps([*sys.modules]), flush=True)
     os._exit(0)
 
-HttpServer.add_sockets = add_sockets
+{} = end
 main(["serve", "--config", "proxy.yaml"])
 """
 
@@ -61,12 +62,29 @@ HEAVY = {
 
 def test_requests_are_answered_before_heavy_modules_are_imported(tmp_path):
     """A GET of an object with a plain rule needs no boto3, no pages, no metrics and no linter."""
-    (tmp_path / "proxy.yaml").write_text(CONFIGURATION)
-    (tmp_path / "site.rules").write_text('target site {\n  rewrite `^/a/(.*)$` -> "/b/$1"\n}\n')
+    rules = 'target site {\n  rewrite `^/a/(.*)$` -> "/b/$1"\n}\n'
+    assert HEAVY & _imported(tmp_path, rules, until="HttpServer.add_sockets") == set()
+
+
+def test_what_nobody_asked_for_is_never_imported(tmp_path):
+    """A service without rewrites, uploads, pages and scrapes has none of their libraries in memory."""
+    unused = {"boto3", "importlib.metadata", "jinja2", "prometheus_client", "re2", "urllib3", "tornado_proxy.lint"}
+    assert unused & _imported(tmp_path, "target site {\n}\n", until="Notifier.ready") == set()
+
+
+def _imported(folder, rules, *, until):
+    """Returns the modules that a service has imported when it calls a method."""
+    (folder / "proxy.yaml").write_text(CONFIGURATION)
+    (folder / "site.rules").write_text(rules)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {"KEY": "x"}
     environment = {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")}
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT.format(until)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.stdout, result.stderr
-    assert HEAVY & {*json.loads(result.stdout)} == set()
+    return {*json.loads(result.stdout)}

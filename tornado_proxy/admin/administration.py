@@ -8,8 +8,8 @@ import platform
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from http import HTTPStatus
-from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,6 @@ from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.probe import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
-from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics, staged_metrics
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
@@ -57,10 +56,12 @@ from tornado_proxy.telemetry.metrics import (
     Activity,
     ActivityHistory,
     Interval,
+    ProcessReport,
     Tally,
     rewrite_id,
 )
 from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
+from tornado_proxy.wire.late import late
 
 if TYPE_CHECKING:
     from tornado_proxy.admin.draft import DraftPage
@@ -86,8 +87,6 @@ class Administration:
         self._probes, self._probed = process.probes, process.probed
         self._last_good = process.last_good
         self._explaining = asyncio.Lock()
-        # Reads files, for which there may be no descriptor later.
-        self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self._started = started = serving.generation.since
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
         self._counts: Counter[str] = Counter()  # of reloads, by outcome
@@ -113,6 +112,12 @@ class Administration:
     def is_read_only(self) -> bool:
         """Whether commands are accepted on a Unix socket only."""
         return self._serving.configuration.settings.internal_server.read_only
+
+    @cached_property
+    def _versions(self) -> Mapping[str, str]:
+        from importlib.metadata import version  # noqa: PLC0415 - with what it imports it takes half a MiB
+
+        return late(lambda: {name: version(name) for name in _PACKAGES}) | {"Python": platform.python_version()}
 
     async def sample(self) -> None:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
@@ -278,15 +283,23 @@ class Administration:
 
     async def metrics(self) -> bytes:
         """Returns the metrics of requests and reloads in Prometheus's text format."""
-        report = await self._serving.report()
-        share = self._reloader.stage.share if self._reloader.stage else 0.0
-        return as_text((*report.counts, *service_metrics(self._state()), *staged_metrics(report.staged, share)))
+        report = await self._serving.report(has_metrics=True)
+        return late(partial(self._as_text, report))
 
-    def _state(self) -> ServiceState:
+    def _as_text(self, report: ProcessReport) -> bytes:
+        # prometheus_client comes with a web server and more: 1 MiB.
+        from tornado_proxy.telemetry.exposition import (  # noqa: PLC0415
+            ServiceState,
+            as_text,
+            service_metrics,
+            staged_metrics,
+        )
+
+        share = self._reloader.stage.share if self._reloader.stage else 0.0
         configuration, generation = self._serving.configuration, self._serving.generation
         # Of several certificates of one name, the first end counts.
         ends = sorted(validities(configuration.settings), key=lambda each: -each.not_after)
-        return ServiceState(
+        state = ServiceState(
             self._versions["tornado-proxy"],
             configuration.snapshot.digest,
             generation.number,
@@ -299,6 +312,7 @@ class Administration:
             bool(self._last_good and self._last_good.trouble),
             {place: not each.problem for place, each in self._reloader.sources.fetched.items()},
         )
+        return as_text((*report.counts, *service_metrics(state), *staged_metrics(report.staged, share)))
 
 
 def _explain(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:

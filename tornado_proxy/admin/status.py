@@ -193,7 +193,7 @@ class Overview(msgspec.Struct, frozen=True):
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only after the service is ready
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - for the first page only
 
     from tornado_proxy.pages.byte_code import KeptByteCode  # noqa: PLC0415 - the same
 
@@ -221,7 +221,7 @@ def _environment() -> Environment:
 
 
 class StatusPages:
-    """The status page and the page of drafts, compiled once: later there may be no descriptor to read their files."""
+    """The status page and the page of drafts, compiled once."""
 
     def __init__(self) -> None:
         names = "status.jinja", "draft.jinja", "charts.jinja", "steps.jinja"  # the last ones are parts of the others

@@ -22,6 +22,7 @@ from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, Headers, negotiate, path_reference
 from tornado_proxy.storage.store import Entry
+from tornado_proxy.wire.late import late
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -183,7 +184,7 @@ class Theme:
         css: str | tuple[str, bytes] = "",
         templates: Mapping[str, str] | None = None,
     ) -> None:
-        # Neither the tools nor the first requests of a service need a page.
+        # Neither the tools need a page, nor a service whose clients only read and write files: 2 MiB.
         from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415
         from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
 
@@ -267,7 +268,7 @@ class Pages:
 
     @property
     def _theme(self) -> Theme:
-        return self._given or own_theme()
+        return self._given or late(own_theme)
 
     @property
     def assets(self) -> Mapping[str, Asset]:
@@ -304,7 +305,12 @@ class Pages:
             Form.JSON: lambda: _json({**fields, "requestId": failure.request_id}),
             Form.TEXT: lambda: f"{failure.status} {failure.title}\n{failure.message}\nrequest {failure.request_id}\n",
         }
-        return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
+        try:
+            text = writers[form]()
+        except OSError:  # no descriptor is free for the templates, not even one that is kept for them
+            form = Form.TEXT
+            text = writers[form]()
+        return self._rendering(form, text, (("Cache-Control", "no-store"),))
 
     def sign_out(self, path: str) -> Rendering:
         """Returns the page that asks whether to sign out; its form posts to its own path."""
@@ -338,7 +344,7 @@ class Pages:
                 raise
             # A template of the theme can fail for values that `check` does not have.
             _LOG.exception("the template `%s.html` of a theme failed; the service's own template replaces it", name)
-            return own_theme().render(name, root, values)
+            return late(own_theme).render(name, root, values)
 
     def _rendering(
         self, form: Form, text: str, more: Headers, offers: Offers | None = None, no_more: str = _NO_MORE

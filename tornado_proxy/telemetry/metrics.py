@@ -277,7 +277,7 @@ class RequestMetrics:
 
     def collect(self) -> Iterator[Metric]:
         """Yields the metrics."""
-        # prometheus_client comes with a web server and more; nobody scrapes before the service is ready.
+        # prometheus_client comes with a web server and more: 1 MiB.
         from tornado_proxy.telemetry.exposition import counter, gauge, histogram  # noqa: PLC0415
 
         for each in self._counters():

@@ -56,7 +56,7 @@ class _FakeServing:
         """Note it."""
         self.configuration, self.generation = configuration, generation_of(configuration, number)
 
-    async def report(self) -> ProcessReport:
+    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """An empty report."""
         return ProcessReport()
 

@@ -19,9 +19,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
-import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.golang.regexp import program as programs
+from tornado_proxy.golang.regexp.engine import re2
 from tornado_proxy.golang.regexp.parser import Expression, parse
 from tornado_proxy.golang.regexp.program import MEMORY, ProgramRefused, ProgramTooLarge
 from tornado_proxy.golang.regexp.syntax import PatternError, fold, measure
@@ -216,19 +216,19 @@ class _Portion(NamedTuple):
 
     start: int
     patterns: tuple[Pattern, ...]
-    combined: re2.Set | None
+    combined: Any
 
 
-def _build_set(patterns: Sequence[Pattern]) -> re2.Set | None:
+def _build_set(patterns: Sequence[Pattern]) -> Any:
     """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
     if len(patterns) == 1:
         return None
-    built = re2.Set.SearchSet(programs.options(_SET_MEMORY))
+    built = re2().Set.SearchSet(programs.options(_SET_MEMORY))
     for pattern in patterns:
         built.Add(pattern.program)
     built.Add(b"")
     try:
         built.Compile()
-    except re2.error:
+    except re2().error:
         return None
     return built

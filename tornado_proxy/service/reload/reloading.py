@@ -85,8 +85,8 @@ class Serving(Protocol):
     def workers(self) -> Sequence[dict[str, object]]:
         """Returns the state of each process that answers requests, as JSON."""
 
-    async def report(self) -> ProcessReport:
-        """Returns all counts since the start, including those of processes that have ended."""
+    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
+        """Returns all counts since the start, including those of processes that have ended; metrics if wanted."""
 
     async def requests(self) -> Sequence[KeptRequest]:
         """Returns the last requests that are kept in memory, over all processes, the oldest first."""

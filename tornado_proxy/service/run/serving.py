@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from socket import socket
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
@@ -32,8 +32,12 @@ from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.wire.heap import trim_heap
+from tornado_proxy.wire.late import keep_descriptors, late
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.tls import make_context
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -123,21 +127,14 @@ class SingleProcess:
         return self._generations.in_force
 
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
-        """Begins to answer; imports in the background what the first requests do not need."""
+        """Begins to answer."""
         self._inherited = inherited
         self._server.add_sockets(sockets)
-        await in_background(self._prepare)
+        keep_descriptors()
+        await in_background(trim_heap)
         if self._freezes:
             COLLECTOR.freeze()
             COLLECTOR.defer()
-
-    def _prepare(self) -> None:
-        # Reads files, for which there may be no descriptor later.
-        from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415
-
-        self._process = ProcessMetrics()
-        self._builder.pages.prepare()
-        trim_heap()
 
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Builds the generation on a thread, unless it is staged, and puts it in force on the event loop."""
@@ -222,10 +219,15 @@ class SingleProcess:
             }
         ]
 
-    async def report(self) -> ProcessReport:
-        """Returns the counts of this process."""
-        metrics = (*self._process.collect(), *self._metrics.collect())
+    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
+        """Returns the counts of this process, with its metrics if those are wanted."""
+        metrics = late(self._collected) if has_metrics else ()
         return ProcessReport(metrics, self._metrics.activity(), self._staging.counts())
+
+    def _collected(self) -> tuple[Metric, ...]:
+        from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415 - a scrape, which may never come
+
+        return (*ProcessMetrics().collect(), *self._metrics.collect())
 
     async def requests(self) -> Sequence[KeptRequest]:
         """Returns the requests that this process keeps."""

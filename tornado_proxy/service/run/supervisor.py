@@ -252,11 +252,11 @@ class Supervisor:
         """The last state of each worker."""
         return [worker.view for _, worker in sorted(self._workers.items())]
 
-    async def report(self) -> ProcessReport:
+    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """The sum of what all workers have counted, including workers that were replaced."""
         workers = self._workers.values()
         await asyncio.gather(*(worker.refresh_report() for worker in workers))
-        own = ProcessReport(tuple(ProcessMetrics().collect()))
+        own = ProcessReport(tuple(ProcessMetrics().collect()) if has_metrics else ())
         report = _added((self._ended, own, *(worker.report for worker in workers)), self._names)
         return report if self.staged else report._replace(staged=None)
 

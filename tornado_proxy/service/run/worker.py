@@ -168,6 +168,7 @@ class _Worker:
             "activate": self._activate,
             "stage": self._stage,
             "stop": partial(self._end, is_last=True),
+            "report": self._report,
         }
 
     async def start(self, listening: Sequence[socket.socket], number: int) -> None:
@@ -190,7 +191,10 @@ class _Worker:
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
         for task in tasks:
             task.cancel()
-        await self._channel.send(await self._serving.report())
+        await self._channel.send(await self._report())
+
+    async def _report(self) -> ProcessReport:
+        return await self._serving.report(has_metrics=True)
 
     def _end(self, grace: float, *, is_last: bool = False) -> None:
         """Has it finish its requests; `is_last` is true if all workers end."""
