@@ -88,7 +88,7 @@ class Process:
         async with self._launch.administer(self):
             try:
                 if await self._started(starting):
-                    trim_heap()  # where no byte code of its pages is kept, compiling them left 3 MiB
+                    trim_heap()  # what was read and compiled leaves up to 3 MiB
                     self._begun = True
                     self._launch.announce()
                     self._launch.notifier.ready(self.reloader.status_line())
