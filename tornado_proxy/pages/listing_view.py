@@ -111,13 +111,14 @@ def _rows(listing: Listing, entries: Sequence[Entry], offers: Offers) -> Markup:
 def _row(entry: Entry, name: str, href: str | None, offers: Offers) -> str:
     """Returns the row of an entry; its name is escaped."""
     opening, closing = (f'<a class="{_icon(entry.name)}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
-    # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one.
+    # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one. The script
+    # shows the exact values on hover: as titles, here, they would be a fifth of a compressed page.
     size = time = ""
     if entry.size is not None:
-        size = f'<data value="{entry.size}" title="{entry.size} bytes">{human_size(entry.size)}</data>'
+        size = f'<data value="{entry.size}">{human_size(entry.size)}</data>'
     if entry.last_modified is not None:
         exact = entry.last_modified.astimezone(UTC).isoformat(" ")[:19] + "Z"
-        time = f'<time datetime="{exact}" title="{exact}">{exact[:16]}</time>'
+        time = f'<time datetime="{exact}">{exact[:16]}</time>'
     own = " data-removable" if entry.name in offers.removable else ""
     return (
         f'<tr{own}><th scope="row">{opening}<bdi>{name}</bdi>{closing}</th>'

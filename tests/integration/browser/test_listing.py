@@ -236,6 +236,17 @@ def test_times_are_in_the_time_zone_of_the_reader(browser, demo):
         browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
 
+def test_exact_times_and_sizes_are_shown_on_hover(browser, demo):
+    """A pointer on a time or a size shows its seconds or its bytes."""
+    from selenium.webdriver import ActionChains  # noqa: PLC0415 - only where there is a browser
+
+    browser.get(f"{demo}releases/2.1.0/")
+    time, size = (find(browser, f".listing td {name}") for name in ("time", "data"))
+    ActionChains(browser).move_to_element(time).move_to_element(size).perform()
+    assert re.search(r":[0-9]{2}:[0-9]{2}", time.get_attribute("title"))
+    assert re.fullmatch(r"[0-9,]+ bytes?", size.get_attribute("title"))
+
+
 def test_a_preview_is_used_by_keyboard(browser, demo):
     """A preview is opened, changed and closed by keyboard, without an error in the browser's log."""
     browser.get_log("browser")

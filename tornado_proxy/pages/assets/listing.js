@@ -12,7 +12,7 @@ parts.push(() => {
     }
     for (const size of document.querySelectorAll(".listing data")) {
         size.addEventListener("pointerenter", () => {
-            size.title = `${Number(size.value).toLocaleString()} bytes`;
+            size.title = `${Number(size.value).toLocaleString()} byte${size.value === "1" ? "" : "s"}`;
         }, {once: true});
     }
     document.querySelector(".zone")?.remove();
