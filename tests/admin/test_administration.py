@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import suppress
+from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
@@ -124,6 +125,17 @@ def test_reloads_are_counted_by_outcome(in_force):
     lines = asyncio.run(administration.metrics()).decode().splitlines()
     assert 'tornado_proxy_reloads_total{outcome="refused"} 2.0' in lines
     assert 'tornado_proxy_reloads_total{outcome="loaded"} 1.0' in lines
+
+
+def test_the_status_names_the_version_that_runs(in_force, tmp_path, monkeypatch):
+    """A package that is replaced under a running service changes nothing about its version."""
+    administration = _administration(in_force)
+    upgraded = tmp_path / "tornado_proxy-99.0.dist-info" / "METADATA"
+    upgraded.parent.mkdir()
+    upgraded.write_text("Metadata-Version: 2.1\nName: tornado-proxy\nVersion: 99.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert version("tornado-proxy") == "99.0"
+    assert asyncio.run(administration.status())["version"] != "99.0"
 
 
 def test_the_status_has_the_last_probe_of_a_target(in_force):

@@ -24,9 +24,10 @@ def test_the_admin_listener_answers_without_free_descriptors(tmp_path, options):
             client = stack.enter_context(socket.create_connection((url.hostname, url.port)))
             client.sendall(b"GET /x HTTP/1.1\r\n")
         eventually(lambda: any("Too many open files" in line for line in proxy.lines))
-        paths = "/-/healthy", "/-/ready", "/-/status", "/metrics", "/-/", "/-/draft"
+        paths = "/-/healthy", "/-/ready", "/-/status", "/metrics", "/-/", "/-/draft", "/-/?method=GET&path=/x"
         for _ in range(20):
             assert [admin.request("GET", path)[0] for path in paths] == [200] * len(paths)
+        assert not [line for line in proxy.lines if "Traceback" in line or "could not be explained" in line]
 
 
 def test_the_first_page_of_a_client_needs_no_free_descriptor(tmp_path):

@@ -8,8 +8,10 @@ import platform
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from http import HTTPStatus
+from importlib import import_module
+from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +89,8 @@ class Administration:
         self._probes, self._probed = process.probes, process.probed
         self._last_good = process.last_good
         self._explaining = asyncio.Lock()
+        # Those that run: later, an upgrade may have replaced the packages.
+        self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self._started = started = serving.generation.since
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
         self._counts: Counter[str] = Counter()  # of reloads, by outcome
@@ -112,12 +116,6 @@ class Administration:
     def is_read_only(self) -> bool:
         """Whether commands are accepted on a Unix socket only."""
         return self._serving.configuration.settings.internal_server.read_only
-
-    @cached_property
-    def _versions(self) -> Mapping[str, str]:
-        from importlib.metadata import version  # noqa: PLC0415 - with what it imports it takes half a MiB
-
-        return late(lambda: {name: version(name) for name in _PACKAGES}) | {"Python": platform.python_version()}
 
     async def sample(self) -> None:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
@@ -223,8 +221,8 @@ class Administration:
 
     async def draft(self, path: str, text: str | None = None) -> DraftPage:
         """Returns the page of a rule file in force; with a text, what that would change. Nothing has an effect."""
-        # Imports the whole linter, which most processes never need.
-        from tornado_proxy.admin.draft import draft_page, drafted  # noqa: PLC0415
+        late(partial(import_module, "tornado_proxy.admin.draft"))
+        from tornado_proxy.admin.draft import draft_page, drafted  # noqa: PLC0415 - the linter: few processes need it
 
         configuration, sites = self._serving.configuration, self._serving.generation.parts.mounts.sites
         page = draft_page(configuration, path)
@@ -316,6 +314,7 @@ class Administration:
 
 
 def _explain(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
+    late(partial(import_module, "tornado_proxy.admin.explanation"))
     from tornado_proxy.admin.explanation import explained  # noqa: PLC0415 - most processes never explain a request
 
     return explained(mounts, asked)
