@@ -130,7 +130,7 @@ def test_an_upgrade_whose_files_are_refused_restarts_nothing(packages, s3):
         output = site.machine.run("bash", "-c", f"cd /root/dist && {upgrade}")
         assert "tornado-proxy.service is not restarted, since the new version refuses its files" in output
         assert "unknown option `nonsense`" in output
-        assert "what it has not done yet, such as a first upload, may fail" in output
+        assert "what it has not done yet, such as a first upload or page, may fail" in output
         assert (site.admin.status()["version"], site.get("/a")) == ("0.1.0", (200, "first/a.txt"))
 
 
