@@ -134,6 +134,8 @@ def test_an_empty_file_is_a_file():
             _part(f"{FILE}\r\nContent-Type: a/b\r\nContent-type: c/d", b"x") + CLOSING_BOUNDARY,
             "`content-type` of a part",
         ),
+        (_part(f"{FILE}\r\nX: y\n", b"\r\nx") + CLOSING_BOUNDARY, "has a line feed in it"),
+        (_part(f"{FILE}\r\nX: y\0", b"x") + CLOSING_BOUNDARY, "or a NUL"),
     ],
 )
 def test_an_invalid_form_is_refused(body, message):

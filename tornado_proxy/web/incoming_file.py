@@ -316,6 +316,9 @@ class MultipartForm:
         if name in self._headers:
             # What reads the form before this service may take the other one.
             raise MalformedForm(f"the header `{name.decode('latin-1')}` of a part is there twice")
+        if b"\n" in self._value or b"\0" in self._value:
+            # RFC 9110 5.5. Other readers end the line there, and then the headers at the next line if it is empty.
+            raise MalformedForm(f"the header `{name.decode('latin-1')}` of a part has a line feed in it, or a NUL")
         self._headers[name] = self._value
         self._name = self._value = b""
 
