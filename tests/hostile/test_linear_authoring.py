@@ -121,5 +121,5 @@ READERS = {
 
 @pytest.mark.parametrize(("read", "units", "prefixes", "suffixes"), READERS.values(), ids=READERS)
 def test_a_reader_of_what_authors_write_takes_linear_time(read, units, prefixes, suffixes):
-    """A reader takes at most three times as long for twice the length of the three slowest of all repetitions."""
+    """A reader takes at most 20 times as long for eight times the length of the worst of all repetitions."""
     check_linear(read, text_makers(units, prefixes, suffixes), LONGEST)

@@ -1,4 +1,4 @@
-"""Every parser of input from a client or S3 takes linear time: twice the length takes about twice the time."""
+"""Every parser of input from a client or S3 takes linear time: eight times the length takes about eight times the time."""
 
 from __future__ import annotations
 
@@ -269,5 +269,5 @@ def test_every_reader_of_headers_is_listed():
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_a_reader_takes_linear_time(read):
-    """A reader takes at most three times as long for twice the length of the three slowest of all repetitions."""
+    """A reader takes at most 20 times as long for eight times the length of the worst of all repetitions."""
     check_linear(read, text_makers(CHARACTERS, PREFIXES, ("", "\x00")), LONGEST)
