@@ -161,6 +161,30 @@ def test_dictionaries_are_merged(target, source, merged, overwritten):
     assert rendered(f"{{{{ mergeOverwrite ({target}) ({source}) | toJson }}}}") == overwritten
 
 
+@pytest.mark.parametrize(
+    ("target", "source", "merged", "overwritten"),
+    [
+        ('(semver "1.0.0")', '"a"', '"1.0.0"', '"a"'),
+        ('(semver "1.0.0")', "nil", '"1.0.0"', "null"),
+        ('(dict "a" 1)', '(semver "1.0.0")', '{"a":1}', '"1.0.0"'),
+        ("0", '(semver "1.0.0")', '"1.0.0"', '"1.0.0"'),
+        ('(toDate "2006" "2024")', '(toDate "2006" "2025")', '"2024-01-01T00:00:00Z"', '"2025-01-01T00:00:00Z"'),
+    ],
+)
+def test_structures_are_replaced_as_a_whole(target, source, merged, overwritten):
+    """What has fields is one value to a merge, unless both are pointers."""
+    values = f'(dict "v" {target}) (dict "v" {source})'
+    assert rendered(f"{{{{ (merge {values}).v | toJson }}}}") == merged
+    assert rendered(f"{{{{ (mergeOverwrite {values}).v | toJson }}}}") == overwritten
+
+
+def test_a_dictionary_overwrites_a_structure():
+    """`mergeOverwrite` replaces a pointer by what is none."""
+    assert rendered('{{ mergeOverwrite (dict "v" (semver "1.0.0")) (dict "v" (dict "a" 1)) | toJson }}') == (
+        '{"v":{"a":1}}'
+    )
+
+
 def test_merging_changes_the_first_dictionary():
     """The first dictionary of a merge gets the entries of the others."""
     assert rendered('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
@@ -188,6 +212,14 @@ def test_a_nil_dictionary_is_merged_to_a_new_one():
         (
             'merge (dict "m" (split "," "a")) (dict "m" (dict "b" 1))',
             "`map[string]interface {}` cannot be merged into `map[string]string`",
+        ),
+        (
+            'merge (dict "v" (semver "1.0.0")) (dict "v" (dict "Major" 2))',
+            "`map[string]interface {}` cannot be merged into `*semver.Version`: only dictionaries can",
+        ),
+        (
+            'mergeOverwrite (dict "v" (semver "1.0.0")) (dict "v" (semver "2.0.0"))',
+            "`*semver.Version` cannot be merged into `*semver.Version`: only dictionaries can",
         ),
         (
             'mergeOverwrite (dict "m" (split "," "a")) (dict "m" (dict "b" nil))',
