@@ -38,7 +38,7 @@ KNOWN_REFUSALS = (
     "cannot be copied",
     r"the time .* is out of range",
     "are outside of the list",
-    r"`\*.*` cannot be merged into `\*.*`: only dictionaries can",
+    r"cannot be merged into `\*.*`: only dictionaries can",
 )
 
 

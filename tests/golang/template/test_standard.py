@@ -115,6 +115,9 @@ def test_values_without_an_order_fail(first, other, message):
         (Map({b"a": 1}), Map({b"a": 2}), False),
         (Map(), Map(nil=True), False),
         (Struct(POINTER, [1]), Struct(POINTER, [1]), True),
+        (Nil(POINTER), Nil(POINTER), True),
+        (Struct(POINTER, [1]), Nil(POINTER), False),
+        (Nil(POINTER), Struct(POINTER, [1]), False),
     ],
 )
 def test_deep_equality_needs_one_type(first, other, equal):

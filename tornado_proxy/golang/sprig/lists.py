@@ -203,7 +203,8 @@ def _merge(budget: RenderBudget, target: go.Map, source: go.Map, depth: int, *, 
 def _refuse_structures(old: go.Value, new: go.Value, *, overwrite: bool) -> None:
     """Raises `ExecutionError` where mergo would write fields of what a pointer leads to, such as the request's URL.
 
-    It does so where both are pointers, and else fails unless it overwrites the pointer itself.
+    It does so where both are pointers, and else fails unless it overwrites the pointer itself; sprig makes that failure
+    an empty text, which would hide it.
     """
     is_pointer = isinstance(old, go.Struct) and old.type.kind == "ptr"
     points_too = isinstance(new, go.Struct) and new.type.kind == "ptr"

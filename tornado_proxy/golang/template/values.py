@@ -250,6 +250,13 @@ def less(first: Value, other: Value) -> bool:
     return bool(first < other)
 
 
+def _equal(first: Value, other: Value) -> bool:
+    """Whether two values of one type are equal that contain no others."""
+    if isinstance(first, Nil) or isinstance(other, Nil):
+        return type(first) is type(other)
+    return bool(first.source == other.source if isinstance(first, Struct) else first == other)
+
+
 def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0) -> bool:
     """Whether types and, at every depth, contents are equal (reflect.DeepEqual); a nil list is no empty one."""
     budget.spend()
@@ -260,7 +267,7 @@ def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0)
     if type_of(first) is not type_of(other):
         return False
     if not isinstance(first, Slice | Map):
-        return bool(first.source == other.source if isinstance(first, Struct) else first == other)
+        return _equal(first, other)
     if first.nil != other.nil or len(first) != len(other):
         return False
     if isinstance(first, Map):
