@@ -7,7 +7,7 @@ DOCS   := $(VENV)/.filled-docs
 TOOLS  := $(VENV)/.filled-release
 
 # Each of these is covered whole, by its own tests alone.
-PURE := golang semantics templates lang rules config routing
+PURE := gotemplate semantics templates lang rules config routing
 
 # The other large folders of tests, those that take longest first.
 LARGE := end_to_end hostile s3 service web cli tools
@@ -43,7 +43,7 @@ TO_LOG  = >build/$@.log 2>&1 || { cat build/$@.log; false; }
 OUTCOME = $$(tail -n 1 build/$@.log)
 
 $(PURE:%=test-%): test-%: $(STAMP)
-	@COVERAGE_FILE=build/coverage-$* $(TEST) tests/$* --cov tornado_proxy.$* --cov-branch \
+	@COVERAGE_FILE=build/coverage-$* $(TEST) tests/$* --cov $(if $(wildcard tornado_proxy/$*),tornado_proxy.$*,$*) --cov-branch \
 	  --cov-report term-missing:skip-covered --cov-fail-under 100 $(TO_LOG)
 	@echo "$*: 100 % branch coverage by its own tests, $(OUTCOME)"
 

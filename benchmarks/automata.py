@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from tornado_proxy.golang.regexp.language import Language, language
-from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
-from tornado_proxy.golang.regexp.progress import longest_matching_part
-from tornado_proxy.golang.regexp.proofs import Covered, NoKey, Unknown, overlaps, reachability
+from gotemplate.regexp.language import Language, language
+from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
+from gotemplate.regexp.progress import longest_matching_part
+from gotemplate.regexp.proofs import Covered, NoKey, Unknown, overlaps, reachability
 
 Sources = Iterator[tuple[str, bool]]
 """Sources in order, each with a flag that is true if a key can reach the rewrite."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from jinja2.sandbox import SandboxedEnvironment
 
-from tornado_proxy.golang.regexp.matching import compile_pattern
+from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates import jinja
 from tornado_proxy.templates.data import TargetKeyRewriteData

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import jinja2
 
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template.errors import LimitError
+from gotemplate.regexp.matching import Captures
+from gotemplate.template.errors import LimitError
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates import jinja
 from tornado_proxy.templates.data import TargetKeyRewriteData

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tornado_proxy.golang.regexp.proofs import Covered, Unknown
+from gotemplate.regexp.proofs import Covered, Unknown
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.subject import subject_of

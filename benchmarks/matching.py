@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
+from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
 
 ROUNDS = 7
 SIZES = (1, 10, 100, 1_000, 10_000)

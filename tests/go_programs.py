@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.sprig import REFUSED, functions
-from tornado_proxy.golang.sprig.encoding import from_json
-from tornado_proxy.golang.template import urls
-from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
-from tornado_proxy.golang.template.calling import Vocabulary
-from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, refuse
-from tornado_proxy.golang.template.program import Program
-from tornado_proxy.golang.template.standard import STANDARD
-from tornado_proxy.golang.template.text import go_string, runes
-from tornado_proxy.golang.template.values import Nil, Struct, Type, Value
+from gotemplate.regexp.matching import Captures
+from gotemplate.sprig import REFUSED, functions
+from gotemplate.sprig.encoding import from_json
+from gotemplate.template import urls
+from gotemplate.template.budget import RenderBudget, RenderLimits
+from gotemplate.template.calling import Vocabulary
+from gotemplate.template.errors import RenderError, TemplateMistake, refuse
+from gotemplate.template.program import Program
+from gotemplate.template.standard import STANDARD
+from gotemplate.template.text import go_string, runes
+from gotemplate.template.values import Nil, Struct, Type, Value
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS

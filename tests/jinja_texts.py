@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tornado_proxy.golang.regexp.matching import Captures
+from gotemplate.regexp.matching import Captures
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.jinja import compile_template

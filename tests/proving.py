@@ -4,11 +4,11 @@ from functools import cache, reduce
 from itertools import pairwise
 from operator import or_
 
-from tornado_proxy.golang.regexp.alphabet import EDGE, GAP_ASSERTIONS, Budget, Unsupported, side
-from tornado_proxy.golang.regexp.automaton import bits
-from tornado_proxy.golang.regexp.classes import contains
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.regexp.proofs import Unknown, Unproved, _reach
+from gotemplate.regexp.alphabet import EDGE, GAP_ASSERTIONS, Budget, Unsupported, side
+from gotemplate.regexp.automaton import bits
+from gotemplate.regexp.classes import contains
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.proofs import Unknown, Unproved, _reach
 
 pattern_of = cache(compile_pattern)
 

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tornado_proxy"
-MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+MODULES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "gotemplate").rglob("*.py")])
 
 LONGEST_MODULE = 500
 LONGEST_FUNCTION = 40
@@ -41,7 +41,7 @@ TESTED_ELSEWHERE = {
 
 
 def _name(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+    return path.relative_to(ROOT).as_posix().removeprefix("tornado_proxy/")
 
 
 @cache
@@ -137,7 +137,7 @@ def _prose(path: Path, names: re.Pattern[str]) -> str:
 
 def _resolves(name: str) -> bool:
     try:
-        pkgutil.resolve_name(f"{PACKAGE.name}.{name}")
+        pkgutil.resolve_name(name if name.startswith("gotemplate.") else f"{PACKAGE.name}.{name}")
     except (ImportError, AttributeError):
         return False
     return True
@@ -145,7 +145,7 @@ def _resolves(name: str) -> bool:
 
 def test_every_module_named_in_prose_exists():
     """A dotted name in backticks that begins with a package of the product is a module or a name in one."""
-    packages = "|".join(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+    packages = "|".join([r"gotemplate(?!\.lark)", *(path.parent.name for path in PACKAGE.glob("*/__init__.py"))])
     names = re.compile(rf"`((?:{packages})(?:\.\w+)+)`")
     pages = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md"]
     named = {(path.name, name) for path in [*MODULES, *pages] for name in names.findall(_prose(path, names))}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gotemplate.regexp.parser import parse
+from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.cli.main import COMMANDS, load_command
-from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.syntax import PatternError
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")

@@ -56,8 +56,9 @@ def _run(installed: Path, *arguments: str, folder: Path) -> subprocess.Completed
     [
         "tornado_proxy/py.typed",
         "tornado_proxy/grammar/rules.lark",
-        "tornado_proxy/golang/regexp/unicode.json",
-        "tornado_proxy/golang/template/gotemplate.lark",
+        "gotemplate/py.typed",
+        "gotemplate/regexp/unicode.json",
+        "gotemplate/template/gotemplate.lark",
         "tornado_proxy/gallery/site.rules",
         "tornado_proxy/gallery/demo.yaml",
         "tornado_proxy/service/sample_objects/site/index.html",

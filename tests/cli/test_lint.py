@@ -35,7 +35,7 @@ UNNEEDED_FOR_CLEAN_RULES = (
     *("tornado_proxy.config.loading", "tornado_proxy.config.model", "tornado_proxy.routing", "tornado_proxy.tools"),
     *("tornado_proxy.lang.excerpt", "tornado_proxy.lang.printer", "tornado_proxy.lang.recovery"),
     *("tornado_proxy.lint.reporters.ci", "tornado_proxy.lint.reporters.documents"),
-    *("tornado_proxy.golang.template.nodes", "tornado_proxy.templates.jinja"),
+    *("gotemplate.template.nodes", "tornado_proxy.templates.jinja"),
 )
 
 

@@ -51,7 +51,7 @@ HEAVY = {
     "tornado_proxy.auth.oidc",
     "tornado_proxy.lint",
     "tornado_proxy.service.run.supervisor",
-    "tornado_proxy.golang.template.nodes",
+    "gotemplate.template.nodes",
     "tornado_proxy.templates.jinja",
     "tornado_proxy.tools",
     "tornado_proxy.web.archive",

@@ -9,9 +9,9 @@ import pytest
 from linear_time import check_linear, text_makers
 from linting import report
 
+from gotemplate.regexp.matching import compile_pattern, compile_source
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.golang.regexp.matching import compile_pattern, compile_source
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import parse, unfinished

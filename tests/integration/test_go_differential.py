@@ -12,11 +12,11 @@ from generated_expressions import Generator
 from real_go import build
 from recorded import vectors
 
-from tornado_proxy.golang.regexp.classes import unicode_tables
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.program import print_program
-from tornado_proxy.golang.regexp.syntax import PatternError
+from gotemplate.regexp.classes import unicode_tables
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.parser import parse
+from gotemplate.regexp.program import print_program
+from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.templates.template import compile_plain
 
 pytestmark = pytest.mark.integration

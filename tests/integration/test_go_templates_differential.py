@@ -12,11 +12,11 @@ from go_programs import GENEROUS, GO, json_value, program, request_root
 from real_go import build, build_with_modules
 from recorded import vectors
 
-from tornado_proxy.golang.sprig import REFUSED, functions
-from tornado_proxy.golang.template.budget import RenderBudget
-from tornado_proxy.golang.template.calling import Vocabulary
-from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.golang.template.standard import STANDARD
+from gotemplate.sprig import REFUSED, functions
+from gotemplate.template.budget import RenderBudget
+from gotemplate.template.calling import Vocabulary
+from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.template.standard import STANDARD
 from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS
 
 pytestmark = pytest.mark.integration

@@ -1,8 +1,8 @@
 import pytest
 from linting import target
 
-from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.syntax import Alternation, Text
+from gotemplate.regexp.parser import parse
+from gotemplate.regexp.syntax import Alternation, Text
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.shapes import (
     bare,

@@ -1,7 +1,7 @@
 import pytest
 from linting import block, rule_files, settings, subject, target
 
-from tornado_proxy.golang.regexp.proofs import Covered, Example, NoKey
+from gotemplate.regexp.proofs import Covered, Example, NoKey
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import compile_rule_files
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tornado_proxy.golang.template.errors import LimitError, RenderError
+from gotemplate.template.errors import LimitError, RenderError
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
     BucketKey,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.routing.decide import simulate

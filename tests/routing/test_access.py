@@ -1,9 +1,9 @@
 import pytest
 
+from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import parse_request_path
 from tornado_proxy.semantics.request import User

@@ -1,11 +1,11 @@
 import pytest
 
+from gotemplate.template.errors import LimitError, RenderError
 from tornado_proxy.config.actions import Actions, GetAction, HeadAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, TargetList
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.golang.template.errors import LimitError, RenderError
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import (
     Authenticate,

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import Resource
-from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.mounts import (
     Mounts,

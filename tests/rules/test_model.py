@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rule_sites import rule_sets
 from rule_texts import document, statement
 
-from tornado_proxy.golang.regexp.alphabet import LONGEST_KEY, is_valid_key
+from gotemplate.regexp.alphabet import LONGEST_KEY, is_valid_key
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.model import (

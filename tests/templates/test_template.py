@@ -1,7 +1,7 @@
 import pytest
 
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.regexp.matching import Captures
+from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates import go, jinja
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template, compile_plain, trimmed

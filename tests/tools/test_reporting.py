@@ -1,6 +1,6 @@
 from rule_sites import rule_sets
 
-from tornado_proxy.golang.regexp.matching import Captures
+from gotemplate.regexp.matching import Captures
 from tornado_proxy.tools.reporting import group_rows, groups_json, rewrite_json, section
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from rule_sites import rule_sets
 
-from tornado_proxy.golang.regexp.matching import compile_pattern
+from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import Literal

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gotemplate.regexp.parser import parse
+from gotemplate.regexp.syntax import Group, walk
 from tornado_proxy.admin.status import Explanation, PathStep, Piece
-from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.syntax import Group, walk
 from tornado_proxy.routing.access import Anyone, SignedIn
 from tornado_proxy.routing.decide import Decision, RewriteTrace, beside, trace
 from tornado_proxy.routing.mounts import Mounts

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config import providers
 from tornado_proxy.config.document import bare
 from tornado_proxy.config.reader import ValidationContext, warning
 from tornado_proxy.config.values import enumeration
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Span, did_you_mean
 from tornado_proxy.semantics.request import WRITING
 

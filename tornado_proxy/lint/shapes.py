@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tornado_proxy.golang.regexp import syntax
-from tornado_proxy.golang.regexp.expansion import group_number
-from tornado_proxy.golang.regexp.matching import Pattern
+from gotemplate.regexp import syntax
+from gotemplate.regexp.expansion import group_number
+from gotemplate.regexp.matching import Pattern
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import PlainTemplate, trimmed

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tornado_proxy.golang.regexp.alphabet import Budget
-from tornado_proxy.golang.regexp.language import Language, language
-from tornado_proxy.golang.regexp.proofs import Example, Reach, reachability
-from tornado_proxy.golang.regexp.syntax import Node
+from gotemplate.regexp.alphabet import Budget
+from gotemplate.regexp.language import Language, language
+from gotemplate.regexp.proofs import Example, Reach, reachability
+from gotemplate.regexp.syntax import Node
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
-from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.semantics.request import User
 

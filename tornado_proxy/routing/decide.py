@@ -12,8 +12,8 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import replace
 
+from gotemplate.regexp.matching import Captures
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.golang.regexp.matching import Captures
 from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object

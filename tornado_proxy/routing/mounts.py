@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider, Step
-from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.request import RequestPath, host_name
 from tornado_proxy.routing.upload_steps import PropertyTemplates

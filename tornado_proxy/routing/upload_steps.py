@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from gotemplate.template.budget import RenderLimits
+from gotemplate.template.errors import RenderError
 from tornado_proxy.config.actions import PutAction, SystemMetadata
 from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.config.quantities import MIB
-from tornado_proxy.golang.template.budget import RenderLimits
-from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
 from tornado_proxy.templates.data import PutData
 

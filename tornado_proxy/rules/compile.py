@@ -8,9 +8,9 @@ from functools import partial
 
 import msgspec
 
-from tornado_proxy.golang.regexp.matching import Pattern, compile_source
-from tornado_proxy.golang.regexp.syntax import PatternError
-from tornado_proxy.golang.template.errors import TemplateMistake
+from gotemplate.regexp.matching import Pattern, compile_source
+from gotemplate.regexp.syntax import PatternError
+from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.lang import tree
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
 from tornado_proxy.lang.literals import name_text

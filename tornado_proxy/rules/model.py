@@ -9,8 +9,8 @@ from typing import NewType
 
 import msgspec
 
-from tornado_proxy.golang.regexp.matching import Captures, FirstMatch, Pattern
-from tornado_proxy.golang.template.errors import RenderError
+from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
+from gotemplate.template.errors import RenderError
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
 from tornado_proxy.lang.parser import Parsed
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict

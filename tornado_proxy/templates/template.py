@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, Protocol
 
-from tornado_proxy.golang.regexp.expansion import Expansion, Reference
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template.budget import RenderLimits
-from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, help_for_unknown
-from tornado_proxy.golang.template.text import GO_SPACES
+from gotemplate.regexp.expansion import Expansion, Reference
+from gotemplate.regexp.matching import Captures
+from gotemplate.template.budget import RenderLimits
+from gotemplate.template.errors import RenderError, TemplateMistake, help_for_unknown
+from gotemplate.template.text import GO_SPACES
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tornado_proxy.golang.regexp.matching import Captures
+from gotemplate.regexp.matching import Captures
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.tools.simulator import RequestLog

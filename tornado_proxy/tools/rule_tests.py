@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.golang.regexp.matching import Captures, Pattern
+from gotemplate.regexp.matching import Captures, Pattern
 from tornado_proxy.lang.excerpt import visible, width
 from tornado_proxy.lang.printer import group_lines
 from tornado_proxy.lang.tree import Verdict

@@ -10,8 +10,8 @@ from contextlib import aclosing
 
 import msgspec
 
+from gotemplate.template.errors import RenderError
 from tornado_proxy.config.options import camel_case
-from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.pages.custom import (
     CustomPage,
     CustomPageMistake,

@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 from go_programs import rendered
 
-from tornado_proxy.golang.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
-from tornado_proxy.golang.sprig.regex import LONGEST
-from tornado_proxy.golang.sprig.semver import CHANGED_VERSION, VERSION
-from tornado_proxy.golang.template.budget import RenderLimits
-from tornado_proxy.golang.template.parser import DEEPEST, MOST_TEMPLATES
-from tornado_proxy.golang.template.urls import HEADER, VALUES
+from gotemplate.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
+from gotemplate.sprig.regex import LONGEST
+from gotemplate.sprig.semver import CHANGED_VERSION, VERSION
+from gotemplate.template.budget import RenderLimits
+from gotemplate.template.parser import DEEPEST, MOST_TEMPLATES
+from gotemplate.template.urls import HEADER, VALUES
 from tornado_proxy.templates.go.template import vocabulary
 from tornado_proxy.templates.go.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
 

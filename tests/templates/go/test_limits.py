@@ -5,11 +5,11 @@ from contextlib import suppress
 import pytest
 from go_programs import HELM, json_value
 
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
-from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.golang.template.program import Program
-from tornado_proxy.golang.template.values import ExecutionError
+from gotemplate.regexp.matching import Captures
+from gotemplate.template.budget import RenderBudget, RenderLimits
+from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.template.program import Program
+from gotemplate.template.values import ExecutionError
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go.template import vocabulary

@@ -3,11 +3,11 @@ import re
 import pytest
 from go_programs import HELM, mistake
 
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.sprig import REFUSED, functions
-from tornado_proxy.golang.sprig.lists import FUNCTIONS as LISTS
-from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.golang.template.parser import parse
+from gotemplate.regexp.matching import Captures
+from gotemplate.sprig import REFUSED, functions
+from gotemplate.sprig.lists import FUNCTIONS as LISTS
+from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.template.parser import parse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go import GoTemplate, compile_template

@@ -2,10 +2,10 @@ import pytest
 from go_programs import HELM, budget, request_root, user_of
 from msgspec.structs import replace
 
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template.errors import LimitError, RenderError
-from tornado_proxy.golang.template.program import Program
-from tornado_proxy.golang.template.values import Struct, is_nil, is_true, type_name
+from gotemplate.regexp.matching import Captures
+from gotemplate.template.errors import LimitError, RenderError
+from gotemplate.template.program import Program
+from gotemplate.template.values import Struct, is_nil, is_true, type_name
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go.view import REQUEST, AbsentUser, request_facts, root, user_value

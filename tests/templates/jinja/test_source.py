@@ -1,7 +1,7 @@
 import pytest
 from jinja2 import nodes
 
-from tornado_proxy.golang.template.errors import TemplateMistake
+from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.templates.jinja import compile_template
 from tornado_proxy.templates.jinja.source import parse, reworded
 from tornado_proxy.templates.jinja.template import KeyEnvironment

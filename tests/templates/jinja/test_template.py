@@ -4,7 +4,7 @@ import pytest
 from jinja2 import nodes
 from jinja_texts import rendered
 
-from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.jinja import JinjaTemplate, compile_template
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS, TEXT_METHODS
 from tornado_proxy.templates.jinja.source import parse

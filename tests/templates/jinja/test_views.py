@@ -1,7 +1,7 @@
 import pytest
 from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
 
-from tornado_proxy.golang.template.errors import RenderError
+from gotemplate.template.errors import RenderError
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS, NoUser, variables
 from tornado_proxy.templates.template import MissingUserError

@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.golang.template.errors import TemplateMistake
+from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.patterns import Here, NotConvertible
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.golang.regexp.language import language
-from tornado_proxy.golang.regexp.syntax import PatternError
+from gotemplate.regexp.language import language
+from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.tools.convert.patterns import (
     Here,
     NeverFound,

@@ -7,7 +7,7 @@ from conversions import BASIC, converted, converted_target
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tornado_proxy.golang.regexp.matching import compile_pattern
+from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.tools.convert.options import OptionOutcome

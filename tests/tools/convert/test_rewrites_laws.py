@@ -6,11 +6,11 @@ from typing import NamedTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.syntax import PatternError
+from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.values import prefix as as_directory
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.regexp.syntax import PatternError
-from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import object_key

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from tornado_proxy.golang.regexp.expansion import group_number
-from tornado_proxy.golang.regexp.matching import Pattern
-from tornado_proxy.golang.regexp.syntax import Alternation, Group, Member, Node, Repeat, children, walk
+from gotemplate.regexp.expansion import group_number
+from gotemplate.regexp.matching import Pattern
+from gotemplate.regexp.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, LintFinding, check, listed, offer, reworded

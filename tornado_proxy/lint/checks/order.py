@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
-from tornado_proxy.golang.regexp.alphabet import Budget
-from tornado_proxy.golang.regexp.language import Language
-from tornado_proxy.golang.regexp.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
-from tornado_proxy.golang.regexp.syntax import Assertion, Group, Node, Sequence, Text
+from gotemplate.regexp.alphabet import Budget
+from gotemplate.regexp.language import Language
+from gotemplate.regexp.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
+from gotemplate.regexp.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Note, Severity
 from tornado_proxy.lint.check import Category, LintFinding, check, named, shown
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything

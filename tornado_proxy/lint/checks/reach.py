@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tornado_proxy.golang.regexp.alphabet import Budget
-from tornado_proxy.golang.regexp.language import language
-from tornado_proxy.golang.regexp.proofs import Covered, Example, NoKey, reach_of, shortest_key
+from gotemplate.regexp.alphabet import Budget
+from gotemplate.regexp.language import language
+from gotemplate.regexp.proofs import Covered, Example, NoKey, reach_of, shortest_key
 from tornado_proxy.lang.diagnostic import Note, Safety, Severity
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.tree import Literal

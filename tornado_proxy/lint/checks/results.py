@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tornado_proxy.golang.regexp.alphabet import Budget
-from tornado_proxy.golang.regexp.automaton import Automaton, bits
-from tornado_proxy.golang.regexp.classes import contains
-from tornado_proxy.golang.regexp.language import language
-from tornado_proxy.golang.regexp.proofs import Example, overlap
-from tornado_proxy.golang.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
-from tornado_proxy.golang.template.text import GO_SPACES
+from gotemplate.regexp.alphabet import Budget
+from gotemplate.regexp.automaton import Automaton, bits
+from gotemplate.regexp.classes import contains
+from gotemplate.regexp.language import language
+from gotemplate.regexp.proofs import Example, overlap
+from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
+from gotemplate.template.text import GO_SPACES
 from tornado_proxy.lang.diagnostic import Safety, Severity
 from tornado_proxy.lang.tree import Dialect, Literal, Verdict
 from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, reworded, shown

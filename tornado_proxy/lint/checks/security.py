@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tornado_proxy.golang.regexp.alphabet import Budget
-from tornado_proxy.golang.regexp.language import language
-from tornado_proxy.golang.regexp.proofs import Example, overlap
+from gotemplate.regexp.alphabet import Budget
+from gotemplate.regexp.language import language
+from gotemplate.regexp.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, LintFinding, check, shown

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tornado_proxy.golang.regexp.language import guess
-from tornado_proxy.golang.regexp.proofs import NoKey
-from tornado_proxy.golang.regexp.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
+from gotemplate.regexp.language import guess
+from gotemplate.regexp.proofs import NoKey
+from gotemplate.regexp.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tornado_proxy.golang.regexp.proofs import Covered, NoKey
+from gotemplate.regexp.proofs import Covered, NoKey
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Note, Safety, Severity, Span
 from tornado_proxy.lang.literals import string_text
 from tornado_proxy.lang.tree import Literal, TestStatement, Verdict

@@ -26,21 +26,21 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.golang import sprig
-from tornado_proxy.golang.sprig import randomness
-from tornado_proxy.golang.sprig.dates import TIME, time_since
-from tornado_proxy.golang.sprig.encoding import write_yaml
-from tornado_proxy.golang.template import calling
-from tornado_proxy.golang.template import values as go
-from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
-from tornado_proxy.golang.template.errors import TemplateMistake, refuse
-from tornado_proxy.golang.template.fields import ENDLESS, FieldCheck
-from tornado_proxy.golang.template.moments import Moment
-from tornado_proxy.golang.template.operands import Evaluate, Run
-from tornado_proxy.golang.template.parser import OUTERMOST
-from tornado_proxy.golang.template.program import Program, definitions
-from tornado_proxy.golang.template.text import go_string, runes
-from tornado_proxy.golang.template.urls import canonical, header
+from gotemplate import sprig
+from gotemplate.sprig import randomness
+from gotemplate.sprig.dates import TIME, time_since
+from gotemplate.sprig.encoding import write_yaml
+from gotemplate.template import calling
+from gotemplate.template import values as go
+from gotemplate.template.budget import RenderBudget, RenderLimits
+from gotemplate.template.errors import TemplateMistake, refuse
+from gotemplate.template.fields import ENDLESS, FieldCheck
+from gotemplate.template.moments import Moment
+from gotemplate.template.operands import Evaluate, Run
+from gotemplate.template.parser import OUTERMOST
+from gotemplate.template.program import Program, definitions
+from gotemplate.template.text import go_string, runes
+from gotemplate.template.urls import canonical, header
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData
 from tornado_proxy.templates.go.view import ANY_USER, DATA, LISTED_TARGET, PAGE_REQUEST, request_facts, user_value

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from tornado_proxy.golang import sprig
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
-from tornado_proxy.golang.template.calling import Vocabulary
-from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, refuse
-from tornado_proxy.golang.template.fields import ENDLESS, FieldCheck
-from tornado_proxy.golang.template.numbers import Number
-from tornado_proxy.golang.template.parser import ParsedTemplate
-from tornado_proxy.golang.template.program import Program, definitions
-from tornado_proxy.golang.template.text import runes
+from gotemplate import sprig
+from gotemplate.regexp.matching import Captures
+from gotemplate.template.budget import RenderBudget, RenderLimits
+from gotemplate.template.calling import Vocabulary
+from gotemplate.template.errors import RenderError, TemplateMistake, refuse
+from gotemplate.template.fields import ENDLESS, FieldCheck
+from gotemplate.template.numbers import Number
+from gotemplate.template.parser import ParsedTemplate
+from gotemplate.template.program import Program, definitions
+from gotemplate.template.text import runes
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.view import DATA, root, sample

@@ -10,17 +10,17 @@ from typing import NoReturn
 
 import msgspec
 
-from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.template import urls
-from tornado_proxy.golang.template import values as go
-from tornado_proxy.golang.template.budget import RenderBudget
-from tornado_proxy.golang.template.calling import INT, STRING, Function, budgeted, function, reading
-from tornado_proxy.golang.template.standard import escape_html
-from tornado_proxy.golang.template.text import go_string
-from tornado_proxy.golang.template.urls import HEADER, VALUES, Url, collected, copied, first, header
+from gotemplate.regexp.matching import Captures
+from gotemplate.template import urls
+from gotemplate.template import values as go
+from gotemplate.template.budget import RenderBudget
+from gotemplate.template.calling import INT, STRING, Function, budgeted, function, reading
+from gotemplate.template.standard import escape_html
+from gotemplate.template.text import go_string
+from gotemplate.template.urls import HEADER, VALUES, Url, collected, copied, first, header
 
 # Names that each rendering looks up are not qualified.
-from tornado_proxy.golang.template.values import INVALID, Struct
+from gotemplate.template.values import INVALID, Struct
 from tornado_proxy.semantics.request import METHODS, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError

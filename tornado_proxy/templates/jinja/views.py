@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
-from tornado_proxy.golang.regexp.expansion import group_number
-from tornado_proxy.golang.regexp.matching import Captures
+from gotemplate.regexp.expansion import group_number
+from gotemplate.regexp.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError
 

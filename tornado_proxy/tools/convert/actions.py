@@ -9,12 +9,12 @@ from typing import get_args
 
 import msgspec
 
+from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.config import model, values
 from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.options import camel_case
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.pages import compile_page

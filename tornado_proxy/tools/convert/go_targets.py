@@ -16,11 +16,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import asdict
 
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.template import nodes
-from tornado_proxy.golang.template.errors import TemplateMistake
-from tornado_proxy.golang.template.parser import parse, scan
-from tornado_proxy.golang.template.text import GO_SPACES
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.template import nodes
+from gotemplate.template.errors import TemplateMistake
+from gotemplate.template.parser import parse, scan
+from gotemplate.template.text import GO_SPACES
 from tornado_proxy.templates.go import compile_template
 from tornado_proxy.templates.go.built_in import built_in
 from tornado_proxy.tools.convert import patterns

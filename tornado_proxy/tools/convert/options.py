@@ -21,11 +21,11 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeAlias, assert_never
 
+from gotemplate.sprig.dates import parse_duration
+from gotemplate.template.values import ExecutionError
 from tornado_proxy.config import document, values
 from tornado_proxy.config.document import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.golang.sprig.dates import parse_duration
-from tornado_proxy.golang.template.values import ExecutionError
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
 
 _READ = (".json", ".yaml", ".yml")  # in viper's order of preference

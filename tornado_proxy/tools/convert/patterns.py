@@ -15,12 +15,12 @@ from itertools import dropwhile
 
 import msgspec
 
-from tornado_proxy.golang.regexp import syntax
-from tornado_proxy.golang.regexp.expansion import Reference, group_number
-from tornado_proxy.golang.regexp.language import Language, language
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.proofs import NoKey, difference, overlap
+from gotemplate.regexp import syntax
+from gotemplate.regexp.expansion import Reference, group_number
+from gotemplate.regexp.language import Language, language
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.parser import parse
+from gotemplate.regexp.proofs import NoKey, difference, overlap
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.templates.template import compile_plain
 

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config import values
 from tornado_proxy.config.providers import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, present, reference
 
 KINDS = ("oidc", "header", "basic")

@@ -14,10 +14,10 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
-from tornado_proxy.golang.regexp.language import Language, language
-from tornado_proxy.golang.regexp.matching import compile_pattern
-from tornado_proxy.golang.regexp.syntax import PatternError
-from tornado_proxy.golang.template.errors import TemplateMistake
+from gotemplate.regexp.language import Language, language
+from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.syntax import PatternError
+from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock

@@ -10,8 +10,8 @@ from importlib.resources import files
 import msgspec
 from lsprotocol.types import CompletionItemKind as Kind
 
-from tornado_proxy.golang.regexp.parser import parse
-from tornado_proxy.golang.regexp.syntax import PatternError
+from gotemplate.regexp.parser import parse
+from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.parser import Unfinished, unfinished

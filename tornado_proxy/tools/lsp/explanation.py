@@ -8,7 +8,7 @@ from typing import assert_never
 
 import msgspec
 
-from tornado_proxy.golang.regexp import syntax
+from gotemplate.regexp import syntax
 from tornado_proxy.lang.diagnostic import shortened
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.check import listed

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from tornado_proxy.golang.regexp.language import language
-from tornado_proxy.golang.regexp.syntax import Group, Node, walk
+from gotemplate.regexp.language import language
+from gotemplate.regexp.syntax import Group, Node, walk
 from tornado_proxy.lang.diagnostic import Span, counted
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
 from tornado_proxy.lint.allowances import Allowances

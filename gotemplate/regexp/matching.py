@@ -1,0 +1,234 @@
+"""Patterns matched by RE2 in linear time: one alone, or the first of a list.
+
+An `re2.Set` combines the patterns of a list in one automaton, which reads a key once and returns the patterns that
+match, at the same cost for ten patterns as for ten thousand. Patterns that are too large for one set are distributed
+over several, which are searched in order. If a set cannot be built, or runs out of memory while it reads, its patterns
+are tried one by one, with the same result.
+
+Several threads may use a pattern or a set at once. RE2 releases the GIL while it reads, and takes a lock of its own
+only to add a state to the automaton.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from gotemplate.regexp import program as programs
+from gotemplate.regexp.engine import re2
+from gotemplate.regexp.parser import Expression, parse
+from gotemplate.regexp.program import MEMORY, ProgramRefused, ProgramTooLarge
+from gotemplate.regexp.syntax import PatternError, fold, measure
+
+ByteSpan = tuple[int, int]  # the beginning and the end of a group, in bytes; (-1, -1) if it took no part
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+_SMALLER = "lower its counts, or split it into several rewrites"
+_SET_MEMORY = 128 << 20  # bytes for one set with the states that it caches; 8 MiB are enough for about 2,000 patterns
+MOST_PARTS = 1_200
+"""The most characters, classes and alternatives of a source with its counts written out, such as two `[^/]{1,255}`."""
+MOST_INSTRUCTIONS = 16_000  # the most instructions of RE2 for a source; `\pL` has about 1,200
+MOST_CAPTURES = 100_000  # the most instructions of a source times its groups
+
+# About 2,500 patterns, far fewer than fit. RE2 compiles a set while it holds the GIL: 20 ms for this size, which
+# requests hardly notice. Each additional set costs a microsecond for every key.
+_SET_INSTRUCTIONS = 80_000
+
+
+class Captures(msgspec.Struct, frozen=True):
+    """The text of each group, None if it took no part, and by name the group's number: Go's first that matched."""
+
+    groups: tuple[str | None, ...]
+    names: Mapping[str, int] = _NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled expression, which threads may share; `group_count` is without the whole match, `program` for RE2."""
+
+    text: str
+    names: Mapping[str, int] = field(compare=False, repr=False)
+    group_count: int = field(compare=False, repr=False)
+    program: bytes = field(compare=False, repr=False)
+    _compiled: Any = field(compare=False, repr=False)
+    _leftmost: Callable[..., Any] = field(compare=False, repr=False)
+    _shared_names: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
+    _numbers: range = field(compare=False, repr=False)
+
+    @property
+    def program_size(self) -> int:
+        """The number of instructions in RE2."""
+        size: int = self._compiled.programsize
+        return size
+
+    @property
+    def memory(self) -> int:
+        """About the bytes that the pattern takes: 12 for an instruction, with the text that RE2 reads."""
+        return 12 * self.program_size + len(self.program)
+
+    def search(self, key: str) -> Captures | None:
+        """Returns the captures of the leftmost match, as Go's `FindStringSubmatch` does, or None."""
+        try:
+            match = self._leftmost(key.encode())
+        except UnicodeEncodeError:
+            return self._search_ill_formed(key)
+        if match is None:
+            return None
+        groups = tuple([text if text is None else text.decode() for text in map(match.__getitem__, self._numbers)])
+        return Captures(groups, self.names_of(groups) if self._shared_names else self.names)
+
+    def _search_ill_formed(self, key: str) -> Captures | None:
+        """Searches as Go does in invalid UTF-8: it reads U+FFFD, but the captures have the original text."""
+        read = encoded(key)
+        if (spans := self.spans(read)) is None:
+            return None
+        groups = tuple(
+            None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
+        )
+        return Captures(groups, self.names_of(groups))
+
+    def spans(self, text: bytes, start: int = 0) -> Sequence[ByteSpan] | None:
+        """Returns the groups of the leftmost match from an offset on, the whole match first; None without a match."""
+        match = self._leftmost(text, start)
+        return None if match is None else [match.span(number) for number in self._numbers]
+
+    def names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
+        """Returns the number of each name; for shared names, the first group that matched (Go's Regexp.Expand)."""
+        taking_part = {
+            name: next((number for number in numbers if groups[number] is not None), numbers[0])
+            for name, numbers in self._shared_names
+        }
+        return {**self.names, **taking_part}
+
+
+def encoded(key: str) -> bytes:
+    """Returns the UTF-8 of a text, with U+FFFD for surrogates."""
+    try:
+        return key.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", key).encode()
+
+
+def compile_pattern(text: str) -> Pattern:
+    """Returns the pattern of an expression; raises `PatternError` if Go's regexp.Compile or RE2 refuses it."""
+    expression = parse(text)
+    try:
+        return compile_expression(expression)
+    except ProgramRefused as error:
+        raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), _SMALLER) from error
+
+
+def compile_expression(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern:
+    """Returns the pattern of a parsed expression within limits of memory; raises `ProgramRefused`."""
+    program = programs.print_program(expression.tree).encode()
+    compiled = programs.compile_program(program, memory)
+    numbers: dict[str, tuple[int, ...]] = {}
+    for number, name in enumerate(expression.names, start=1):
+        if name:
+            numbers[name] = (*numbers.get(name, ()), number)
+    names = MappingProxyType({name: each[0] for name, each in numbers.items()})
+    shared_names = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
+    leftmost = compiled.search
+    if rb"\B" in program:
+        leftmost = partial(programs.leftmost, compiled, programs.compile_program(programs.ahead_of(program), memory))
+    count = len(expression.names)
+    return Pattern(expression.text, names, count, program, compiled, leftmost, shared_names, range(count + 1))
+
+
+def compile_source(text: str) -> Pattern:
+    """Returns the pattern of a rewrite's source; raises `PatternError`, also for one that would be slow to match.
+
+    The limits keep the search of any key of 1,024 bytes below about 20 ms. The first search of a new kind of key takes
+    time in proportion to the parts and instructions, and one for groups in proportion to instructions times groups.
+    """
+    expression = parse(text)
+    _limit(text, "parts with its counts written out", _parts(expression), MOST_PARTS)
+    try:
+        pattern = compile_expression(expression, MEMORY[:1])
+    except ProgramTooLarge:
+        raise _too_slow(text, f"more than {MOST_INSTRUCTIONS:,} RE2 instructions") from None
+    _limit(text, "RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS)
+    _limit(text, "RE2 instructions times groups", pattern.program_size * pattern.group_count, MOST_CAPTURES)
+    return pattern
+
+
+def _limit(text: str, what: str, amount: int, most: int) -> None:
+    """Raises `PatternError` for a source with more of something than is allowed."""
+    if amount > most:
+        raise _too_slow(text, f"{amount:,} {what}, the limit is {most:,}")
+
+
+def _too_slow(text: str, reason: str) -> PatternError:
+    return PatternError(f"expression too slow to match: {reason}", 0, len(text), _SMALLER)
+
+
+def _parts(expression: Expression) -> int:
+    """Returns the size of an expression as Go counts it; for a short text without counts, an upper bound."""
+    most = 2 * len(expression.text)  # an operator adds at most two
+    return most if most <= MOST_PARTS and "{" not in expression.text else fold(expression.tree, measure).size
+
+
+class FirstMatch:
+    """Finds the first pattern of a list that matches a key; immutable. It takes over equal portions of `known`."""
+
+    __slots__ = ("_portions",)
+
+    def __init__(self, patterns: Sequence[Pattern], *, known: FirstMatch | None = None) -> None:
+        made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - the same class
+        self._portions: tuple[_Portion, ...] = tuple(
+            made.get((start, part)) or _Portion(start, part, _build_set(part)) for start, part in _portions_of(patterns)
+        )
+
+    def find(self, key: str) -> tuple[int, Captures] | None:
+        """Returns the index of the first pattern that matches and its captures, or None."""
+        for start, patterns, combined in self._portions:
+            candidates: Sequence[int] = range(len(patterns))
+            # The last pattern of a set matches every key, so an empty result means that it ran out of memory.
+            if combined is not None and (matching := combined.Match(encoded(key))):
+                matching.sort()
+                candidates = matching[:-1]
+            for index in candidates:  # candidates of a set match, except for a few with `\B`
+                if (captures := patterns[index].search(key)) is not None:
+                    return start + index, captures
+        return None
+
+
+def _portions_of(patterns: Sequence[Pattern]) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+    """Yields portions of the list whose programs fit into a set, each with the index of its first pattern."""
+    start = size = 0
+    for index, pattern in enumerate(patterns):
+        size += pattern.program_size
+        if size > _SET_INSTRUCTIONS and index > start:
+            yield start, tuple(patterns[start:index])
+            start, size = index, pattern.program_size
+    if start < len(patterns):
+        yield start, tuple(patterns[start:])
+
+
+class _Portion(NamedTuple):
+    """Consecutive patterns of the list, the index of the first, and their set; None for a single pattern."""
+
+    start: int
+    patterns: tuple[Pattern, ...]
+    combined: Any
+
+
+def _build_set(patterns: Sequence[Pattern]) -> Any:
+    """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
+    if len(patterns) == 1:
+        return None
+    built = re2().Set.SearchSet(programs.options(_SET_MEMORY))
+    for pattern in patterns:
+        built.Add(pattern.program)
+    built.Add(b"")
+    try:
+        built.Compile()
+    except re2().error:
+        return None
+    return built

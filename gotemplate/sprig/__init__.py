@@ -1,0 +1,67 @@
+"""The functions of Masterminds/sprig 3.3 whose result depends only on their arguments, by topic.
+
+Each module has a table `FUNCTIONS`. Functions that read the clock, random numbers, the environment, the network or
+files, or that are slow on purpose, are in `REFUSED` with the reason; `randomness` has the random ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from gotemplate.sprig import basics, dates, encoding, lists, regex, semver, strings, words
+from gotemplate.template.calling import Function, Vocabulary
+from gotemplate.template.fields import UNKNOWN, SampleResults, element
+from gotemplate.template.moments import ZERO
+from gotemplate.template.standard import INCLUDE, STANDARD
+from gotemplate.template.values import Struct
+
+_TOPICS = (basics, dates, encoding, lists, regex, semver, strings, words)
+
+
+def functions() -> Mapping[str, Function]:
+    """Returns the functions by name, with Helm's `include`."""
+    return {"include": INCLUDE} | {name: entry for topic in _TOPICS for name, entry in topic.FUNCTIONS.items()}
+
+
+_CERTIFICATES = ("CA", "CAWithKey", "PrivateKey", "SelfSignedCert", "SelfSignedCertWithKey", "SignedCert")
+_RANDOM = ("Alpha", "AlphaNum", "Ascii", "Bytes", "Int", "Numeric")
+
+REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            *("encryptAES", "genSignedCertWithKey", "shuffle", "uuidv4"),
+            *(f"gen{each}" for each in _CERTIFICATES),
+            *(f"rand{each}" for each in _RANDOM),
+        ),
+        "its result is random, and a key must be found again",
+    ),
+    **dict.fromkeys(("ago", "now"), "its result depends on the clock, and a key must be found again"),
+    **dict.fromkeys(("env", "expandenv"), "it reads the environment of the service"),
+    **dict.fromkeys(("bcrypt", "derivePassword", "htpasswd"), "it is slow on purpose"),
+    **dict.fromkeys(("buildCustomCert", "decryptAES"), "rules do not handle keys and ciphers"),
+    "getHostByName": "it asks the network",
+    "tpl": "it would compile a template at each request; templates are compiled when the rules are loaded",
+}
+"""The functions of sprig that templates cannot call, each with the reason."""
+
+
+_MOMENT, _VERSION = Struct(dates.TIME, ZERO), Struct(semver.VERSION, semver.Version(0, 0, 0))
+RESULTS: SampleResults = {
+    **dict.fromkeys(
+        ("first", "last", "mustFirst", "mustLast"),
+        lambda arguments: element(arguments[0]) if len(arguments) == 1 else UNKNOWN,
+    ),
+    **dict.fromkeys(
+        ("now", "toDate", "mustToDate", "dateModify", "date_modify", "mustDateModify", "must_date_modify"),
+        lambda _arguments: _MOMENT,
+    ),
+    "semver": lambda _arguments: _VERSION,
+}
+"""The functions whose results have a known type, for the check of fields."""
+
+
+def vocabulary(more: Mapping[str, Function] | None = None, data: Collection[str] = ()) -> Vocabulary:
+    """Returns the functions of text/template, of sprig and `more`; `data` names the fields of the outermost dot."""
+    available = {**STANDARD, **functions(), **(more or {})}
+    refused = {name: reason for name, reason in REFUSED.items() if name not in available}
+    return Vocabulary(available, refused, data)

@@ -1,0 +1,305 @@
+import base64
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from linear_time import check_linear
+from recorded import vectors
+
+from gotemplate.regexp import matching
+from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern, compile_source, encoded
+from gotemplate.regexp.syntax import PatternError
+
+ROOT = Path(__file__).parents[3]
+VECTORS = vectors("regexp")
+
+
+def _text(vector, name):
+    """Returns a text of a vector, with one surrogate for each byte that isn't UTF-8."""
+    if name in vector:
+        return vector[name]
+    return base64.b64decode(vector[f"{name}_b64"]).decode("utf-8", "surrogateescape")
+
+
+def _groups(vector):
+    if "groups" in vector:
+        return tuple(vector["groups"])
+    decoded = (group and base64.b64decode(group).decode("utf-8", "surrogateescape") for group in vector["groups_b64"])
+    return tuple(decoded)
+
+
+def _agrees(vector):
+    try:
+        pattern = compile_pattern(vector["pattern"])
+    except PatternError:
+        return False
+    captures = pattern.search(_text(vector, "text"))
+    if captures is None:
+        return not vector["match"]
+    numbers = {name: vector["names"].index(name) + 1 for name in vector["names"] if name}
+    return vector["match"] and captures.groups == _groups(vector) and dict(pattern.names) == numbers
+
+
+def test_searches_have_the_recorded_results_of_go():
+    """Each recorded search has the result of Go, except those that `docs/expressions.md` lists."""
+    documentation = (ROOT / "docs/expressions.md").read_text(encoding="utf-8")
+    failing = {vector["id"] for vector in VECTORS if "match" in vector and not _agrees(vector)}
+    assert failing == set(re.findall(r"\bre-\d+\b", documentation))
+
+
+@pytest.mark.parametrize("vector", [each for each in VECTORS if "match" not in each], ids=lambda vector: vector["id"])
+def test_expressions_that_go_refuses_are_refused(vector):
+    """Every recorded expression that Go refuses is refused with a place within it."""
+    text = vector["pattern"]
+    with pytest.raises(PatternError) as caught:
+        compile_pattern(text)
+    assert 0 <= caught.value.offset <= (caught.value.end or len(text)) <= len(text)
+
+
+def test_captures_are_texts_by_number_and_name():
+    """A group that took no part is None, and a name has the number of its group."""
+    pattern = compile_pattern("^/(?P<first>[^/]+)(/x)?/(?P<last>é*)")
+    captures = pattern.search("/a/éé/b")
+    assert captures is not None
+    assert (captures.groups, dict(captures.names)) == (("/a/éé", "a", None, "éé"), {"first": 1, "last": 3})
+    assert pattern.group_count == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "number"), [("/b", 2), ("/a", 1), ("/c", 1)], ids=["the second", "the first", "neither"]
+)
+def test_a_repeated_name_has_the_group_that_took_part(key, number):
+    """As in Go's Expand, a name means its first group that took part, or else its first group."""
+    pattern = compile_pattern("^/(?:(?P<n>a)|(?P<n>b)|c)$")
+    captures = pattern.search(key)
+    assert captures is not None
+    assert dict(captures.names) == {"n": number}
+    assert dict(pattern.names) == {"n": 1}
+
+
+def test_patterns_are_compared_by_their_text():
+    """Patterns with the same text are equal, and their representation shows the text only."""
+    assert compile_pattern("^/a") == compile_pattern("^/a")
+    assert repr(compile_pattern("^/a")) == "Pattern(text='^/a')"
+
+
+def test_a_search_is_not_anchored():
+    """A pattern may match anywhere in a text, as with Go's MatchString."""
+    assert compile_pattern("b").search("abc") is not None
+    assert compile_pattern("^b").search("abc") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "matched"),
+    [
+        ("(?:(?:a??)*)+?", ""),
+        ("(?:(?:|a)*)*", ""),
+        ("(?:(?:(?:a*)*?)*|b)*", ""),
+        ("(?:|a)*(?i)*", ""),
+        ("(?:(?:|a)*a)+", "aa"),
+        ("/1(?U){2}(?sm)*?", None),
+    ],
+)
+def test_an_empty_match_is_repeated_as_in_go(text, matched):
+    """A repetition of a part that may be empty stops where Go stops."""
+    captures = compile_pattern(text).search("aab")
+    assert (captures and captures.groups[0]) == matched
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "groups"),
+    [
+        (r"\B", "aéb", None),
+        (r"\B", "é中", ("",)),
+        (r"(\B)x?", "aé\U0001f600", ("", "")),
+        (r"a|\B", "é中a", ("",)),
+    ],
+)
+def test_an_empty_match_is_not_within_a_character(text, key, groups):
+    r"""The assertion `\B` does not match between the bytes of one character, unlike in RE2."""
+    captures = compile_pattern(text).search(key)
+    assert (captures and captures.groups) == groups
+
+
+def test_a_boundary_within_each_character_costs_linear_time():
+    r"""RE2 finds `\B` within every character of a text in which Go finds none."""
+    pattern = compile_pattern(r".*z|\B")
+    check_linear(pattern.search, [lambda size: "aé" * (size // 2)], 10_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "groups"),
+    [
+        ("^.(.)$", "é\udcff", ("é\udcff", "\udcff")),
+        (r"(\x{fffd})(x)?", "a\udce2\udc82", ("\udce2", "\udce2", None)),
+        ("b", "\ud800", None),
+    ],
+)
+def test_invalid_unicode_matches_as_the_replacement_character(text, key, groups):
+    """Surrogates match as bytes that aren't UTF-8 do in Go, and captures have the original text."""
+    captures = compile_pattern(text).search(key)
+    assert (captures and captures.groups) == groups
+
+
+@given(st.text())
+def test_the_dot_matches_one_character(text):
+    """A dot matches each character of any text once, and `.*` matches the whole text."""
+    captures = compile_pattern("(?s)^.*$").search(text)
+    assert captures is not None
+    assert captures.groups == (text,)
+    assert compile_pattern(f"(?s)^.{{{len(text)}}}$").search(text) is not None
+
+
+@given(st.text(st.characters()))
+def test_every_text_can_be_encoded(text):
+    """Each character of invalid Unicode is encoded as one replacement character."""
+    assert len(encoded(text).decode()) == len(text)
+
+
+def test_an_expression_that_re2_cannot_compile_is_refused():
+    """The error has the message of RE2, which may lack memory for a program that Go accepts."""
+    with pytest.raises(PatternError, match="RE2 cannot compile the expression: pattern too large"):
+        compile_pattern(r"(?:\pL{1000})" * 9)
+
+
+def test_the_size_of_a_program_is_reported():
+    """A pattern has the size of its RE2 program, which decides how many patterns share a set."""
+    small, large = compile_pattern("a"), compile_pattern("a{100}")
+    assert isinstance(small, Pattern)
+    assert small.program_size < large.program_size
+
+
+SOURCES = [
+    "^/a",
+    "^/a/(?P<rest>.*)$",
+    "b$",
+    r"\B",
+    r"(?i)É",
+    r"^/[^/]+/\d{2,}",
+    "(x*)*y",
+    "^$",
+    r"\pL\PL",
+    "a|b|",
+    "(?:ab){3}",
+]
+KEYS = st.text(st.sampled_from("/abéÉ中x1 y"), max_size=12)
+
+
+def _naive_first_match(patterns, key):
+    """Searches each pattern in turn and returns the first that matches, with its captures."""
+    for index, pattern in enumerate(patterns):
+        captures = pattern.search(key)
+        if captures is not None:
+            return index, captures
+    return None
+
+
+def _limited(patterns, known=None, **limits):
+    """Returns a search whose sets have other limits."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in limits.items():
+            patch.setattr(matching, f"_SET_{name.upper()}", limit)
+        return FirstMatch(patterns, known=known)
+
+
+@given(st.lists(st.sampled_from(SOURCES), max_size=8), KEYS)
+@example(SOURCES, "/é/x12y")
+def test_first_match_agrees_with_a_naive_search(sources, key):
+    """The first matching pattern and its captures are the same with one set, several sets and no set."""
+    patterns = [compile_pattern(source) for source in sources]
+    expected = _naive_first_match(patterns, key)
+    assert FirstMatch(patterns).find(key) == expected
+    assert _limited(patterns, instructions=40).find(key) == expected
+    assert _limited(patterns, memory=1).find(key) == expected
+
+
+def test_thousands_of_patterns_are_searched():
+    """The first match among three thousand patterns is found, and a key that no pattern matches has none."""
+    first_match = FirstMatch([compile_pattern(f"^/old/{number}/(.*)$") for number in range(3000)])
+    match = first_match.find("/old/2999/page.html")
+    assert match is not None
+    assert (match[0], match[1].groups[1]) == (2999, "page.html")
+    assert first_match.find("/new/1/page.html") is None
+
+
+def test_an_empty_list_of_patterns_matches_nothing():
+    """A search without patterns has no match."""
+    assert FirstMatch([]).find("/a") is None
+
+
+def test_a_key_of_invalid_unicode_is_searched():
+    """A key with a surrogate is matched by a set as it is by a pattern."""
+    assert FirstMatch([compile_pattern("x"), compile_pattern("^/.$")]).find("/\udcff") is not None
+
+
+class _ExhaustedSet:
+    """A set that has run out of memory, and reports no match for any key."""
+
+    def Match(self, text):  # noqa: N802 - RE2's name
+        return None
+
+
+@pytest.mark.parametrize(("key", "index"), [("/ab", 1), ("/c", None)])
+def test_patterns_are_tried_alone_if_their_set_lacks_memory(key, index):
+    """If a set has no memory for a search, its patterns are searched one by one."""
+    first_match = FirstMatch([compile_pattern("^/x"), compile_pattern("^/a")])
+    (portion,) = first_match._portions
+    first_match._portions = (portion._replace(combined=_ExhaustedSet()),)
+    match = first_match.find(key)
+    assert (match and match[0]) == index
+
+
+@given(st.lists(st.sampled_from(SOURCES), max_size=6), st.lists(st.sampled_from(SOURCES), max_size=6), KEYS)
+def test_known_portions_do_not_change_the_result(sources, known_sources, key):
+    """A search with the portions of another list has the same result as without them."""
+    patterns = [compile_pattern(source) for source in sources]
+    known = _limited([compile_pattern(source) for source in known_sources], instructions=40)
+    assert _limited(patterns, known, instructions=40).find(key) == _naive_first_match(patterns, key)
+
+
+def test_an_unchanged_portion_is_reused():
+    """An edit of the last pattern keeps the earlier sets."""
+    patterns = [compile_pattern(f"^/{number}$") for number in range(20)]
+    known = _limited(patterns, instructions=40)
+    edited = _limited([*patterns[:-1], compile_pattern("^/new$")], known, instructions=40)
+    assert edited._portions[0] is known._portions[0]
+    assert edited._portions[-1] is not known._portions[-1]
+
+
+@pytest.mark.parametrize("source", [r"^/[^/]{1,255}/[^/]{1,255}$", "(a?)" * 100, r"\pL{10}", "a?" * 590])
+def test_ordinary_large_sources_are_accepted(source):
+    """Two long segments, a hundred groups or a dozen Unicode classes are within the limits."""
+    assert compile_source(source) == compile_pattern(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (r"\pL{100}", "123,704 RE2 instructions, the limit is 16,000"),
+        (r"\pL" * 1100, "more than 16,000 RE2 instructions"),
+        (r"\pL" * 5000, "5,000 parts with its counts written out, the limit is 1,200"),
+        ("(a)" * 200, "120,800 RE2 instructions times groups, the limit is 100,000"),
+        ("(?:a?){1000}", "2,000 parts with its counts written out, the limit is 1,200"),
+        ("a?b" * 401, "1,203 parts with its counts written out, the limit is 1,200"),
+    ],
+)
+def test_a_source_that_would_match_slowly_is_refused(source, reason):
+    """A source above a limit is refused, because a search blocks all other requests."""
+    with pytest.raises(PatternError) as caught:
+        compile_source(source)
+    assert str(caught.value) == f"expression too slow to match: {reason}"
+    assert caught.value.help == "lower its counts, or split it into several rewrites"
+
+
+def test_an_expression_whose_program_is_too_long_is_refused():
+    """An expression of a kilobyte is not written out to megabytes for RE2."""
+    with pytest.raises(PatternError, match="RE2 cannot compile the expression: its program takes more than 1 MiB"):
+        compile_pattern(r"\pL" * 400)
+
+
+def test_a_pattern_knows_about_how_much_memory_it_takes():
+    """Twelve bytes for an instruction, and the text of the program."""
+    pattern = compile_pattern("ab")
+    assert pattern.memory == 12 * pattern.program_size + 2

@@ -1,0 +1,114 @@
+import pytest
+
+from gotemplate.regexp.alphabet import Budget, Exhausted, OnlyOverlong
+from gotemplate.regexp.language import language
+from gotemplate.regexp.search import Product, shortest
+
+
+def _product(required, excluded=()):
+    return Product([language(text).automaton for text in required], [language(text).automaton for text in excluded])
+
+
+def _reached(product, key):
+    """Returns the states that a key leads to; its characters must be those that stand for their symbols."""
+    states = {*product.initial_states()}
+    for character in key:
+        states = {
+            (partial, excluded)
+            for state in states
+            for partial, excluded, move in product.successors(*state)
+            if move.character == character
+        }
+    return states
+
+
+def _accepts(product, key):
+    return any(product.accepts(*state) for state in _reached(product, key))
+
+
+@pytest.mark.parametrize(("key", "accepted"), [("/", False), ("/a", True), ("/b", False), ("/ab", True), ("a", False)])
+def test_a_product_accepts_the_keys_of_its_automaton(key, accepted):
+    """A product of one automaton accepts the valid keys that it matches."""
+    assert _accepts(_product(["^/a"]), key) is accepted
+
+
+@pytest.mark.parametrize(("key", "accepted"), [("/a", False), ("/ab", True), ("/abc", False), ("/ba", True)])
+def test_a_product_accepts_no_key_of_an_excluded_automaton(key, accepted):
+    """A product accepts the keys that all required automata match and no excluded one matches."""
+    assert _accepts(_product(["a", "b"], ["c"]), key) is accepted
+
+
+@pytest.mark.parametrize(("required", "excluded"), [("^/b", ()), ("^/a$", ()), ("", ("^/a",))])
+def test_a_state_that_cannot_accept_is_never_reached(required, excluded):
+    """A key that no continuation makes acceptable has no state."""
+    assert not _reached(_product([required], excluded), "/aa")
+
+
+def test_required_automata_have_one_position_in_a_state():
+    """A state has one position of a required automaton, and all positions of an excluded one."""
+    assert len(_reached(_product(["/.*a.*b"]), "/aa")) > 1
+    assert len(_reached(_product([""], ["/.*a.*b"]), "/aa")) == 1
+
+
+def test_word_characters_have_a_symbol_only_if_necessary():
+    """A product without word boundaries has one symbol for all characters that its sources don't name."""
+    assert _product(["/"]).symbols == 3
+    assert _product([r"/\b"]).symbols == 4
+
+
+def _shortest(required, excluded=(), steps=100_000):
+    return shortest(
+        [language(text).automaton for text in required], [language(text).automaton for text in excluded], Budget(steps)
+    )
+
+
+@pytest.mark.parametrize(
+    ("required", "excluded", "key"),
+    [
+        (["^/press/.+"], [], "/press/a"),
+        (["b", "a"], [], "/ab"),
+        (["^/.*a.*", r"\.html$"], [], "/a.html"),
+        (["^/[a-c]"], ["a", "b$", "c$"], "/bd"),
+        (["^/[a-z]$"], ["^/[a-y]"], "/z"),
+        ([r"\p{Greek}|abc"], [], "/\u0370"),
+        ([r"[é\x{1F600}]|abc"], ["é"], "/abc"),
+        (["^/a", "^/b"], [], None),
+        (["^/a/"], ["^/a"], None),
+    ],
+)
+def test_the_shortest_key_is_found(required, excluded, key):
+    """The result is the shortest key in bytes that all required automata match and no excluded one matches."""
+    assert _shortest(required, excluded) == key
+
+
+@pytest.mark.parametrize(
+    ("source", "longer"), [("^/.{1000}[^/]{24}$", "^/.{1000}[^/]{25}$"), ("^/é{512}$", "^/é{513}$")]
+)
+def test_a_key_that_is_too_long_is_not_found(source, longer):
+    """A key has at most 1,025 bytes of UTF-8; if only longer ones match, `OnlyOverlong` is raised."""
+    assert len(_shortest([source]).encode()) == 1025
+    with pytest.raises(OnlyOverlong):
+        _shortest([longer])
+
+
+def test_keys_of_any_length_count_in_a_proof():
+    """A source that also matches overlong keys is not covered by one that matches only its valid keys."""
+    with pytest.raises(OnlyOverlong):
+        _shortest([r"^/\x{1F600}*$"], ["^/(?:.{5}){0,50}.{0,6}$"])
+
+
+def test_a_search_for_a_key_has_a_budget():
+    """A search that takes more steps than its budget raises an exception."""
+    with pytest.raises(Exhausted):
+        _shortest(["^/.{1000}"], steps=1000)
+
+
+def test_excluded_positions_do_not_multiply_states():
+    """A source covers itself in few steps, although its deterministic automaton has a million states."""
+    source = "^/.*[ab].{20}$"
+    assert _shortest([source], [source], steps=20_000) is None
+
+
+def test_a_key_of_two_large_automata_is_found():
+    """A key that two large automata match is found without making them deterministic."""
+    assert _shortest(["a.{30}b", "c.{30}d"], steps=100_000) is not None

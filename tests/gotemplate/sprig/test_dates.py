@@ -1,0 +1,228 @@
+import pytest
+from go_programs import failure, rendered
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gotemplate.sprig.dates import TIME, format_duration, parse_duration, time_since
+from gotemplate.template.moments import ZERO, Moment
+from gotemplate.template.values import ExecutionError, Struct
+
+DAY = '(toDate "2006-01-02" "2020-02-29")'
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        (f'{DAY} | date "2006/01"', "2020/02"),
+        ('date "2006-01-02" 0', "1970-01-01"),
+        ('date "2006" (int64 1600000000)', "2020"),
+        (f'dateInZone "15:04 MST" {DAY} "UTC"', "00:00 UTC"),
+        ('date_in_zone "2006" 0 "Local"', "1970"),
+        ("htmlDate 86400", "1970-01-02"),
+        ('htmlDateInZone 0 ""', "1970-01-01"),
+        (f'date "é2006" {DAY}', "é2020"),
+        (f'dateModify "36h" {DAY} | htmlDate', "2020-03-01"),
+        (f'date_modify "bad" {DAY} | htmlDate', "2020-02-29"),
+        (f'mustDateModify "-1s" {DAY}', "2020-02-28 23:59:59 +0000 UTC"),
+        (f'must_date_modify "1h" {DAY} | date "15"', "01"),
+        (f"unixEpoch {DAY}", "1582934400"),
+        ('toDate "2006" "bad"', "0001-01-01 00:00:00 +0000 UTC"),
+        ('mustToDate "2006-01-02 -0700" "2020-02-29 +0200" | date "2006-01-02 15"', "2020-02-28 22"),
+        ('duration "3661"', "1h1m1s"),
+        ("duration (int64 60)", "1m0s"),
+        ("duration 60", "0s"),
+        ('duration "x"', "0s"),
+        ('durationRound "2h30m"', "2h"),
+        ('durationRound "-800h"', "1mo"),
+        ('durationRound "90s"', "1m"),
+        ('durationRound "2s"', "2s"),
+        ('durationRound "1s"', "0s"),
+        ('durationRound "100h"', "4d"),
+        ('durationRound "20000h"', "2y"),
+        ("durationRound (int64 5000000000)", "5s"),
+        ('durationRound "bad"', "0s"),
+        ("durationRound 5", "0s"),
+    ],
+)
+def test_dates_are_formatted_and_modified(call, result):
+    """The local time zone is UTC on every machine."""
+    assert rendered(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("Year", "2020"),
+        ("Month", "February"),
+        ("Day", "29"),
+        ("Hour", "0"),
+        ("Minute", "0"),
+        ("Second", "0"),
+        ("Nanosecond", "0"),
+        ("Weekday", "Saturday"),
+        ("YearDay", "60"),
+        ("Unix", "1582934400"),
+        ("UnixMilli", "1582934400000"),
+        ("UTC", "2020-02-29 00:00:00 +0000 UTC"),
+        ("String", "2020-02-29 00:00:00 +0000 UTC"),
+        ("IsZero", "false"),
+        ('Format "06"', "20"),
+        ("AddDate 1 0 0", "2021-03-01 00:00:00 +0000 UTC"),
+        (f"Equal {DAY}", "true"),
+        (f"After {DAY}", "false"),
+        (f'Before (dateModify "1h" {DAY})', "true"),
+        (f"Compare {DAY}", "0"),
+        (f'Sub (dateModify "-1h" {DAY})', "1h0m0s"),
+        ('Sub (toDate "" "x")', "2562047h47m16.854775807s"),
+    ],
+)
+def test_times_have_methods(call, result):
+    """A time has Go's methods that don't read the clock."""
+    assert rendered(f"{{{{ with {DAY} }}}}{{{{ .{call} }}}}{{{{ end }}}}") == result
+
+
+def test_months_and_durations_have_types_of_their_own():
+    """The type of a month is time.Month, and that of a duration is time.Duration."""
+    assert rendered(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
+    assert rendered(f'{{{{ printf "%T" ({DAY}.Sub {DAY}) }}}}') == "time.Duration"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('date "2006" nil', "the present time is not available"),
+        ('date "2006" "x"', "the present time is not available"),
+        (f"durationRound {DAY}", "the present time is not available"),
+        ('dateInZone "2006" 0 "Europe/Berlin"', "the time zone `Europe/Berlin` is not supported, only UTC"),
+        ('mustToDate "2006" "x"', "`x` does not match its layout"),
+        (f'mustDateModify "x" {DAY}', "invalid duration `x`"),
+        ("htmlDate 9223372036854775807", "the time 9223372036854775807 is out of range"),
+        ('unixEpoch "x"', "expected `time.Time`, found a string"),
+        ("unixEpoch .Missing", "expected `time.Time`, found no value"),
+    ],
+)
+def test_the_present_time_and_other_zones_are_refused(call, message):
+    """A key must not depend on the clock or on the time zones of a machine."""
+    assert failure(f"{{{{ {call} }}}}").startswith(message)
+
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("0", 0),
+        ("-0", 0),
+        ("1h30m", 5400 * SECOND),
+        ("-1.5s", -1_500_000_000),
+        ("+1m", 60 * SECOND),
+        (".5m", 30 * SECOND),
+        ("1.s", SECOND),
+        ("1h1h", 7200 * SECOND),
+        ("3µs", 3000),
+        ("3μs", 3000),
+        ("2us1ns", 2001),
+        ("0.000000000000000000001h", 0),
+        ("1.99999999999999999999999s", 2 * SECOND),
+        ("-9223372036854775808ns", -(2**63)),
+    ],
+)
+def test_durations_are_read(text, nanoseconds):
+    """A duration is a row of numbers with units."""
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-",
+        "1",
+        "x",
+        "1d",
+        ".s",
+        "1h-1m",
+        "1 h",
+        "9999999h",
+        "9223372036854775808ns",
+        "9" * 50 + "s",
+        "9000000000s9000000000s",
+    ],
+)
+def test_invalid_durations_are_refused(text):
+    """A duration that is invalid or too long is an error."""
+    with pytest.raises(ExecutionError):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0s"),
+        (1, "1ns"),
+        (1100, "1.1µs"),
+        (2_200_000, "2.2ms"),
+        (1_500_000_000, "1.5s"),
+        (60 * SECOND, "1m0s"),
+        (3661 * SECOND + 1, "1h1m1.000000001s"),
+        (-5400 * SECOND, "-1h30m0s"),
+    ],
+)
+def test_durations_are_written(nanoseconds, text):
+    """A duration below a second has a smaller unit."""
+    assert format_duration(nanoseconds) == text
+
+
+@given(st.integers(-(2**53), 2**53))
+def test_written_durations_are_read_as_the_same(nanoseconds):
+    """Every duration is the same after writing and reading."""
+    assert parse_duration(format_duration(nanoseconds)) == nanoseconds
+
+
+_AT = '{{ $t := toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31" }}'
+_FOR = '{{ $d := (toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31").Sub (toDate "2006-01-02" "2020-03-01") }}'
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        (_AT + "{{ ($t.Add 1500000000).Second }}", "32"),
+        (_AT + "{{ $t.Truncate 3600000000000 }}", "2020-02-29 13:00:00 +0000 UTC"),
+        (_AT + "{{ $t.Round 3600000000000 }}", "2020-02-29 14:00:00 +0000 UTC"),
+        (_AT + "{{ ($t.Round 60000000000).Minute }} {{ eq ($t.Round 0) $t }}", "48 true"),
+        (_AT + "{{ $t.UnixMicro }} {{ $t.IsDST }} {{ $t.Local.Hour }}", "1582984051000000 false 13"),
+        (_AT + "{{ $t.Month.String }} {{ $t.Weekday.String }}", "February Saturday"),
+        (_AT + "{{ range $t.Month }}{{ . }} {{ end }}", "%!Month(0) January "),
+        (_FOR + "{{ $d }} {{ $d.Abs }} {{ $d.String }}", "-10h12m29s 10h12m29s -10h12m29s"),
+        (_FOR + "{{ $d.Minutes }} {{ $d.Seconds }} {{ $d.Milliseconds }}", "-612.4833333333333 -36749 -36749000"),
+        (
+            _FOR + "{{ $d.Round 3600000000000 }} {{ $d.Abs.Round 3600000000000 }} {{ $d.Round 0 }}",
+            "-10h0m0s 10h0m0s -10h12m29s",
+        ),
+        (_FOR + "{{ $d.Truncate 3600000000000 }} {{ $d.Truncate 0 }}", "-10h0m0s -10h12m29s"),
+    ],
+)
+def test_times_durations_and_months_have_methods(text, result):
+    """The results are those of Go's package time."""
+    assert rendered(text) == result
+
+
+@pytest.mark.parametrize("literal", ['"1h"', "1.5", "nil"])
+def test_a_duration_is_not_any_literal(literal):
+    """Only a whole number is a duration, in nanoseconds."""
+    assert "expected `time.Duration`" in failure(f"{_AT}{{{{ $t.Add {literal} }}}}")
+
+
+@pytest.mark.parametrize(
+    ("value", "since"),
+    [
+        (Struct(TIME, Moment(100, 400_000_000)), b"1h0m0s"),
+        (3_600, b"1m40s"),
+        (3_800, b"-1m40s"),
+        (Struct(TIME, ZERO), b"2562047h47m16.854775807s"),
+    ],
+)
+def test_the_time_since_a_moment_is_rounded_to_seconds(value, since):
+    """As in Go, a time that does not fit into a duration is the longest one, without rounding."""
+    assert time_since(value, Moment(3_700)) == since

@@ -1,0 +1,178 @@
+import itertools
+
+import pytest
+from go_programs import failure, rendered
+
+from gotemplate.sprig.semver import Version, compare, parse_version
+from gotemplate.template.values import ExecutionError
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (b"1.2.3", Version(1, 2, 3, original=b"1.2.3")),
+        (b"v1.2", Version(1, 2, 0, original=b"v1.2")),
+        (b"1", Version(1, 0, 0, original=b"1")),
+        (b"1.2.3-rc.1+b.2", Version(1, 2, 3, b"rc.1", b"b.2", b"1.2.3-rc.1+b.2")),
+        (b"01.2.3", Version(1, 2, 3, original=b"01.2.3")),
+    ],
+)
+def test_versions_are_read(text, version):
+    """A version may leave out its minor and patch numbers."""
+    assert parse_version(text) == version
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"x", b"1.2.3.4", b"1.2.3-", b"1.2.3-01", b"1.2.3-a_b", b"99999999999999999999.0.0", b"18446744073709551616"],
+)
+def test_invalid_versions_are_refused(text):
+    """Numbers have a range, and a number in a pre-release does not begin with zero."""
+    with pytest.raises(ExecutionError):
+        parse_version(text)
+
+
+def test_versions_are_ordered():
+    """A pre-release is less than its release, numbers in it come before words, and fewer parts before more."""
+    texts = [
+        b"0.9.9",
+        b"1.0.0-1",
+        b"1.0.0-9",
+        b"1.0.0-10",
+        b"1.0.0-alpha",
+        b"1.0.0-alpha.1",
+        b"1.0.0-beta",
+        b"1.0.0",
+        b"1.0.1",
+        b"1.1.0",
+    ]
+    versions = [parse_version(text) for text in texts]
+    for one, other in itertools.pairwise(versions):
+        assert (compare(one, other), compare(other, one), compare(one, one)) == (-1, 1, 0)
+
+
+def test_a_number_out_of_range_is_compared_as_a_word():
+    """A number of a pre-release that is too large is greater than any number, as in the Go package."""
+    large = parse_version(b"1.0.0-99999999999999999999")
+    assert compare(parse_version(b"1.0.0-5"), large) == -1
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ('semver "v1.2.3-rc+b"', "1.2.3-rc+b"),
+        ('(semver "1.2.3-rc+b").Original', "1.2.3-rc+b"),
+        ('(semver "1.2.3").String', "1.2.3"),
+        ('print (semver "1.2.3").Major (semver "1.2.3").Minor (semver "1.2.3").Patch', "1 2 3"),
+        ('print (semver "1.2.3-rc+b").Prerelease (semver "1.2.3-rc+b").Metadata', "rcb"),
+        ('(semver "1.2.3").IncMajor', "2.0.0"),
+        ('(semver "1.2.3").IncMinor', "1.3.0"),
+        ('(semver "1.2.3").IncPatch', "1.2.4"),
+        ('(semver "1.2.3-rc").IncPatch', "1.2.3"),
+        (
+            'printf "%T %T" (semver "v1.2.3").IncPatch ((semver "v1.2.3").SetMetadata "x")',
+            "semver.Version semver.Version",
+        ),
+        ('eq (semver "v1.2.3").IncPatch (semver "v1.2.3").IncPatch', "true"),
+        ('(semver "1.2.3").LessThan (semver "1.2.4")', "true"),
+        ('(semver "1.2.3").GreaterThan (semver "1.2.4")', "false"),
+        ('(semver "1.2.3").LessThanEqual (semver "1.2.3")', "true"),
+        ('(semver "1.2.3").GreaterThanEqual (semver "1.2.3")', "true"),
+        ('(semver "1.2.3+a").Equal (semver "1.2.3+b")', "true"),
+        ('(semver "1.2.3").SetPrerelease ""', "1.2.3"),
+        ('(semver "1.2.3").SetMetadata "x.y"', "1.2.3+x.y"),
+        ('semver "1.2" | toJson', '"1.2.0"'),
+    ],
+)
+def test_versions_have_methods(call, result):
+    """Versions have the fields and methods in the documentation of sprig."""
+    assert rendered(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize("suffix", ["a+b", "a_b", "01"])
+def test_an_invalid_suffix_is_refused(suffix):
+    """A pre-release that isn't valid cannot be set."""
+    assert failure(f'{{{{ (semver "1.2.3").SetPrerelease "{suffix}" }}}}')
+
+
+CASES = [
+    ("1.2.3", "1.2.3", True),
+    ("=1.2.3", "1.2.4", False),
+    ("!=1.2.3", "1.2.4", True),
+    ("!=1.2.3", "1.2.3-rc", True),
+    ("!=1.x", "1.5.0", False),
+    ("!=1.x", "2.0.0", True),
+    ("!=1.2.x", "1.3.0", True),
+    ("!=1.2.x", "1.2.9", False),
+    ("!=1.2.x", "1.2.9-rc", False),
+    ("!=1.2.x-rc", "1.2.9-alpha", True),
+    ("!=*", "0.0.0", False),
+    ("!=*", "0.0.1", True),
+    (">1.2.3", "1.2.4", True),
+    (">1.2", "1.2.9", False),
+    (">1.2", "1.3.0", True),
+    (">1", "1.9.0", False),
+    (">1", "2.0.0", True),
+    (">*", "0.0.1", True),
+    ("<1.2.3", "1.2.2", True),
+    ("<1.2.3", "1.2.2-rc", False),
+    (">=1.2.3", "1.2.3", True),
+    ("=>1.2.3", "1.2.2", False),
+    ("<=1.2", "1.2.9", True),
+    ("=<1.2.3", "1.2.4", False),
+    ("<=1.2", "1.3.0", False),
+    ("<=1", "2.0.0", False),
+    ("<=1", "1.9.9", True),
+    ("~1.2.3", "1.2.9", True),
+    ("~1.2.3", "1.3.0", False),
+    ("~1", "1.9.0", True),
+    ("~>1.2.3", "1.2.2", False),
+    ("~0.0.0", "5.0.0", True),
+    ("~1.2", "2.0.0", False),
+    ("1.x", "1.9.9", True),
+    ("*", "5.6.7", True),
+    ("^1.2.3", "1.9.0", True),
+    ("^1.2.3", "2.0.0", False),
+    ("^1.2.3", "1.2.2", False),
+    ("^0.2.3", "0.2.9", True),
+    ("^0.2.3", "0.3.0", False),
+    ("^0.0.3", "0.0.3", True),
+    ("^0.0.3", "0.0.4", False),
+    ("^0.0.3", "0.1.0", False),
+    ("^0.0", "0.0.9", True),
+    ("^0.2.3", "1.0.0", False),
+    ("^0", "0.9.0", True),
+    (">=1.0, <2.0", "1.5.0", True),
+    (">=1.0 <2.0", "2.5.0", False),
+    ("<1 || >3", "4.0.0", True),
+    ("<1 || >3", "2.0.0", False),
+    ("1.0 - 2.0", "1.5.0", True),
+    ("1.0 - 2.0", "2.1.0", False),
+    (">=1.2.3-beta", "1.2.3-rc", True),
+    ("v1.2.X", "1.2.7", True),
+]
+
+
+@pytest.mark.parametrize(("constraint", "version", "matches"), CASES)
+def test_constraints_match_versions(constraint, version, matches):
+    """A pre-release matches only a constraint with a pre-release."""
+    assert rendered("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(matches).lower()
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    ["", "bad", "1.2.3.4", ">>1", "1.2.3 ||", "99999999999999999999", "1.99999999999999999999", "1.2.3-01", "1|2.x"],
+)
+def test_invalid_constraints_are_refused(constraint):
+    """A constraint that isn't valid is an error."""
+    assert failure('{{ semverCompare .c "1.2.3" }}', {"c": constraint})
+
+
+def test_an_invalid_version_is_not_compared():
+    """A version that isn't valid is an error even with the constraint `*`."""
+    assert "invalid semantic version" in failure('{{ semverCompare "*" "x" }}')
+
+
+def test_a_long_constraint_is_read_in_linear_time():
+    """An invalid constraint with many spaces is refused without trying all ways to divide them."""
+    assert failure('{{ semverCompare .c "1.2.3" }}', {"c": "1   " * 40 + "!"})

@@ -1,0 +1,251 @@
+import pytest
+from go_programs import GO, HELM, budget, failure, mistake, program, rendered
+
+from gotemplate.template.errors import LimitError
+from gotemplate.template.operands import Run
+from gotemplate.template.program import Program
+
+
+def _run(**limits):
+    return Run({}, budget(**limits))
+
+
+def test_the_output_is_charged_as_one_text():
+    """A short piece of the output costs no steps, and a long piece costs steps by its length."""
+    run = _run(steps=100, text=400)
+    run.write(b"ab")
+    assert (run.budget.left, run.out, run.size) == (100, [b"ab"], 2)
+    run.write(b"x" * 256)
+    assert run.budget.left == 84
+    with pytest.raises(LimitError):
+        run.write(b"x" * 200)
+
+
+def test_a_template_has_its_own_variables():
+    """The variables of the caller are restored after the call of a template."""
+    run = _run(depth=1)
+    run.values = ["caller"]
+
+    def template(run, dot):
+        run.values = [dot, run.depth]
+        values_in_call.extend(run.values)
+
+    values_in_call = []
+    run.invoke(template, 5)
+    assert (values_in_call, run.values, run.depth) == ([5, 1], ["caller"], 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{$x := 1}}{{$x := print $x 2}}{{$x}}", "1 2"),
+        ("{{$x := 1}}{{if true}}{{$x := 2}}{{$x}}{{end}}{{$x}}", "21"),
+        ("{{$x := 1}}{{if false}}{{$x := 2}}{{else}}{{$x}}{{end}}", "1"),
+        ("{{$x := 1}}{{range 0}}{{$x := 2}}{{else}}{{$x = 3}}{{end}}{{$x}}", "3"),
+        ("{{$x := 1}}{{with $x := 2}}{{$x = 3}}{{$x}}{{end}}{{$x}}", "31"),
+    ],
+)
+def test_the_last_declared_variable_is_used(text, result):
+    """A variable hides another one of the same name until its body ends."""
+    assert rendered(text) == result
+
+
+def test_captured_output_is_not_written():
+    """The captured output of a template is returned and not written."""
+    run = _run()
+    run.write(b"before")
+    assert run.capture(lambda run, dot: run.write(dot), b"inside") == b"inside"
+    assert (run.out, run.size) == ([b"before"], 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("and 1 0 2", "0"),
+        ("and 1 2", "2"),
+        ("and 0", "0"),
+        ("or 0 2 1", "2"),
+        ('or 0 ""', ""),
+        ("not (and true (or false true))", "false"),
+    ],
+)
+def test_and_and_or_return_the_deciding_argument(call, result):
+    """The result of `and` and `or` is an argument, not a bool."""
+    assert rendered(f"{{{{ {call} }}}}", None, GO) == result
+
+
+def test_unnecessary_arguments_are_not_evaluated():
+    """Variables that a skipped argument declares are not set."""
+    assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("the variable `$x` is not set yet")
+    text = "{{range .}}{{and . ($x := 1)}}{{$x}};{{end}}"
+    assert failure(text, [True, False], GO).startswith("the variable `$x` is not set yet")
+
+
+def test_a_skipped_declaration_hides_no_outer_variable():
+    """A round of a loop that skips a declaration reads the variable outside of the loop."""
+    text = '{{$x := "o"}}{{range .}}{{$y := and . ($x := 1)}}{{$x}}{{end}}{{$x}}'
+    assert rendered(text, [True, False, True], GO) == "1o1o"
+    assert rendered('{{$x := "o"}}{{$y := and . (or $x ($x := 1))}}{{$x}}', True, GO) == "o"
+
+
+def test_an_included_template_has_its_own_variables():
+    """A template that is called by `include` has its own variables and its own dot."""
+    assert rendered('{{$x := 1}}{{include "a" 5 | repeat 2}}{{$x}}{{define "a"}}{{$x := .}}{{$x}}{{end}}') == "551"
+
+
+DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None, "m": {"x": "y"}}, "N": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{.S}} {{$.S}} {{$}}", "str str map[I:3 L:[1 <nil> map[k:v]] M:map[a:1 m:map[x:y] n:<nil>] N:<nil> S:str]"),
+        ("{{.M.m.x}} {{$.M.m.x}}", "y y"),
+        ('{{(.M).a}} {{(index .M "m").x}}', "1 y"),
+        ("{{$x := .M}}{{$x.m.x}}{{$x.a}}", "y1"),
+        ("{{.Missing}} {{.Missing.x.y}} {{(.N).x}}", "<no value> <no value> <no value>"),
+        ("{{.N}} {{.M.n}} {{index .L 1}}", "<no value> <no value> <no value>"),
+        ("{{print .N .Missing nil}}", "<nil> <nil> <nil>"),
+        ("{{1}} {{1.5}} {{true}} {{\"a\"}} {{'a'}} {{2i}}", "1 1.5 true a 97 (0+2i)"),
+        ('{{.I | printf "%d-%s" 1}}', "1-%!s(int=3)"),
+        ('{{1 | print 2 | printf "%s|"}}', "2 1|"),
+        ("{{$x := 1 | print}}{{$x}}", "1"),
+        ("{{print (len .S) (1 | print)}}", "31"),
+        ("{{len (slice .L 1)}}", "2"),
+        ("{{($x := 5)}}{{$x}}", "55"),
+        ("{{(list 1 2 | last)}}", "2"),
+        ('{{(semver "1.2.3").Major}}', "1"),
+        ('{{(semver "1.2.3").Compare (semver "1.3.0")}}', "-1"),
+        ('{{$v := semver "1.2.3"}}{{$v.Equal $v}}{{semver "1.2.3" | $v.Equal}}', "truetrue"),
+        ('{{with semver "1.2.3"}}{{.SetPrerelease "rc"}} {{"b" | .SetMetadata}}{{end}}', "1.2.3-rc 1.2.3+b"),
+        ('{{.Missing.Get "x"}}', "<no value>"),
+    ],
+)
+def test_values_are_read_through_fields_variables_and_pipelines(text, result):
+    """A missing value and a nil value of a pipeline are written as `<no value>`."""
+    assert rendered(text, DATA) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{.N.x}}", "`x` is read from nil, in `.N.x`"),
+        ("{{range .L}}{{.k}}{{end}}", "`int` has no field `k`, in `.k`"),
+        ("{{.S.x}}", "`string` has no field `x`, in `.S.x`"),
+        ("{{.S 1}}", "`S` is not a method, but has arguments, in `.S 1`"),
+        ("{{1 | .S}}", "`S` is not a method, but has arguments, in `1 | .S`"),
+        ("{{.S.x 1}}", "`string` has no field `x`, in `.S.x 1`"),
+        ("{{with .M}}{{.m.x.y}}{{end}}", "`string` has no field `y`, in `.m.x.y`"),
+        ("{{hello.x}}", "`string` has no field `x`, in `hello.x`"),
+        ("{{if false}}{{$x := 1}}{{else}}{{$x}}{{end}}", "the variable `$x` is not set yet, in `$x`"),
+        ("{{$x = 1}}", "the variable `$x` is not set yet, in `$x = 1`"),
+        ("{{print (index .L 7)}}", "the index 7 is out of range, in `(index .L 7)`"),
+        (
+            '{{(semver "1.2.3").Compare}}',
+            'wrong number of arguments for the method `Compare`: 0, in `(semver "1.2.3").Compare`',
+        ),
+        (
+            '{{(semver "1.2.3").Equal 1 2}}',
+            'wrong number of arguments for the method `Equal`: 2, in `(semver "1.2.3").Equal 1 2`',
+        ),
+        (
+            '{{(semver "1.2.3").Equal .S}}',
+            'expected `*semver.Version`, found `string`, in `(semver "1.2.3").Equal .S`',
+        ),
+    ],
+)
+def test_a_failure_names_its_pipeline(text, message):
+    """The message of a failure has the innermost pipeline that failed."""
+    assert failure(text, DATA) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("{{upper}}", "wrong number of arguments for `upper`: 0", "upper"),
+        ("a{{1 | upper 2}}", "wrong number of arguments for `upper`: 2", "upper 2"),
+        ("{{upper 1}}", "expected `string`, found a number", "1"),
+        ("{{$x := 1}}{{$x 2}}", "only a function takes arguments", "$x 2"),
+        ("{{1 2}}", "only a function takes arguments", "1 2"),
+        ("{{$x := 1}}{{3 | $x}}", "only a function takes arguments", "$x"),
+        ("{{nil}}", "`nil` is not a command", "nil"),
+        ("{{print 18446744073709551615}}", "`18446744073709551615` overflows an int", "18446744073709551615"),
+        ('{{template "nope"}}', "unknown template `nope`", 'template "nope"'),
+        ("{{(.S) 1}}", "only a function takes arguments", "(.S) 1"),
+    ],
+)
+def test_certain_failures_are_found_at_load(text, message, place):
+    """A failure that Go would find at execution is found at load, if it is certain."""
+    (certain_failure,) = Program(text, HELM).certain_failures
+    assert (str(certain_failure), text[certain_failure.offset : certain_failure.end]) == (message, place)
+    assert failure(text, DATA).startswith(message)
+
+
+def test_a_certain_failure_that_is_not_reached_does_not_fail():
+    """Like Go, a run fails only at what it evaluates."""
+    assert rendered("{{if false}}{{upper 1}}{{end}}ok") == "ok"
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ('{{and 1 0 (fail "x")}}{{or 0 1 (fail "x")}}', "01"),
+        ("{{and 1 2}}{{or 0 0}}", "20"),
+        ("{{0 | and 1}}{{1 | or 0}}", "01"),
+        ("{{5 | and 0}}", "0"),
+        ("{{and .Missing 1}}", "<no value>"),
+    ],
+)
+def test_and_and_or_stop_at_the_deciding_argument(text, result):
+    """Arguments after the deciding one are not evaluated, and the piped value is the last argument."""
+    assert rendered(text) == result
+
+
+def test_the_arguments_of_a_method_are_compiled_once():
+    """A literal argument is converted to the type of the method's parameter in each round of a loop."""
+    text = '{{range list (toDate "2006" "2001") (toDate "2006" "2002")}}{{.Format "06"}} {{end}}'
+    assert rendered(text) == "01 02 "
+
+
+def test_go_s_own_functions_need_no_sprig():
+    """A program has only the functions of its vocabulary."""
+    assert rendered("{{slice .S 1 2}}", DATA, GO) == "t"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{$x := 1}}{{$x}}",
+        "{{if $x := 1}}{{$x}}{{else}}{{$x}}{{end}}",
+        "{{range $i, $e := .}}{{$i}}{{$e}}{{end}}",
+        "{{with $x := 1}}{{end}}{{$x := 2}}{{$x}}",
+        "{{($x := 1)}}{{$x}}",
+        "{{$}}",
+        "{{$x = 1}}{{$x}}",
+        '{{template "a" $x := 1}}{{$x}}{{define "a"}}{{end}}',
+    ],
+)
+def test_variables_exist_from_their_declaration_to_the_end_of_the_body(text):
+    """An assignment counts as a declaration at load, because Go refuses it only at execution."""
+    assert program(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset"),
+    [
+        ("{{$x}}", "unknown variable `$x`", 2),
+        ("{{with $x := 1}}{{end}}{{$x.Y}}", "unknown variable `$x`", 25),
+        ('{{$x := 1}}{{define "a"}}{{$x}}{{end}}', "unknown variable `$x`", 27),
+        ("{{print (len $x).y}}", "unknown variable `$x`", 13),
+        ("{{nope}}", "unknown function `nope`", 2),
+        ("{{print if}}", "the keyword `if` is not allowed here", 8),
+        ("{{$x, $y := .}}", "two variables are declared by a `range` only", 2),
+        ("{{range ($x, $y := .)}}{{end}}", "two variables are declared by a `range` only", 8),
+        ("{{1 | 2}}", "a constant takes no piped value", 6),
+        ("{{1 | print | .}}", "a constant takes no piped value", 14),
+    ],
+)
+def test_an_unknown_name_is_a_mistake_with_its_place(text, message, offset):
+    """An unknown name or a wrong command that Go's parser refuses is a mistake with its offset."""
+    caught = mistake(text, GO)
+    assert (str(caught), caught.offset) == (message, offset)

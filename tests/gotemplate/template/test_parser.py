@@ -1,0 +1,223 @@
+import pytest
+
+from gotemplate.template.errors import TemplateMistake
+from gotemplate.template.nodes import Branch, Call, Jump, Output, Range, TextNode
+from gotemplate.template.parser import DEEPEST, TemplatePiece, parse, parse_start, scan
+
+
+def _scanned(text):
+    """Returns the pieces of a template, with actions between angle brackets."""
+    return [f"<{piece.text}>" if piece.is_action else piece.text for piece in scan(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("", []),
+        ("plain", ["plain"]),
+        ("a{{.X}}b", ["a", "<.X>", "b"]),
+        ("{{ .X }}", ["< .X >"]),
+        ("a \n{{- .X -}}\t b", ["a", "< .X>", "b"]),
+        (" {{- .X}}", ["< .X>"]),
+        ("{{-3}}", ["<-3>"]),
+        ("{{.X -}} ", ["<.X>"]),
+        ('{{"}}"}}{{`}}`}}{{\'"\'}}', ['<"}}">', "<`}}`>", "<'\"'>"]),
+        (r'{{"\"}}"}}', [r'<"\"}}">']),
+        ("{.X}}", ["{.X}}"]),
+        ("{{(}}", ["<(>"]),
+    ],
+)
+def test_templates_are_split_into_texts_and_actions(text, pieces):
+    """White space beside a trim marker is removed, and strings may contain delimiters."""
+    assert _scanned(text) == pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("a {{/* c */}} b", ["a ", " b"]),
+        ("a {{- /* c */ -}} b", ["a", "b"]),
+        ("a {{/* {{.X}} */ -}}\n b", ["a ", "b"]),
+    ],
+)
+def test_comments_are_removed(text, pieces):
+    """A comment is removed, and its trim markers are applied."""
+    assert _scanned(text) == pieces
+
+
+def test_pieces_have_offsets():
+    """The offset of a piece counts code points from the start of the template."""
+    assert list(scan("é{{- .X }}")) == [TemplatePiece("é", 0), TemplatePiece(" .X ", 4, is_action=True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset"),
+    [
+        ("ab{{.X", "an action is not closed", 2),
+        ("{{/* c }}", "a comment is not closed", 0),
+        ("{{/* c */ }}", "a comment does not end its action", 7),
+        ('{{"a}}', "a quoted string is not closed", 2),
+        ("{{ 'a}}", "a character constant is not closed", 3),
+        ("{{`a}}", "a raw string is not closed", 2),
+        ('{{"a\n"}}', "a quoted string is not closed", 2),
+    ],
+)
+def test_unclosed_constructs_are_reported_at_their_start(text, message, offset):
+    """An unclosed action, comment or string ends the scan with a mistake."""
+    with pytest.raises(TemplateMistake) as caught:
+        list(scan(text))
+    assert (str(caught.value), caught.value.offset) == (message, offset)
+
+
+def test_the_depth_of_parentheses_is_limited():
+    """Parentheses may nest to the deepest level, and one more level is a mistake."""
+    assert len(_scanned("{{" + "(" * DEEPEST + "1" + ")" * DEEPEST + "}}")) == 1
+    with pytest.raises(TemplateMistake, match="nest deeper"):
+        _scanned("{{" + "(" * (DEEPEST + 1) + "1")
+
+
+def _shape(body):
+    """Returns a body as text: one letter for a node, with the bodies in it between parentheses."""
+    return "".join(_letter(node) for node in body)
+
+
+def _letter(node):
+    match node:
+        case TextNode():
+            return node.value.decode()
+        case Output():
+            return "o"
+        case Branch():
+            return f"{'w' if node.sets_dot else 'i'}({_shape(node.body)}|{_shape(node.otherwise)})"
+        case Range():
+            return f"r({_shape(node.body)}|{_shape(node.otherwise)})"
+        case Call():
+            return f"<{node.name.decode()}>"
+        case Jump():
+            return "B" if node.keyword == "break" else "C"
+
+
+@pytest.mark.parametrize("count", [100, 240, 2000])
+def test_a_chain_of_conditions_that_is_too_long_is_a_mistake(count):
+    """Each `else if` is a level, because it stands in the `else` of the condition before it."""
+    chain = "{{if .}}" + "{{else if .}}" * count + "{{end}}"
+    with pytest.raises(TemplateMistake, match="actions nest deeper than 100 levels"):
+        parse(chain)
+
+
+def test_the_levels_of_a_chain_end_with_it():
+    """Actions after a chain of conditions may nest to the deepest level."""
+    chain = "{{if .}}" + "{{else if .}}" * 60 + "{{end}}"
+    assert _shape(parse(chain * 3 + "{{if .}}" * 100 + "{{end}}" * 100).body).count("i") == 283
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ('{{define "template-string-loaded"}}x{{.}}{{end}}\n', "xo"),
+        ('y{{define "template-string-loaded"}} {{end}}', "y"),
+        ('{{if .}}{{template "template-string-loaded" .}}{{end}}', "i(<template-string-loaded>|)"),
+    ],
+)
+def test_the_outermost_template_has_a_name(text, shape):
+    """The outermost template can be defined and called by the name that s3-proxy gives to it."""
+    assert _shape(parse(text).body) == shape
+    assert parse(text).callable[b"template-string-loaded"] == parse(text).body
+
+
+def test_the_outermost_template_is_defined_once():
+    """Text outside of a definition of the outermost template is a second definition."""
+    with pytest.raises(TemplateMistake, match="`template-string-loaded` is defined twice") as caught:
+        parse('a{{define "template-string-loaded"}}b{{end}}')
+    assert (caught.value.offset, caught.value.end) == (10, 34)
+
+
+def test_too_many_templates_are_a_mistake():
+    """The number of defined templates is limited, because their calls may nest as deep."""
+    with pytest.raises(TemplateMistake, match="more than 100 templates are defined"):
+        parse("".join(f'{{{{define "t{number}"}}}}x{{{{end}}}}' for number in range(101)))
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("a{{.}}b", "aob"),
+        ("{{if .}}x{{end}}", "i(x|)"),
+        ("{{if .}}x{{else}}y{{end}}", "i(x|y)"),
+        ("{{if .}}x{{else if .}}y{{else}}z{{end}}", "i(x|i(y|z))"),
+        ("{{with .}}x{{else with .}}y{{end}}", "w(x|w(y|))"),
+        ("{{range .}}x{{break}}{{continue}}{{else}}y{{end}}", "r(xBC|y)"),
+        ("{{range .}}{{if .}}{{break}}{{end}}{{end}}", "r(i(B|)|)"),
+        ('{{template "a"}}{{template "b" .}}', "<a><b>"),
+        ("{{if .}}{{/* c */}}{{end}}", "i(|)"),
+    ],
+)
+def test_actions_nest_by_their_keywords(text, shape):
+    """Each body ends with its `end`, and the body of an `else if` with the same `end`."""
+    assert _shape(parse(text).body) == shape
+
+
+def test_templates_are_defined_by_name():
+    """A block defines a template and calls it in its place."""
+    parsed = parse('{{define "a"}}x{{end}}{{block "b" .}}y{{end}}')
+    assert {name: _shape(body) for name, body in parsed.templates.items()} == {b"a": "x", b"b": "y"}
+    assert _shape(parsed.body) == "<b>"
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ('{{define "a"}} {{end}}{{define "a"}}x{{end}}', "x"),
+        ('{{define "a"}}x{{end}}{{define "a"}} {{end}}', "x"),
+        ('{{define "a"}}{{end}}{{define "a"}} {{end}}', " "),
+    ],
+)
+def test_an_empty_definition_may_be_repeated(text, shape):
+    """Of two definitions with one name, the one that isn't empty is used."""
+    assert _shape(parse(text).templates[b"a"]) == shape
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset"),
+    [
+        ("{{end}}", "there is nothing to `end`", 2),
+        ("{{else}}", "there is nothing to `else`", 2),
+        ("a{{if .}}x", "the `if` is not closed", 3),
+        ('{{define "a"}}', "the `define` is not closed", 2),
+        ("{{if .}}{{else}}{{else}}{{end}}", "`else` does not belong to `if`", 18),
+        ("{{if .}}{{else with .}}{{end}}", "`else with` does not belong to `if`", 10),
+        ("{{range .}}{{else if .}}{{end}}", "`else if` does not belong to `range`", 13),
+        ("{{range .}}{{else}}{{else}}{{end}}", "`else` does not belong to `range`", 21),
+        ('{{define "a"}}{{else}}{{end}}', "`else` does not belong to `define`", 16),
+        ("{{break}}", "there is no `range` to break", 2),
+        ("{{range .}}{{end}}{{continue}}", "there is no `range` to continue", 20),
+        ("{{range .}}{{else}}{{break}}{{end}}", "there is no `range` to break", 21),
+        ('{{range .}}{{block "a" .}}{{break}}{{end}}{{end}}', "there is no `range` to break", 28),
+        ('{{if .}}{{define "a"}}{{end}}{{end}}', "a template is defined at the outermost level only", 10),
+        ('{{define "a"}}x{{end}}{{define "a"}}y{{end}}', "the template `a` is defined twice", 31),
+    ],
+)
+def test_unexpected_actions_are_mistakes(text, message, offset):
+    """An action that Go's parser refuses is a mistake with its offset."""
+    with pytest.raises(TemplateMistake) as caught:
+        parse(text)
+    assert (str(caught.value), caught.value.offset) == (message, offset)
+
+
+def test_the_depth_of_actions_is_limited():
+    """Actions may nest to the deepest level, and one more level is a mistake."""
+    assert parse("{{if .}}" * DEEPEST + "{{end}}" * DEEPEST).body
+    with pytest.raises(TemplateMistake, match="nest deeper"):
+        parse("{{if .}}" * (DEEPEST + 1))
+
+
+@pytest.mark.parametrize(
+    "start", ["", " a \n", '{{ define "x" -}} y {{- end }}', '{{ block "x" . }}{{ end -}} ', "{{/* c */ -}}\n"]
+)
+@pytest.mark.parametrize(
+    "text", ["", "\n b", " {{- .X }}", '{{ template "x" . }}', '{{ define "z" }}{{ end }}', "{{/* d */}}"]
+)
+def test_a_start_is_parsed_once_for_all_templates(start, text):
+    """A template after a start that is parsed already has the tree of the whole text, trimmed as in one text."""
+    for before in (start, f"b\n{start}", f"{start}\n"):
+        assert parse(before + text, parse_start(before)) == parse(before + text)

@@ -1,0 +1,294 @@
+import pytest
+from go_programs import GO, HELM, budget, failure, rendered
+
+from gotemplate.template.standard import STANDARD, sprintf
+from gotemplate.template.urls import query_escape
+from gotemplate.template.values import (
+    INVALID,
+    ExecutionError,
+    Int64,
+    Map,
+    Nil,
+    Slice,
+    Struct,
+    Type,
+    Uint8,
+    deep_equal,
+    string_slice,
+)
+
+eq, ge, gt, le, lt, ne = (STANDARD[name].call for name in ("eq", "ge", "gt", "le", "lt", "ne"))
+POINTER, VALUE = Type("*x.Y", "ptr"), Type("x.Z", "struct")
+SOURCE = ("source",)
+NIL_INTERFACE = Nil(Type("x.User", "interface"))
+
+
+@pytest.mark.parametrize(
+    ("first", "operands", "equal"),
+    [
+        (1, [1], True),
+        (1, [2, 1], True),
+        (1, [Int64(1)], True),
+        (1, [Uint8(1)], True),
+        (b"a", [b"b"], False),
+        (1.0, [1.0], True),
+        (1j, [1j], True),
+        (True, [False], False),
+        (1, [None], False),
+        (INVALID, [1], False),
+        (None, [INVALID], True),
+        (NIL_INTERFACE, [None], True),
+        (NIL_INTERFACE, [b"x"], False),
+        (None, [Slice()], False),
+        (Slice(nil=True), [None], True),
+        (Slice(nil=True), [Slice()], False),
+        (Struct(POINTER, SOURCE), [Struct(POINTER, SOURCE)], True),
+        (Struct(POINTER, [1]), [Struct(POINTER, [1])], False),
+        (Struct(VALUE, (1,)), [Struct(VALUE, (1,))], True),
+        (Struct(POINTER, SOURCE), [Struct(Type("*x.A", "ptr"), SOURCE)], False),
+    ],
+)
+def test_values_of_one_kind_are_compared(first, operands, equal):
+    """Integers of any size are of one kind, and nil equals nil."""
+    assert eq(first, *operands) is equal
+
+
+@pytest.mark.parametrize(
+    ("first", "operands", "message"),
+    [
+        (1, [], "there is nothing to compare with"),
+        (1, [1.0], "`int` cannot be compared with `float64`"),
+        (b"a", [1], "`string` cannot be compared with `int`"),
+        (True, [1], "`bool` cannot be compared with `int`"),
+        (Slice(nil=True), [Nil(POINTER)], "`[]interface {}` cannot be compared with `*x.Y`"),
+        (Slice(), [1], "`[]interface {}` cannot be compared with `int`"),
+        (Slice(), [Map()], "`[]interface {}` cannot be compared with `map[string]interface {}`"),
+        (Slice(), [Slice()], "values of type `[]interface {}` cannot be compared"),
+    ],
+)
+def test_values_that_cannot_be_compared_fail(first, operands, message):
+    """Values of two kinds, lists and maps cannot be compared."""
+    with pytest.raises(ExecutionError) as caught:
+        eq(first, *operands)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("first", "other"), [(1, 2), (b"a", b"b"), (1.5, 2.5), (-1, Uint8(1)), (b"A", b"a")])
+def test_numbers_and_strings_are_ordered(first, other):
+    """Numbers have their order, strings that of their bytes, and all comparisons agree."""
+    assert (lt(first, other), le(first, other), gt(first, other), ge(first, other)) == (True, True, False, False)
+    assert (lt(other, first), le(first, first), ge(first, first), ne(first, other)) == (False, True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "message"),
+    [
+        (1, 1.5, "`int` cannot be compared with `float64`"),
+        (True, False, "values of type `bool` have no order"),
+        (1j, 2j, "values of type `complex128` have no order"),
+        (Slice(), Slice(), "values of type `[]interface {}` have no order"),
+        (1, None, "values of type `<nil>` have no order"),
+    ],
+)
+def test_values_without_an_order_fail(first, other, message):
+    """An order comparison of values other than numbers and strings is an error."""
+    with pytest.raises(ExecutionError) as caught:
+        lt(first, other)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "equal"),
+    [
+        (1, 1, True),
+        (1, Int64(1), False),
+        (b"a", b"a", True),
+        (None, None, True),
+        (None, 1, False),
+        (Slice([1, Slice([2])]), Slice([1, Slice([2])]), True),
+        (Slice([1]), Slice([2]), False),
+        (Slice([1]), Slice([1, 2]), False),
+        (Slice(), Slice(nil=True), False),
+        (Slice([b"a"]), string_slice([b"a"]), False),
+        (Map({b"a": 1}), Map({b"a": 1}), True),
+        (Map({b"a": 1}), Map({b"b": 1}), False),
+        (Map({b"a": 1}), Map({b"a": 2}), False),
+        (Map(), Map(nil=True), False),
+        (Struct(POINTER, [1]), Struct(POINTER, [1]), True),
+        (Nil(POINTER), Nil(POINTER), True),
+        (Struct(POINTER, [1]), Nil(POINTER), False),
+        (Nil(POINTER), Struct(POINTER, [1]), False),
+    ],
+)
+def test_deep_equality_needs_one_type(first, other, equal):
+    """Values of one type with equal contents are deeply equal, and a nil list is not an empty one."""
+    assert deep_equal(budget(), first, other) is equal
+
+
+def test_html_is_escaped():
+    """The function `html` escapes text for elements and attributes, and replaces a null byte by U+FFFD."""
+    assert (
+        STANDARD["html"].call(budget(), b"<a b=\"c\" d='e'>&\0")
+        == "&lt;a b=&#34;c&#34; d=&#39;e&#39;&gt;&amp;\ufffd".encode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        (b"a'b\"c\\", b"a\\'b\\\"c\\\\"),
+        (b"<>&=", b"\\u003C\\u003E\\u0026\\u003D"),
+        (b"\n\x00\x7f", b"\\u000A\\u0000\x7f"),
+        ("é\u2028".encode(), "é\\u2028".encode()),
+        (b"\xff", b"\xff"),
+    ],
+)
+def test_javascript_strings_are_escaped(text, escaped):
+    """The function `js` escapes unprintable characters, except bytes that aren't UTF-8."""
+    assert STANDARD["js"].call(budget(), text) == escaped
+
+
+def test_queries_are_escaped():
+    """A space in a query is escaped as a plus sign."""
+    assert query_escape("a b&c=é~/+".encode()) == b"a+b%26c%3D%C3%A9~%2F%2B"
+
+
+DATA = {"L": [1, [2, 3]], "M": {"a": {"b": 5}}, "S": "aé", "N": None, "E": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{index .L 1 0}}", "2"),
+        ('{{index .M "a" "b"}}', "5"),
+        ('{{index .M "x"}}', "<no value>"),
+        ("{{index .S 1}}", "195"),
+        ("{{index .L}}", "[1 [2 3]]"),
+        ('{{index (split "," "a") "x"}}', ""),
+        ("{{len .L}}{{len .M}}{{len .S}}", "213"),
+        ("{{not .N}}{{not 1}}", "truefalse"),
+        ("{{eq 1 1}}{{ne 1 1}}{{lt 1 2}}{{le 1 1}}{{gt 1 2}}{{ge 1 2}}", "truefalsetruetruefalsefalse"),
+        ('{{print 1 2}}{{println 1}}{{printf "%d" 3}}', "1 21\n3"),
+        ('{{html "<" .N}}|{{html .L}}', "&lt;&lt;no value&gt;|[1 [2 3]]"),
+        ('{{js "\'"}}{{urlquery "a b" 1}}', "\\'a+b1"),
+        ("{{urlquery .N}}", "%3Cno+value%3E"),
+    ],
+)
+def test_go_s_functions_have_the_results_of_go(text, result):
+    """Functions have Go's results for lists, maps, strings and missing values."""
+    assert rendered(text, DATA) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{slice .S}}", "aé"),
+        ("{{slice .S 1}}", "é"),
+        ("{{slice .S 0 2}}", "a\ufffd"),
+        ("{{slice .L 1}}", "[[2 3]]"),
+        ("{{slice .L 0 1 2}}", "[1]"),
+        ("{{slice .L 2}}", "[]"),
+    ],
+)
+def test_strings_and_lists_are_sliced(text, result):
+    """A string is sliced by bytes, and a third index is only checked."""
+    assert rendered(text, DATA, GO) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{index nil 1}}", "there is no value to index"),
+        ("{{index .L 2}}", "the index 2 is out of range"),
+        ("{{index .L -1}}", "the index -1 is out of range"),
+        ('{{index .L "a"}}', "an index is an integer, not `string`"),
+        ("{{index .L true}}", "an index is an integer, not `bool`"),
+        ("{{index .L nil}}", "an index is an integer, not `<nil>`"),
+        ("{{index .M 1}}", "a map's key is a string, not `int`"),
+        ("{{index .L 0 0}}", "`int` cannot be indexed"),
+        ('{{index .M "x" 1}}', "`<nil>` cannot be indexed"),
+        ("{{len 1}}", "`int` has no length"),
+        ("{{len .N}}", "`<nil>` has no length"),
+        ("{{slice nil}}", "`<nil>` cannot be sliced"),
+        ("{{slice .M}}", "`map[string]interface {}` cannot be sliced"),
+        ("{{slice .S 1 2 3}}", "3 indexes are too many"),
+        ("{{slice .L 1 2 2 2}}", "4 indexes are too many"),
+        ("{{slice .L 2 1}}", "the indexes of a slice must not decrease"),
+        ("{{slice .L 3}}", "the index 3 is out of range"),
+        ("{{slice .L 0 2 1}}", "the indexes of a slice must not decrease"),
+        ("{{call .N}}", "`<nil>` is not a function"),
+        ("{{call .S 1}}", "`string` is not a function"),
+    ],
+)
+def test_go_s_functions_fail_as_in_go(text, message):
+    """A function fails where that of Go fails, with a reason."""
+    assert failure(text, DATA, GO).startswith(message)
+
+
+def test_the_functions_of_the_evaluator_are_in_the_vocabulary():
+    """Functions that the evaluator runs itself are in the vocabulary, so that their arguments are checked."""
+    assert {"and", "or"} <= set(GO.functions)
+    assert {"include", "tpl"} <= set(HELM.functions)
+
+
+@pytest.mark.parametrize(
+    ("format", "values", "text"),
+    [
+        (b"", [], ""),
+        (b"plain \xc3\xa9", [], "plain é"),
+        (b"%d-%s", [1, b"a"], "1-a"),
+        (b"%%|%5%", [], "%|%"),
+        (b"%5d|%-5d|%05d", [1, 2, 3], "    1|2    |00003"),
+        (b"%+d|% d|%#x", [1, 2, 3], "+1| 2|0x3"),
+        (b"%6.2f|%.3s", [1.234, b"abcdef"], "  1.23|abc"),
+        (b"%*d|%-*d", [4, 1, Int64(3), 2], "   1|2  "),
+        (b"%*d", [-4, 1], "1   "),
+        (b"%.*f", [1, 1.25], "1.2"),
+        (b"%v|%+v|%#v", [b"a", b"a", b"a"], 'a|a|"a"'),
+        (b"%[2]d %[1]d", [1, 2], "2 1"),
+        (b"%[1]d %d", [1, 2], "1 2"),
+        (b"%[2]*[1]d", [7, 3], "  7"),
+        (b"%.[2]*[1]f", [1.5, 2], "1.50"),
+        (b"%5.d", [3], "    3"),
+    ],
+)
+def test_verbs_take_the_arguments_in_turn(format, values, text):
+    """A verb may have flags, a width and a precision, which may be arguments, and the number of its argument."""
+    assert sprintf(budget(), format, *values).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("format", "values", "text"),
+    [
+        (b"%", [], "%!(NOVERB)"),
+        (b"%5", [], "%!(NOVERB)"),
+        (b"%d", [], "%!d(MISSING)"),
+        (b"%d", [1, b"a", None], "1%!(EXTRA string=a, <nil>)"),
+        (b"%[3]d", [1], "%!d(BADINDEX)"),
+        (b"%[0]d", [1], "%!d(BADINDEX)"),
+        (b"%[x]d", [1], "%!d(BADINDEX)"),
+        (b"%[]d", [1], "%!d(BADINDEX)"),
+        (b"%[1", [1], "%!(NOVERB)"),
+        (b"%[1d", [1], "%!d(BADINDEX)"),
+        (b"%[1]2d", [1], "%!d(BADINDEX)"),
+        (b"%[1].2d", [1], "%!d(BADINDEX)"),
+        (b"%*d", [b"a", 1], "%!(BADWIDTH)1"),
+        (b"%*d", [], "%!(BADWIDTH)%!d(MISSING)"),
+        (b"%.*d", [-1, 1], "%!(BADPREC)1"),
+        (b"%.*d", [True, 1], "%!(BADPREC)1"),
+        (b"%*d", [1_000_001, 1], "%!(BADWIDTH)1"),
+        (b"%99999999d", [1], "%!(NOVERB)%!(EXTRA int=1)"),
+        (b"%00000000002d", [1], "01"),
+        (b"%\xc3\xa9|%\xff", [1, 2], "%!é(int=1)|%!\ufffd(int=2)"),
+        (b"%.", [1.5], "%!.(float64=1.5)"),
+        (b"%\xff", [], "%!\ufffd(MISSING)"),
+    ],
+)
+def test_mistakes_in_a_format_are_in_the_text(format, values, text):
+    """A wrong format is reported in the text and does not fail, as in Go."""
+    assert sprintf(budget(), format, *values).decode() == text
+
+
+def test_flags_do_not_reach_the_next_verb():
+    """Each verb begins without flags."""
+    assert rendered('{{printf "%+05d|%d" 1 2}}') == "+0001|2"

@@ -1,0 +1,25 @@
+"""The example and the figures of the README are true."""
+
+import re
+from pathlib import Path
+
+from recorded import vectors
+
+import gotemplate
+
+README = (Path(gotemplate.__file__).parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_example_prints_what_the_text_says(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (printed,) = re.findall(r"This prints `(.*?)`", README)
+    exec(example, {})
+    assert capsys.readouterr().out == f"{printed}\n"
+
+
+def test_the_vectors_are_as_many_as_the_text_says():
+    counts = re.findall(r"(\d[\d,]*) (searches|expansions|templates)", README)
+    files = {"searches": "regexp", "expansions": "expand", "templates": "template"}
+    assert {name: int(count.replace(",", "")) for count, name in counts} == {
+        name: len(vectors(file)) for name, file in files.items()
+    }
