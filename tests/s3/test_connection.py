@@ -255,29 +255,6 @@ async def test_a_body_without_a_reader_is_not_received():
         connection.abort()
 
 
-class _Client:
-    """A client that counts what it is asked to relay, and declines."""
-
-    asked = 0
-
-    def relay(self, *_):
-        self.asked += 1
-
-
-async def test_no_byte_overtakes_a_chunk():
-    """Bytes go past the reader only while it waits: before that, chunks are on their way to the client."""
-    async with hostile_s3(object_reply(bytes(MIB))) as s3:
-        connection, _ = await connect(s3)
-        answer = connection.ask(REQUEST, is_head_only=False)
-        answer.client = client = _Client()
-        await answer.begin()
-        await wait_until(lambda: connection._taking is not None)
-        unread = client.asked
-        assert await answer.read_all(MIB) == bytes(MIB)
-    assert unread == 0
-    assert client.asked > 0
-
-
 async def test_no_chunk_is_large():
     """A chunk has at most 512 KiB."""
     async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {4 * MIB}", bytes(4 * MIB))) as s3:

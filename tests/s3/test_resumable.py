@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 
 import pytest
 from hostile_s3 import hostile_s3, wait_until
@@ -15,11 +13,9 @@ from scripted_s3 import Then
 from stores import store_at
 
 from tornado_proxy.config.model import CallHeaders
-from tornado_proxy.s3.resumable import ReadLimits, Released, ResumableObject, read_memory
-from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage import shares
-from tornado_proxy.storage.errors import Busy, StorageError, TimedOut
-from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.storage.errors import Busy, StorageError
 
 ANY = Conditions()
 KIB, MIB = 1024, 1024**2
@@ -70,69 +66,6 @@ async def test_a_body_that_stalls_is_continued(reads):
     async with store_of(ranged, reads, read_timeout=0.3, timeout=20) as (store, noticed):
         assert await read(store) == BODY
     assert [each[:2] for each in noticed] == [("stalled", "ok")]
-
-
-class _Part:
-    """The answer to a GetObject of two bytes, which sends one of them."""
-
-    info = ObjectInfo(2, '"e"')
-    version = None
-    is_complete = False
-
-    def __init__(self, outcome, content_range=None):
-        self.content_range = content_range
-        self._outcomes = [outcome, TimedOut("S3 sent nothing")]
-        self.client = None
-
-    async def read(self):
-        outcome = self._outcomes.pop(0)
-        if isinstance(outcome, bytes):
-            return outcome
-        raise outcome
-
-    def relay_to(self, client):
-        """Keeps the client, and sends nothing past `read`."""
-        self.client = client
-
-    def let_go(self, seconds):
-        """Ignores how long its reader may pause."""
-
-    async def close(self):
-        """Does nothing."""
-
-
-@pytest.mark.parametrize("relayed_at", [0.0, math.inf])
-async def test_bytes_that_went_past_the_chunks_count_as_progress(relayed_at):
-    """A read is resumed for some time after the last byte, wherever that went."""
-
-    async def reopen(rest):
-        return _Part(b"b", ContentRange(rest.part.first, rest.part.last, 2))
-
-    limits = ReadLimits(read_memory(MIB), tries=1, seconds=0, pause=1)
-    opened = ResumableObject("a", _Part(b"a"), reopen, limits, lambda _: None)
-    opened.relay_to(SimpleNamespace(relayed=0, relayed_at=relayed_at))
-    chunks = opened.chunks()
-    assert await anext(chunks) == b"a"
-    if relayed_at:
-        assert await anext(chunks) == b"b"
-    else:
-        with pytest.raises(TimedOut):
-            await anext(chunks)
-
-
-@pytest.mark.parametrize(("error", "is_relayed"), [(TimedOut("S3 sent nothing"), True), (Released("slow"), False)])
-async def test_a_piece_for_a_slow_client_does_not_go_past_the_chunks(error, is_relayed):
-    """A slow client takes little at once, so that most of a piece would be copied after all."""
-    piece = _Part(b"a", ContentRange(0, 1, 2))
-
-    async def reopen(_rest):
-        return piece
-
-    limits = ReadLimits(read_memory(MIB), tries=1, seconds=10, pause=1)
-    opened = ResumableObject("a", _Part(error), reopen, limits, lambda _: None)
-    opened.relay_to(SimpleNamespace(relayed=0, relayed_at=0.0))
-    assert await anext(opened.chunks()) == b"a"
-    assert (piece.client is not None) == is_relayed
 
 
 @both_ways

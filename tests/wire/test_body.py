@@ -34,19 +34,6 @@ async def test_a_buffer_takes_what_its_reader_waits_for():
     assert (deliveries[0], body.peek()) == (None, b"abcd")
 
 
-async def test_a_buffer_is_drained_while_its_reader_waits():
-    """Not before a reader waits, and not while a chunk is on its way to it."""
-    body = BodyBuffer(limit=10)
-    states = [body.is_drained]
-    reading = asyncio.ensure_future(body.read())
-    await asyncio.sleep(0)
-    states.append(body.is_drained)
-    body.deliver(b"a")
-    states.append(body.is_drained)
-    await reading
-    assert [*states, body.is_drained] == [False, True, False, False]
-
-
 async def test_an_error_comes_after_the_chunks():
     """A body that broke off hands out what has arrived, then raises its error again and again."""
     body = BodyBuffer(limit=10)

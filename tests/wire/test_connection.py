@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import socket
 from contextlib import suppress
 
 import pytest
@@ -538,37 +537,3 @@ async def test_an_answer_to_a_client_that_has_left_ends_the_connection():
     stream.finish()
     assert transport.aborted
     connection.connection_lost(None)
-
-
-class _Buffering(_Closing):
-    """A transport over a socket, with some bytes that were not sent yet."""
-
-    def __init__(self, client: socket.socket, unsent: int) -> None:
-        super().__init__()
-        self._extra = {"socket": client}
-        self._unsent = unsent
-
-    def get_write_buffer_size(self) -> int:
-        return self._unsent
-
-
-@pytest.mark.parametrize(("unsent", "length", "arrived"), [(0, "4", b"abcd"), (1, "4", b""), (0, "3", b"")])
-async def test_bytes_are_relayed_in_their_turn(unsent, length, arrived):
-    """Not past bytes that wait, and not beyond the announced end: then `write` has them."""
-    ends = [each for _ in range(2) for each in socket.socketpair()]
-    with ends[0] as s3, ends[1] as source, ends[2] as target, ends[3] as client:
-        for each in ends:
-            each.setblocking(False)
-        silent = _Silent()
-        connection = Connection(silent, Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
-        connection.connection_made(_Buffering(target, unsent))
-        _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
-        (stream,) = silent.streams
-        stream.write_headers(ResponseStartLine("", 200, "OK"), Fields((("Content-Length", length),)))
-        s3.send(b"cd")
-        outcome = stream.relay(memoryview(b"ab"), source.fileno(), 2)
-        assert outcome == ((2, b"") if arrived else None)
-        assert stream.relayed == len(arrived)
-        if arrived:
-            assert client.recv(10) == arrived
-        connection.connection_lost(None)

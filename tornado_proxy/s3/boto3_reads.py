@@ -20,7 +20,6 @@ from tornado_proxy.s3.resumable import ObjectRequest, Released
 from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo
-from tornado_proxy.wire.stream import Http1Stream
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
@@ -82,9 +81,6 @@ class S3Object:
     def let_go(self, seconds: float) -> None:
         """Allows that the connection is let go once its reader has paused for some seconds."""
         self._pause = seconds
-
-    def relay_to(self, client: Http1Stream) -> None:
-        """Does nothing: boto3 reads the socket."""
 
     def _release(self) -> None:
         self._is_released = True

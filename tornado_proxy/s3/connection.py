@@ -18,8 +18,7 @@ from tornado_proxy.s3.resuming import PIECE
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.wire.body import BodyBuffer
 from tornado_proxy.wire.incoming import ResponseParser
-from tornado_proxy.wire.reading import LARGEST_READ, NEVER, ReadingProtocol, plain_socket
-from tornado_proxy.wire.stream import Http1Stream
+from tornado_proxy.wire.reading import LARGEST_READ, NEVER, ReadingProtocol
 
 FIRST_BYTES = 32 * 1024
 """Bytes of a body that must arrive before it is passed on: until then a failure can still become an error status."""
@@ -42,16 +41,15 @@ class S3Response(BodyBuffer):
     `status` is 0 before the head has arrived. Header names are in lower case; repeated ones have their values joined by
     commas. `is_unseen` means that a reused connection failed before the first byte: S3 had closed it, and most likely
     did not see the request. `pause` is for how many seconds its reader may let a full buffer wait before the connection
-    is let go. While its reader waits, bytes may go past it to `client`, the stream that it writes to.
+    is let go.
     """
 
-    __slots__ = ("_connection", "client", "headers", "is_unseen", "pause", "status")
+    __slots__ = ("_connection", "headers", "is_unseen", "pause", "status")
 
     def __init__(self, connection: S3Connection) -> None:
         super().__init__(_SMALLEST_READ)
         self.is_unseen = False
         self.pause = NEVER
-        self.client: Http1Stream | None = None
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self._connection: S3Connection | None = connection
@@ -191,12 +189,9 @@ class S3Connection(ReadingProtocol):
             return
         self._has_come = True
         if self._parser.is_plain and not self._received:
-            piece = self._relay(answer, data)
-            if piece is None:
-                piece = self._parser.cut_body(data)
-                self._received += data[len(piece) :]
-            if piece:
-                self._pass_on(answer, piece)
+            piece = self._parser.cut_body(data)  # not by way of what was received: a copy less
+            self._received += data[len(piece) :]
+            self._pass_on(answer, piece)
         else:
             self._received += data
         self._advance()
@@ -254,25 +249,6 @@ class S3Connection(ReadingProtocol):
             if self._parser.remaining <= PIECE:
                 answer.limit = PIECE  # all of it is taken, so that the connection is free
         return end > 0
-
-    def _relay(self, answer: S3Response, data: memoryview) -> bytes | None:
-        """Writes what has arrived to the client's socket if that can be; returns what it did not take, else None."""
-        parser, client, transport = self._parser, answer.client, self._transport
-        most = parser.remaining - len(data)
-        if client is None or transport is None or most <= 0 or not answer.is_drained:
-            return None
-        source = plain_socket(transport)
-        outcome = None if source is None else client.relay(data, source, most)
-        if outcome is None:
-            return None
-        taken, rest = outcome
-        parser.skip_body(len(data) + taken)
-        self._set_deadline(self._read_timeout)
-        if len(data) == len(self._buffer) and not rest:
-            # uvloop would read again at once, up to 32 times, before others have their turn.
-            self._pause_reading()
-            self._loop.call_soon(self._resume_reading)
-        return rest
 
     def _pass_on(self, answer: S3Response, piece: bytes) -> None:
         if self._parser.complete:

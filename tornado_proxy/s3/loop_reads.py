@@ -31,7 +31,6 @@ from tornado_proxy.semantics.conditions import ByteRange, format_date, parse_dat
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_request_id
-from tornado_proxy.wire.stream import Http1Stream
 
 _LOG = logging.getLogger(__name__)
 
@@ -89,10 +88,6 @@ class LoopObject:
     def is_complete(self) -> bool:
         """Whether the whole body is in memory."""
         return self._answer.ended
-
-    def relay_to(self, client: Http1Stream) -> None:
-        """Lets bytes go past `read`, straight to the client, while it waits."""
-        self._answer.client = client
 
     async def close(self) -> None:
         """Drops the connection if the body is incomplete; otherwise it is back in the pool already."""

@@ -14,7 +14,6 @@ from tornado_proxy.storage import errors
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_wait
-from tornado_proxy.wire.stream import Http1Stream
 
 # Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket.
 _HELD = 128 * 1024
@@ -49,9 +48,6 @@ class OpenedPart(Protocol):
 
     def let_go(self, seconds: float) -> None:
         """Allows that the connection is let go once its reader has paused for some seconds."""
-
-    def relay_to(self, client: Http1Stream) -> None:
-        """Lets bytes go past `read`, straight to the client, while it waits; the stream counts them (`relayed`)."""
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
@@ -109,7 +105,7 @@ class ResumableObject:
     """
 
     __slots__ = (
-        "_client", "_first", "_key", "_limits", "_notice", "_part", "_quick", "_reopen", "_stream", "_taken", "_tries",
+        "_client", "_first", "_key", "_limits", "_notice", "_part", "_quick", "_received", "_reopen", "_tries",
         "content_range", "info",
     )  # fmt: skip
 
@@ -124,8 +120,7 @@ class ResumableObject:
         self._limits = limits
         self._notice = notice
         self._client: str | None = None  # who holds the place
-        self._taken = 0  # bytes of the chunks
-        self._stream: Http1Stream | None = None  # which some bytes go to past the chunks
+        self._received = 0  # bytes
         self._quick: int | None = None  # pieces that a slow client took at once; None if the client is not slow
         self._tries = Tries()
         self._first = None if part.is_complete else FirstAnswer.of(part.info, part.content_range, part.version)
@@ -136,15 +131,6 @@ class ResumableObject:
             if self._first is not None:
                 self._part.let_go(self._limits.pause)
             self._client = await self._limits.memory.take()
-
-    def relay_to(self, client: Http1Stream) -> None:
-        """Lets bytes go past `chunks`, straight to the client, while they are waited for."""
-        self._stream = client
-        self._part.relay_to(client)
-
-    @property
-    def _received(self) -> int:
-        return self._taken + (self._stream.relayed if self._stream else 0)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body; raises `StorageError` if it is truncated and cannot be continued."""
@@ -158,18 +144,15 @@ class ResumableObject:
                     raise
                 if isinstance(error, Released):
                     self._quick = 0
-                if self._stream is not None:
-                    got_on_at = max(got_on_at, self._stream.relayed_at)
                 await self._resume(error, got_on_at + self._limits.seconds)
                 opened_at = loop.time()
                 continue
             if chunk:
-                self._taken += len(chunk)
+                self._received += len(chunk)
                 note_wait(loop.time() - got_on_at)
                 yield chunk
                 got_on_at = loop.time()
             elif self._first is None or self._received > self._first.last - self._first.first:
-                note_wait(loop.time() - got_on_at)  # for what went past the chunks
                 return
             else:
                 if self._quick is not None:
@@ -235,7 +218,5 @@ class ResumableObject:
             await part.close()
             raise errors.UpstreamError("S3 continues a body with another one")
         self._part = part
-        if self._stream is not None and self._quick is None:  # a slow client takes little at once
-            part.relay_to(self._stream)
         if not part.is_complete:
             part.let_go(self._limits.pause)

@@ -303,13 +303,12 @@ class CachingStore(ForwardingStore):
 class _Uncached:
     """An object that is passed on uncached."""
 
-    __slots__ = ("chunks", "close", "content_range", "info", "relay_to")
+    __slots__ = ("chunks", "close", "content_range", "info")
 
     def __init__(self, opened: OpenedObject) -> None:
         self.info = replace(opened.info, cache=_MISS)
         self.content_range = opened.content_range
         self.chunks = opened.chunks
-        self.relay_to = getattr(opened, "relay_to", None)
         self.close = opened.close
 
 

@@ -35,7 +35,7 @@ from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
-from tornado_proxy.wire.stream import Http1Stream, Stream
+from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:
     from tornado_proxy.web.application import ProxyApplication
@@ -214,8 +214,7 @@ class Handler(RequestHandler):
         else:
             received = self.body.received
             self.body.discard()
-        sent = self._sent + getattr(self.request.connection, "relayed", 0)
-        counts = sent, received, time.perf_counter() - self._started_at
+        counts = self._sent, received, time.perf_counter() - self._started_at
         if self.used is not None and self._error_answer is None and self._broken is None:
             self.application.emit(self.used)
         event: Served | ErrorServed
@@ -255,9 +254,6 @@ class Handler(RequestHandler):
         if isinstance(answer, Whole):
             await write(answer.body)
         else:
-            relay_to = getattr(answer.opened, "relay_to", None)  # only of an object that comes from a socket as it is
-            if relay_to is not None and isinstance(self.request.connection, Http1Stream):
-                relay_to(self.request.connection)
             try:
                 async for chunk in answer.opened.chunks():
                     await write(chunk)

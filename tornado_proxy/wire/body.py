@@ -34,11 +34,6 @@ class BodyBuffer:
         """Whether its reader waits for more."""
         return self._filled is not None
 
-    @property
-    def is_drained(self) -> bool:
-        """Whether its reader has taken everything and waits for more."""
-        return self._filled is not None and not self._filled.done() and not self.size
-
     def deliver(self, chunk: bytes) -> Future[None] | None:
         """Takes a chunk; returns None, or a future that is done when there is room for the next one."""
         self._chunks.append(chunk)

@@ -22,7 +22,7 @@ from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.wire.client import LARGEST_READ, ClientConnection, Notify
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, HeaderLines, RequestParser
-from tornado_proxy.wire.reading import NEVER, plain_socket
+from tornado_proxy.wire.reading import NEVER
 from tornado_proxy.wire.stream import STAND_IN, AnswerState, Http1Stream, RequestState
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -270,13 +270,6 @@ class Connection(ClientConnection):
             self._in_turn += len(data)
         # A failed transport reports that in a later turn of the loop, for which a writer might never wait.
         return transport is not None and not transport.is_closing()
-
-    def open_socket(self) -> int | None:
-        """Returns the descriptor of the socket if bytes can be written to it at once: none wait, and it has no TLS."""
-        transport = self._transport
-        if transport is None or transport.is_closing() or transport.get_write_buffer_size():
-            return None
-        return plain_socket(transport)
 
     def until_writable(self) -> Future[None]:
         """Returns a future that is done when the client has read enough for more."""

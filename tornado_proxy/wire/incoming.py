@@ -118,11 +118,6 @@ class MessageParser:
         self.remaining, self.complete = 0, self._chunk is None
         return piece
 
-    def skip_body(self, size: int) -> None:
-        """Counts bytes of the body, which is not in chunks, that went another way."""
-        self.remaining -= size
-        self.complete = not self.remaining
-
     def _frame(self, length: str | None, coding: str | None, *, is_old: bool) -> None:
         """Finds out by Content-Length and Transfer-Encoding how the body is delimited (RFC 9112 6.3)."""
         if coding is not None:

@@ -24,13 +24,6 @@ _BUFFERS: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDict
 _HEAD_END = re.compile(rb"\n\r?\n")
 
 
-def plain_socket(transport: asyncio.BaseTransport) -> int | None:
-    """Returns the descriptor of a transport's socket; None over TLS."""
-    if transport.get_extra_info("sslcontext") is not None:
-        return None
-    return cast("int", transport.get_extra_info("socket").fileno())
-
-
 class ReadingProtocol(asyncio.BufferedProtocol):
     """Reads what the other side sends, pauses until it was taken, and ends the connection at its deadline.
 

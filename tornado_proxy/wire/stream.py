@@ -24,14 +24,10 @@ from tornado_proxy.semantics.forwarded import ClientCertificate, Origin
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import ClientDisconnected, RequestParser
 from tornado_proxy.wire.reading import NEVER
-from tornado_proxy.wire.splicing import CAN_SPLICE, splice
 
 if TYPE_CHECKING:
     from tornado_proxy.wire.client import ClientConnection
     from tornado_proxy.wire.connection import Connection
-
-# Bytes of one body that are relayed before others have their turn; with twice as many, small requests wait for 7 ms.
-_MOST_A_TURN = 256 * 1024
 
 STAND_IN = RequestStartLine("GET", "/", "HTTP/1.0")
 """Stands in for a head that cannot be read; the connection ends with its answer. HTTP/1.0 needs no Host."""
@@ -159,14 +155,9 @@ class Stream(HTTPConnection):
 
 
 class Http1Stream(Stream):
-    """A request of HTTP/1 and its answer; what comes late cannot reach the next request.
-
-    `relayed` are the bytes of the answer's body that `relay` wrote, the last ones at `relayed_at` in the loop's time.
-    """
+    """A request of HTTP/1 and its answer; what comes late cannot reach the next request."""
 
     _connection: Connection
-    relayed = 0
-    relayed_at = -NEVER
     _is_chunked = False
 
     def __init__(self, connection: Connection, parser: RequestParser, mistake: RequestError | None) -> None:
@@ -218,23 +209,6 @@ class Http1Stream(Stream):
     def write(self, chunk: bytes) -> Future[None]:
         """Writes a piece of an answer's body; its future is like the one of `write_headers`."""
         return self._write(chunk, b"")
-
-    def relay(self, received: memoryview, source: int, most: float) -> tuple[int, bytes] | None:
-        """Writes bytes of an answer's body, then at most `most` bytes of it that have arrived at another socket.
-
-        Returns how many bytes it took from the socket, and those that the client did not take. None if it did nothing:
-        only `write` puts a body in chunks, encrypts it, or lets it wait for earlier bytes.
-        """
-        is_plain = self.writing is AnswerState.BODY and not self._is_chunked and len(received) + most <= self._remaining
-        target = self._connection.open_socket() if CAN_SPLICE and is_plain else None
-        if target is None:
-            return None
-        taken, rest = splice(received, source, int(min(most, _MOST_A_TURN)), target)
-        written = len(received) + taken - len(rest)
-        self._remaining -= written
-        self.relayed += written
-        self.relayed_at = asyncio.get_running_loop().time()
-        return taken, rest
 
     def finish(self) -> None:
         """Ends an answer; raises `HTTPOutputError` if its body is shorter than announced, and closes the connection."""
