@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from gotemplate.regexp.language import Language, language
-from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
-from gotemplate.regexp.progress import longest_matching_part
+from gotemplate.regexp.automaton import Language, language
+from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern, longest_matching_part
 from gotemplate.regexp.proofs import Covered, NoKey, Unknown, overlaps, reachability
 
 Sources = Iterator[tuple[str, bool]]

@@ -10,9 +10,8 @@ from gotemplate.regexp.matching import Captures
 from gotemplate.sprig import REFUSED, functions
 from gotemplate.sprig.encoding import from_json
 from gotemplate.template import urls
-from gotemplate.template.budget import RenderBudget, RenderLimits
 from gotemplate.template.calling import Vocabulary
-from gotemplate.template.errors import RenderError, TemplateMistake, refuse
+from gotemplate.template.errors import RenderBudget, RenderError, RenderLimits, TemplateMistake, refuse
 from gotemplate.template.program import Program
 from gotemplate.template.standard import STANDARD
 from gotemplate.template.text import go_string, runes

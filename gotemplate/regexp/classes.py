@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import assert_never
 
 import msgspec
+import re2
 
 from gotemplate.regexp import syntax
-from gotemplate.regexp.engine import re2
 
 Range = tuple[int, int]  # the first and the last code point
 
@@ -213,12 +213,12 @@ def folded(ranges: Ranges) -> Ranges:
 
 def matched(expression: str) -> Ranges:
     """Returns the assigned code points that a one-character expression matches; empty if RE2 refuses it."""
-    options = re2().Options()
+    options = re2.Options()
     options.log_errors = False
     options.max_mem = 64 << 20
     try:
-        compiled = re2().compile(f"(?:{expression})+".encode(), options)
-    except re2().error:
+        compiled = re2.compile(f"(?:{expression})+".encode(), options)
+    except re2.error:
         return ()
     runs = (each.group().decode() for planes in _assigned_planes() for each in compiled.finditer(planes))
     return tuple((ord(run[0]), ord(run[-1])) for run in runs)

@@ -1,4 +1,7 @@
-"""Patterns matched by RE2 in linear time: one alone, or the first of a list.
+"""Patterns matched by RE2 in linear time, one alone or the first of a list; what follows from a match.
+
+Texts with `$name`, `${name}`, `$1` and `$$` are expanded with the groups of a match (Go's Regexp.Expand). Of a source
+that does not match, the longest part is found that does.
 
 An `re2.Set` combines the patterns of a list in one automaton, which reads a key once and returns the patterns that
 match, at the same cost for ten patterns as for ten thousand. Patterns that are too large for one set are distributed
@@ -12,19 +15,22 @@ only to add a state to the automaton.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
+import re2
 
 from gotemplate.regexp import program as programs
-from gotemplate.regexp.engine import re2
+from gotemplate.regexp import syntax
 from gotemplate.regexp.parser import Expression, parse
 from gotemplate.regexp.program import MEMORY, ProgramRefused, ProgramTooLarge
-from gotemplate.regexp.syntax import PatternError, fold, measure
+from gotemplate.regexp.syntax import Atom, Extent, PatternError, fold, measure
 
 ByteSpan = tuple[int, int]  # the beginning and the end of a group, in bytes; (-1, -1) if it took no part
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -223,12 +229,121 @@ def _build_set(patterns: Sequence[Pattern]) -> Any:
     """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
     if len(patterns) == 1:
         return None
-    built = re2().Set.SearchSet(programs.options(_SET_MEMORY))
+    built = re2.Set.SearchSet(programs.options(_SET_MEMORY))
     for pattern in patterns:
         built.Add(pattern.program)
     built.Add(b"")
     try:
         built.Compile()
-    except re2().error:
+    except re2.error:
         return None
     return built
+
+
+Reference = tuple[str, int, int]  # a group that a template names, with its start and end (code points) in the text
+
+
+_REFERENCE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A text with references: its `opening` before the first one, and each with the text after it."""
+
+    text: str
+    group_references: tuple[Reference, ...] = field(compare=False, repr=False)
+    opening: str = field(compare=False, repr=False)
+    holes: tuple[tuple[str | int, str], ...] = field(compare=False, repr=False)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Reads any text: what is no reference is written as it is."""
+        references: list[Reference] = []
+        literals, position = [""], 0
+        for reference in _REFERENCE.finditer(text):
+            literals[-1] += text[position : reference.start()]
+            position = reference.end()
+            word = reference[1] or reference[2] or ""
+            # Python's `\w` has more kinds of numbers than Go's names.
+            name = "".join(takewhile(lambda char: char.isalpha() or char.isdecimal() or char == "_", word))
+            if reference[0] == "$$":
+                literals[-1] += "$"
+            elif not name or (reference[2] and name != word):
+                literals[-1] += reference[0]
+            else:
+                position -= len(word) - len(name)
+                references.append((name, reference.start(), position))
+                literals.append("")
+        literals[-1] += text[position:]
+        numbers = [(group_number(name), name) for name, _, _ in references]
+        groups = [name if number is None else number for number, name in numbers]
+        return cls(text, tuple(references), literals[0], tuple(zip(groups, literals[1:], strict=True)))
+
+    def expand(self, captures: Captures, _data: object = None) -> str:
+        """Returns the text with the groups of a match, untrimmed; a group that took no part is empty."""
+        groups, count = captures.groups, len(captures.groups)
+        pieces = [self.opening]
+        for reference, following in self.holes:
+            # A name may stand for several groups; the match decides which one has it.
+            number = reference if isinstance(reference, int) else captures.names.get(reference, count)
+            pieces.append((groups[number] or "") if number < count else "")
+            pieces.append(following)
+        return "".join(pieces)
+
+
+_LONGEST_NUMBER = 9  # digits; to Go, more of them are a name
+
+
+def group_number(reference: str) -> int | None:
+    """Returns the number of a reference in digits without leading zeros; None if it is a name."""
+    if not (reference.isascii() and reference.isdecimal()) or len(reference) > _LONGEST_NUMBER:
+        return None
+    return int(reference) if reference[0] != "0" or reference == "0" else None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The longest prefix of a source that matches a key.
+
+    `part` is its extent in the source's text. It ends between two pieces of the outermost sequence; groups are opened,
+    so a group's `)` may be missing. For an alternation it is a part of the branch that gets furthest. `reached` is the
+    offset in the key after the last match of it. `failing` is the extent of the next part, which matches nothing there;
+    None if the whole source matches.
+    """
+
+    part: Extent
+    reached: int
+    failing: Extent | None
+
+
+def longest_matching_part(source: str, key: str) -> Progress:
+    """Returns how much of a source matches a key; RE2 accepts the source."""
+    tree = node = parse(source).tree
+    while isinstance(node, syntax.Group):
+        node = node.body
+    branches = node.branches if isinstance(node, syntax.Alternation) else (tree,)
+    progress = [_progress(branch, encoded(key)) for branch in branches]
+    return max(progress, key=lambda each: (each.failing is None, each.reached, each.part.end - each.part.start))
+
+
+_ANYTHING = syntax.Repeat(syntax.AnyCharacter(True, Extent(0, 0)), 0, None, False, Extent(0, 0))
+
+
+def _progress(branch: syntax.Node, key: bytes) -> Progress:
+    atoms = [each for atom in syntax.atoms(branch) for each in atom.split()]
+    # A key in which a part is found has all its leading parts, too.
+    lengths = range(1, len(atoms) + 1)
+    done = bisect_left(lengths, 1, key=lambda length: _last_end(atoms[:length], key) is None)
+    start = branch.extent.start
+    part = Extent(start, atoms[done - 1].end if done else start)
+    reached = _last_end(atoms[:done], key) if done else 0
+    return Progress(part, len(key[:reached].decode()), atoms[done].node.extent if done < len(atoms) else None)
+
+
+def _last_end(atoms: Sequence[Atom], key: bytes) -> int | None:
+    """Returns where the last match of atoms in a row ends in a key; None without a match."""
+    # The longest match of anything and these ends where the last match of these does.
+    groups = (syntax.Group(atom.node, None, None, atom.node.extent) for atom in atoms)  # one may be an alternation
+    tree = syntax.Sequence((_ANYTHING, *groups), Extent(0, 0))
+    match = programs.compile_program(programs.print_program(tree).encode(), longest=True).search(key)
+    end: int | None = match and match.end()
+    return end

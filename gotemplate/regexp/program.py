@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, assert_never
 
+import re2
+
 from gotemplate.regexp import syntax
 from gotemplate.regexp.classes import OTHER_CASE, bracketed, cases, characters, spelled
-from gotemplate.regexp.engine import re2
 
 MEMORY = (8 << 20, 64 << 20)  # limits of memory in bytes for one program; the next one is tried if a limit is too low
 LONGEST = 1 << 20  # most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's
@@ -31,7 +32,7 @@ class ProgramTooLarge(ProgramRefused):
 
 def options(memory: int, *, longest: bool = False) -> Any:
     """Returns options for RE2: a limit of memory in bytes, and no output on standard error."""
-    chosen = re2().Options()
+    chosen = re2.Options()
     chosen.log_errors = False
     chosen.max_mem = memory
     chosen.longest_match = longest
@@ -42,13 +43,13 @@ def compile_program(program: bytes, memory: Sequence[int] = MEMORY, *, longest: 
     """Returns a program in compiled form, for the first match in Go or the longest one; raises `ProgramRefused`."""
     for most in memory:
         try:
-            made = re2().compile(program, options(most, longest=longest))
-        except re2().error as error:
+            made = re2.compile(program, options(most, longest=longest))
+        except re2.error as error:
             message = error.args[0].decode(errors="replace")
             if "too large" not in message:
                 raise ProgramRefused(message) from None
         else:
-            re2().purge()  # the binding caches the last 128 programs of any size, even of rules that no longer exist
+            re2.purge()  # the binding caches the last 128 programs of any size, even of rules that no longer exist
             return made
     raise ProgramTooLarge(message)
 

@@ -2,7 +2,7 @@
 
 An answer is a short, readable key as an example, the proof that there is no such key, or `Unknown`.
 
-    >>> from gotemplate.regexp.language import language
+    >>> from gotemplate.regexp.automaton import language
     >>> one, both = language("^/a/"), language("^/[ab]/.+$")
     >>> overlap(one, both)
     Example(key='/a/a')
@@ -32,7 +32,7 @@ import msgspec
 
 from gotemplate.regexp import alphabet
 from gotemplate.regexp.alphabet import Budget, Exhausted, OnlyOverlong, Unproved, Unsupported, is_valid_key
-from gotemplate.regexp.language import Language
+from gotemplate.regexp.automaton import Language
 from gotemplate.regexp.search import shortest
 from gotemplate.regexp.syntax import ENDS, STARTS, AssertionKind, literal_edge
 

@@ -1,21 +1,21 @@
 """The functions of Masterminds/sprig 3.3 whose result depends only on their arguments, by topic.
 
 Each module has a table `FUNCTIONS`. Functions that read the clock, random numbers, the environment, the network or
-files, or that are slow on purpose, are in `REFUSED` with the reason; `randomness` has the random ones.
+files, or that are slow on purpose, are in `REFUSED` with the reason; `basics.RANDOM` has the random ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from gotemplate.sprig import basics, dates, encoding, lists, regex, semver, strings, words
+from gotemplate.sprig import basics, dates, encoding, lists, regex, semver, strings
 from gotemplate.template.calling import Function, Vocabulary
 from gotemplate.template.fields import UNKNOWN, SampleResults, element
 from gotemplate.template.moments import ZERO
 from gotemplate.template.standard import INCLUDE, STANDARD
 from gotemplate.template.values import Struct
 
-_TOPICS = (basics, dates, encoding, lists, regex, semver, strings, words)
+_TOPICS = (basics, dates, encoding, lists, regex, semver, strings)
 
 
 def functions() -> Mapping[str, Function]:

@@ -1,19 +1,32 @@
-"""Defaults for empty values, types and numbers (sprig's defaults.go, reflect.go and numeric.go)."""
+"""Defaults for empty values, types and numbers (sprig's defaults.go, reflect.go and numeric.go), random ones apart."""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
+import secrets
+import string
+import uuid
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import ANY, BOOL, FLOAT, INT, STRING, Function, budgeted, function
+from gotemplate.template.errors import RenderBudget
 from gotemplate.template.formatting import shown
-from gotemplate.template.numbers import MAX_UINT, NumberError, float_to_int, parse_float, parse_int, wrap_int
-from gotemplate.template.text import runes
+from gotemplate.template.text import (
+    MAX_UINT,
+    NumberError,
+    float_to_int,
+    go_string,
+    parse_float,
+    parse_int,
+    runes,
+    wrap_int,
+)
+from gotemplate.template.values import ExecutionError
 
 
 def forgiving(call: Callable[..., go.Value], fallback: Callable[..., go.Value]) -> Callable[..., go.Value]:
@@ -245,3 +258,55 @@ FUNCTIONS: Mapping[str, Function] = {
     "until": budgeted(lambda budget, count: _until_step(budget, 0, count, -1 if count < 0 else 1), INT),
     "untilStep": budgeted(_until_step, INT, INT, INT),
 }
+
+
+_ASCII = "".join(map(chr, range(32, 127)))
+
+
+def _spend(budget: RenderBudget, count: int) -> None:
+    """Charges a step for each character, because drawing takes longer than copying."""
+    budget.check_size(count)
+    budget.spend(count)
+
+
+def _drawn(alphabet: str) -> Function:
+    """Returns a function that makes a text of a number of random characters; Go's is empty for a negative number."""
+
+    def draw(budget: RenderBudget, count: int) -> bytes:
+        _spend(budget, max(count, 0))
+        return "".join(secrets.choice(alphabet) for _ in range(count)).encode()
+
+    return budgeted(draw, INT)
+
+
+def _bytes(budget: RenderBudget, count: int) -> bytes:
+    if count < 0:
+        raise ExecutionError("the number of bytes is negative")
+    budget.text(2 * count)
+    return b64encode(secrets.token_bytes(count))
+
+
+def _int(least: int, beyond: int) -> int:
+    if beyond <= least:
+        raise ExecutionError("the range of `randInt` is empty")
+    return least + secrets.randbelow(beyond - least)
+
+
+def _shuffle(budget: RenderBudget, text: bytes) -> bytes:
+    _spend(budget, len(text))
+    characters = list(runes(text))
+    secrets.SystemRandom().shuffle(characters)
+    return go_string("".join(characters))
+
+
+RANDOM: Mapping[str, Function] = {
+    "randAlpha": _drawn(string.ascii_letters),
+    "randAlphaNum": _drawn(string.ascii_letters + string.digits),
+    "randAscii": _drawn(_ASCII),
+    "randBytes": budgeted(_bytes, INT),
+    "randInt": function(_int, INT, INT),
+    "randNumeric": _drawn(string.digits),
+    "shuffle": budgeted(_shuffle, STRING),
+    "uuidv4": function(lambda: str(uuid.uuid4()).encode()),
+}
+"""The functions with a random result, for callers who want them."""

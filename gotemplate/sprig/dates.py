@@ -9,12 +9,11 @@ from typing import Any
 
 from gotemplate.sprig.basics import atoi, forgiving
 from gotemplate.template import calling
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import ANY, INT, STRING, Function, Parameter, budgeted, function, reading
+from gotemplate.template.errors import RenderBudget
 from gotemplate.template.moments import MONTHS, WEEKDAYS, ZERO, Moment, format_moment, parse_moment
 from gotemplate.template.nodes import Constant
-from gotemplate.template.numbers import MAX_INT, MIN_INT, wrap_int
-from gotemplate.template.text import go_string, runes
+from gotemplate.template.text import MAX_INT, MIN_INT, go_string, runes, wrap_int
 from gotemplate.template.values import ExecutionError, Int64, Struct, Type, Value, named_integer
 
 _COST = 8  # steps; calendars are slow

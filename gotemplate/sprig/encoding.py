@@ -16,12 +16,10 @@ import msgspec
 
 from gotemplate.sprig.basics import forgiving
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import ANY, STRING, Function, budgeted, function
-from gotemplate.template.errors import LimitError
+from gotemplate.template.errors import LimitError, RenderBudget
 from gotemplate.template.formatting import STRINGER
-from gotemplate.template.numbers import format_float
-from gotemplate.template.text import go_string, runes
+from gotemplate.template.text import format_float, go_string, runes
 
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n"
 _BASE32_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from gotemplate.sprig.basics import to_int
 from gotemplate.sprig.strings import strings_of
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import ANY, INT, MAP, STRING, Function, budgeted, function
+from gotemplate.template.errors import RenderBudget
 from gotemplate.template.formatting import shown
 
 

@@ -6,15 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
-from gotemplate.regexp.expansion import Expansion
-from gotemplate.regexp.matching import ByteSpan, Captures, Pattern, compile_expression
+from gotemplate.regexp.matching import ByteSpan, Captures, Expansion, Pattern, compile_expression
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.program import ProgramRefused, ProgramTooLarge, is_within
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.sprig.basics import forgiving
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import INT, STRING, Function, Parameter, budgeted, function
-from gotemplate.template.errors import LimitError
+from gotemplate.template.errors import LimitError, RenderBudget
 from gotemplate.template.nodes import Constant
 from gotemplate.template.text import rune_starts, runes
 from gotemplate.template.values import STRING_SLICE, ExecutionError, Slice

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+import re2
 from msgspec.structs import replace
 
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import STRING, Function, budgeted, function, reading, struct_of
-from gotemplate.template.numbers import MAX_UINT
-from gotemplate.template.text import runes
+from gotemplate.template.errors import RenderBudget
+from gotemplate.template.text import MAX_UINT, runes
 from gotemplate.template.values import ExecutionError, Struct, Type, Uint64
 
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"

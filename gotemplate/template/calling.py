@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget
-from gotemplate.template.errors import TemplateMistake, help_for_unknown
+from gotemplate.template.errors import RenderBudget, TemplateMistake, help_for_unknown
 from gotemplate.template.nodes import KEYWORDS, Constant
-from gotemplate.template.numbers import Number
+from gotemplate.template.text import Number
 
 # Names that each reading of a field looks up are not qualified.
 from gotemplate.template.values import INVALID, ExecutionError, Map, Nil, Struct, Value, type_of

@@ -14,11 +14,10 @@ from typing import Any
 import msgspec
 
 from gotemplate.template import nodes
-from gotemplate.template.budget import RenderBudget, RenderLimits
 from gotemplate.template.calling import method_of, read
-from gotemplate.template.errors import RenderError, TemplateMistake, help_for_unknown
-from gotemplate.template.numbers import Number
+from gotemplate.template.errors import RenderBudget, RenderError, RenderLimits, TemplateMistake, help_for_unknown
 from gotemplate.template.parser import ParsedTemplate
+from gotemplate.template.text import Number
 from gotemplate.template.values import INVALID, Map, Slice, Value, type_of, zero
 
 ENDLESS = RenderLimits(steps=1 << 62)  # for a sample: reading it costs little, and a text may name many fields

@@ -8,9 +8,18 @@ from typing import ClassVar
 
 from gotemplate.template import text as go_text
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget
-from gotemplate.template.numbers import MAX_UINT, SHORTEST, format_float, with_zeros
-from gotemplate.template.text import can_backquote, go_string, is_print, quote, quote_rune
+from gotemplate.template.errors import RenderBudget
+from gotemplate.template.text import (
+    MAX_UINT,
+    SHORTEST,
+    can_backquote,
+    format_float,
+    go_string,
+    is_print,
+    quote,
+    quote_rune,
+    with_zeros,
+)
 
 STRINGER = 16  # the number of steps charged for a call of a value's String method, which is what a time costs
 _INTEGER_FORMS = {"v": "d", "d": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "x"}

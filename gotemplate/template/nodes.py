@@ -18,8 +18,16 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from msgspec.structs import replace
 
 from gotemplate.template.errors import TemplateMistake
-from gotemplate.template.numbers import Number, NumberError, number
-from gotemplate.template.text import QuotingError, is_digit, is_letter, unquote, unquote_char
+from gotemplate.template.text import (
+    Number,
+    NumberError,
+    QuotingError,
+    is_digit,
+    is_letter,
+    number,
+    unquote,
+    unquote_char,
+)
 
 
 class ExpressionNode(msgspec.Struct, frozen=True):

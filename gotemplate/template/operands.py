@@ -7,9 +7,8 @@ from functools import partial
 from typing import TypeAlias
 
 from gotemplate.template import calling, nodes
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import Function, read
-from gotemplate.template.errors import TemplateMistake
+from gotemplate.template.errors import RenderBudget, TemplateMistake
 from gotemplate.template.values import INVALID, ExecutionError, Value
 
 _LONG = 255  # a shorter text costs no more than the action that reads, creates or writes it

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from gotemplate.template import nodes
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import Vocabulary
-from gotemplate.template.errors import LimitError, TemplateMistake
+from gotemplate.template.errors import LimitError, RenderBudget, TemplateMistake
 from gotemplate.template.formatting import printed
 from gotemplate.template.operands import HIDDEN, UNSET, Execute, Operands, Run
 from gotemplate.template.parser import OUTERMOST, ParsedStart, parse, parse_start

@@ -9,8 +9,8 @@ from functools import partial
 import msgspec
 
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import ANY, REFLECTED, STRING, Function, budgeted, function, special
+from gotemplate.template.errors import RenderBudget
 from gotemplate.template.formatting import Printer
 from gotemplate.template.operands import Evaluate, Run
 from gotemplate.template.text import go_string, is_print, runes

@@ -1,4 +1,4 @@
-"""Go's strings: their bytes, their runes with kind and case, and their form as literals in Go source.
+"""Go's strings and numbers as text: runes with kind and case, literals in Go source, floats in every form.
 
 The functions are in Go's packages unicode, unicode/utf8, strings and strconv. Everywhere in this package a `bytes`
 is a Go string. A `str` contains runes, one code point each.
@@ -6,10 +6,14 @@ is a Go string. A `str` contains runes, one code point each.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable
+from decimal import Decimal
 from itertools import accumulate
+
+import msgspec
 
 GO_SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
@@ -193,3 +197,190 @@ def _unescaped(piece: re.Match[str], mark: str) -> bytes:
         case "rune" | "wide" if (code := int(text, 16)) <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF:
             return chr(code).encode()
     raise QuotingError(f"invalid escape `{piece[0]}`", piece.start() + 1)
+
+
+MAX_INT = 2**63 - 1
+MIN_INT = -(2**63)
+MAX_UINT = 2**64 - 1
+
+# By base; in base 0, the prefix decides, and an underscore is allowed between digits, or between a prefix and a digit
+# (strconv.underscoreOK).
+_INTEGERS = {
+    0: re.compile(
+        r"(?P<sign>[+-]?)(?:0[xX](?P<hex>(?:_?[0-9a-fA-F])+)|0[bB](?P<bin>(?:_?[01])+)"
+        r"|0(?:[oO]_?|_?)(?P<oct>[0-7](?:_?[0-7])*)|(?P<dec>0|[1-9](?:_?[0-9])*))"
+    ),
+    8: re.compile(r"(?P<sign>[+-]?)(?P<oct>[0-7]+)"),
+    10: re.compile(r"(?P<sign>[+-]?)(?P<dec>[0-9]+)"),
+}
+_MOST_DIGITS = 64
+_BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
+_DIGITS = r"[0-9](?:_?[0-9])*"
+_DECIMAL = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_HEX_DIGITS = r"[0-9a-fA-F](?:_?[0-9a-fA-F])*"
+_HEXADECIMAL = re.compile(rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}")
+_SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE)
+_COMPLEX = re.compile(r"(?P<real>.+?(?<![eEpP]))(?P<imaginary>[+-].*)i")
+
+
+class NumberError(ValueError):
+    """A text that is not a number of the expected kind; `clamped` is what Go returns beside its error."""
+
+    def __init__(self, message: str, clamped: int = 0) -> None:
+        super().__init__(message)
+        self.clamped = clamped
+
+
+def wrap_int(number: int) -> int:
+    """Reduces the result of a sum or a product to 64 bits, like a Go int."""
+    return ((number - MIN_INT) & MAX_UINT) + MIN_INT
+
+
+def float_to_int(number: float) -> int:
+    """Converts a float like int64(f) on amd64: to the least int if it is NaN or out of range."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else MIN_INT
+
+
+def parse_int(text: str, base: int = 0) -> int:
+    """Parses an integer like strconv.ParseInt in base 0, 8 or 10 with 64 bits; raises `NumberError`."""
+    number = _parse_unbounded(text, base)
+    if not MIN_INT <= number <= MAX_INT:
+        raise NumberError(f"`{text}` is out of range", MAX_INT if number > 0 else MIN_INT)
+    return number
+
+
+def _parse_unbounded(text: str, base: int = 0) -> int:
+    match = _INTEGERS[base].fullmatch(text)
+    if match is None:
+        raise NumberError(f"invalid integer `{text}`")
+    group = str(match.lastgroup)
+    digits = match[group].replace("_", "").lstrip("0") or "0"
+    # Python refuses to parse very long decimals; a text longer than this is out of range in any base.
+    number = int(digits, _BASES[group]) if len(digits) <= _MOST_DIGITS else MAX_UINT + 1
+    return -number if match["sign"] == "-" else number
+
+
+def parse_float(text: str) -> float:
+    """Parses a float like strconv.ParseFloat with 64 bits; raises `NumberError`, also for one that is too large."""
+    if _DECIMAL.fullmatch(text):
+        number = float(text.replace("_", ""))
+    elif _HEXADECIMAL.fullmatch(text):
+        try:
+            number = float.fromhex(text.replace("_", ""))
+        except OverflowError:
+            number = math.inf
+    elif _SPECIAL.fullmatch(text):
+        return float(text)
+    else:
+        raise NumberError(f"invalid number `{text}`")
+    if math.isinf(number):
+        raise NumberError(f"`{text}` is out of range")
+    return number
+
+
+class Number(msgspec.Struct, frozen=True):
+    """The value of a numeric constant in each type that can represent it, and None for the other types."""
+
+    text: str
+    integer: int | None = None
+    floating: float | None = None
+    complex: complex | None = None
+
+    @property
+    def looks_floating(self) -> bool:
+        """Whether the spelling makes the constant a float64: a point or an exponent, but no hexadecimal integer."""
+        if self.text[0] == "'" or (self.text[:2].lower() == "0x" and "p" not in self.text.lower()):
+            return False
+        return any(char in self.text for char in ".eEpP")
+
+
+def number(text: str) -> Number:
+    """Parses a numeric literal like text/template/parse; raises `NumberError`."""
+    if text[-1] == "i":
+        return _imaginary(text)
+    try:
+        value = _parse_unbounded(text)
+    except NumberError:
+        floating = parse_float(text)
+        if not any(char in text for char in ".eEpP"):
+            raise NumberError(f"`{text}` overflows an integer") from None
+        return Number(text, _whole(floating), floating)
+    # A uint64 is a valid constant too, although no parameter accepts it; strconv.ParseUint refuses a sign.
+    if not MIN_INT <= value <= (MAX_INT if text[0] in "+-" else MAX_UINT):
+        raise NumberError(f"`{text}` overflows an integer")
+    return Number(text, value if value <= MAX_INT else None, float(value))
+
+
+def _whole(value: float) -> int | None:
+    """Returns the value as an int64, or None if it is not equal after the conversion there and back."""
+    return int(value) if value.is_integer() and -(2.0**63) <= value < 2.0**63 else None
+
+
+def _imaginary(text: str) -> Number:
+    if match := _COMPLEX.fullmatch(text):
+        value = complex(parse_float(match["real"]), parse_float(match["imaginary"]))
+    else:
+        value = complex(0, parse_float(text[:-1]))
+    if value.imag:
+        return Number(text, complex=value)
+    return Number(text, _whole(value.real), value.real, value)
+
+
+_LEAST_EXPONENT = -1074  # of the last bit of a number
+_MANTISSA_BITS = 52
+# The range of exponents of the numbers that the shortest %g writes without an exponent.
+_LEAST_PLAIN, _MOST_PLAIN = -4, 6
+SHORTEST = -1  # the precision for the fewest digits that are parsed as the same number again
+
+
+def format_float(value: float, verb: str, precision: int = SHORTEST) -> str:
+    """Formats a number in one of Go's forms: b, e, E, f, g, G, x or X."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    sign = "-" if math.copysign(1, value) < 0 else ""
+    return sign + _unsigned(abs(value), verb, precision)
+
+
+def _unsigned(value: float, verb: str, precision: int) -> str:
+    match verb:
+        case "b":
+            exponent = max(math.frexp(value)[1] - _MANTISSA_BITS - 1, _LEAST_EXPONENT) if value else _LEAST_EXPONENT
+            return f"{int(math.ldexp(value, -exponent))}p{exponent:+d}"
+        case "x" | "X":
+            text = _hexadecimal(value, precision)
+            return text.upper() if verb == "X" else text
+        case "E" | "G":
+            return _unsigned(value, verb.lower(), precision).upper()
+    return _shortest(value, verb) if precision < 0 else f"{value:.{precision}{verb}}"
+
+
+def _shortest(value: float, verb: str) -> str:
+    """Formats a number that is not negative with the fewest digits that are parsed as the same number again."""
+    number = Decimal(repr(value)).normalize()
+    if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= number.adjusted() < _MOST_PLAIN):
+        digits, _, power = f"{number:e}".partition("e")
+        return f"{digits}e{int(power):+03d}"
+    return f"{number:f}"
+
+
+def _hexadecimal(value: float, precision: int) -> str:
+    part, power = math.frexp(value)
+    if 0 <= precision < _MANTISSA_BITS // 4:
+        # Exact, as the factors are powers of two; ties go to even.
+        part, carry = math.frexp(round(2 * part * 16**precision) / (2 * 16**precision))
+        power += carry
+    digits = (2 * part).hex().partition("p")[0]
+    whole, _, fraction = digits.partition(".")
+    fraction = fraction.rstrip("0") if precision < 0 else fraction.ljust(precision, "0")[:precision]
+    return f"{whole}{'.' if fraction else ''}{fraction}p{power - 1 if value else 0:+03d}"
+
+
+def with_zeros(number: str, verb: str, precision: int) -> str:
+    """Adds what the flag `#` demands to a number: the point in any case, and for %g the zeros that it omits."""
+    head = re.split("[pP]" if verb in "xX" else "[eEpP]", number)[0]
+    digits = (6 if precision == SHORTEST else precision) if verb in "gGx" else 0
+    significant = "0" if head == "0" else head.replace(".", "").lstrip("0")
+    point = "" if "." in head else "."
+    return head + point + "0" * max(digits - len(significant), 0) + number[len(head) :]

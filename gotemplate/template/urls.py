@@ -12,8 +12,8 @@ from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
 import msgspec
 from msgspec.structs import replace
 
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import STRING, budgeted, function
+from gotemplate.template.errors import RenderBudget
 from gotemplate.template.values import STRING_SLICE, ExecutionError, Map, Slice, Type, string_slice
 
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()

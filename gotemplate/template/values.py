@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from gotemplate.template.budget import RenderBudget
-from gotemplate.template.errors import RenderError
+from gotemplate.template.errors import RenderBudget, RenderError
 
 Value: TypeAlias = Any  # a Go value, or `INVALID`
 Entries: TypeAlias = Mapping[Value, Value] | Iterable[tuple[Value, Value]]

@@ -13,9 +13,8 @@ from real_go import build, build_with_modules
 from recorded import vectors
 
 from gotemplate.sprig import REFUSED, functions
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import Vocabulary
-from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.template.errors import LimitError, RenderBudget, RenderError, TemplateMistake
 from gotemplate.template.standard import STANDARD
 from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS
 

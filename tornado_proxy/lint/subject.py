@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.language import Language, language
+from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.proofs import Example, Reach, reachability
 from gotemplate.regexp.syntax import Node
 from tornado_proxy.lang.diagnostic import Diagnostic, errors

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from gotemplate.template.budget import RenderLimits
-from gotemplate.template.errors import RenderError, TemplateMistake
+from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistake
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.template import PAGE_LIMITS, trimmed

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gotemplate.template.budget import RenderLimits
-from gotemplate.template.errors import RenderError
+from gotemplate.template.errors import RenderError, RenderLimits
 from tornado_proxy.config.actions import PutAction, SystemMetadata
 from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.config.quantities import MIB

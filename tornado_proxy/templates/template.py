@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, Protocol
 
-from gotemplate.regexp.expansion import Expansion, Reference
-from gotemplate.regexp.matching import Captures
-from gotemplate.template.budget import RenderLimits
-from gotemplate.template.errors import RenderError, TemplateMistake, help_for_unknown
+from gotemplate.regexp.matching import Captures, Expansion, Reference
+from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistake, help_for_unknown
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.templates.data import TargetKeyRewriteData
 

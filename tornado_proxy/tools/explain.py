@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from gotemplate.regexp.progress import longest_matching_part
+from gotemplate.regexp.matching import longest_matching_part
 from tornado_proxy.lang.diagnostic import shortened
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from proving import covered, finds, is_treatable, pattern_of
 
 from gotemplate.regexp.alphabet import STEPS_PER_LIST, Budget, is_valid_key
-from gotemplate.regexp.language import Language, language
-from gotemplate.regexp.matching import FirstMatch, compile_pattern
+from gotemplate.regexp.automaton import Language, language
+from gotemplate.regexp.matching import FirstMatch, compile_pattern, longest_matching_part
 from gotemplate.regexp.parser import parse
-from gotemplate.regexp.progress import longest_matching_part
 from gotemplate.regexp.proofs import (
     Covered,
     Example,

@@ -7,7 +7,7 @@ from proving import covered
 
 from gotemplate.regexp import proofs
 from gotemplate.regexp.alphabet import STEPS_PER_LIST, Budget
-from gotemplate.regexp.language import language
+from gotemplate.regexp.automaton import language
 from gotemplate.regexp.matching import FirstMatch, compile_pattern
 from gotemplate.regexp.proofs import (
     Covered,

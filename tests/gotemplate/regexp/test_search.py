@@ -1,7 +1,7 @@
 import pytest
 
 from gotemplate.regexp.alphabet import Budget, Exhausted, OnlyOverlong
-from gotemplate.regexp.language import language
+from gotemplate.regexp.automaton import language
 from gotemplate.regexp.search import Product, shortest
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gotemplate.sprig.encoding import FUNCTIONS
-from gotemplate.template.budget import RenderLimits
-from gotemplate.template.errors import LimitError
+from gotemplate.template.errors import LimitError, RenderLimits
 from gotemplate.template.values import is_string_map, type_name
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates.go.pages import compile_page

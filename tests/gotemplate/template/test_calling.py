@@ -20,8 +20,8 @@ from gotemplate.template.calling import (
     read,
 )
 from gotemplate.template.nodes import Constant
-from gotemplate.template.numbers import Number, number
 from gotemplate.template.standard import STANDARD
+from gotemplate.template.text import Number, number
 from gotemplate.template.values import (
     INVALID,
     STRING_MAP,

@@ -1,4 +1,7 @@
-from gotemplate.template.errors import TemplateMistake
+import pytest
+from go_programs import budget
+
+from gotemplate.template.errors import LimitError, TemplateMistake
 
 
 def test_a_mistake_has_a_place_and_help():
@@ -10,3 +13,39 @@ def test_a_mistake_has_a_place_and_help():
         6,
         "did you mean `user`?",
     )
+
+
+def test_the_steps_of_a_budget_are_limited():
+    """The last step of a budget may be spent, and one more raises an exception."""
+    render_budget = budget(steps=3)
+    render_budget.spend(3)
+    with pytest.raises(LimitError, match="more than 3 steps"):
+        render_budget.spend()
+
+
+def test_texts_are_charged_by_their_length():
+    """A text costs one step for sixteen bytes, and has a largest size."""
+    render_budget = budget(steps=10, text=100)
+    render_budget.text(64)
+    assert render_budget.left == 6
+    render_budget.check_size(100)
+    assert render_budget.left == 6
+    with pytest.raises(LimitError, match="a text of more than 100 bytes"):
+        render_budget.text(101)
+
+
+def test_lists_are_charged_by_their_length():
+    """A list costs one step for eight elements, and has a largest size."""
+    render_budget = budget(steps=10, items=20)
+    render_budget.items(16)
+    assert render_budget.left == 8
+    with pytest.raises(LimitError, match="a list of more than 20 elements"):
+        render_budget.items(21)
+
+
+def test_the_depth_of_nesting_is_limited():
+    """Templates and values may nest to the deepest level, and one more level raises an exception."""
+    render_budget = budget(depth=2)
+    render_budget.nest(2)
+    with pytest.raises(LimitError, match="deeper than 2 levels"):
+        render_budget.nest(3)

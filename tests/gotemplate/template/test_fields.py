@@ -3,7 +3,7 @@
 import pytest
 
 from gotemplate.sprig import RESULTS
-from gotemplate.template.budget import RenderBudget
+from gotemplate.template.errors import RenderBudget
 from gotemplate.template.fields import ENDLESS, FieldCheck
 from gotemplate.template.parser import parse
 from tornado_proxy.templates.go.view import sample

@@ -13,7 +13,7 @@ from gotemplate.template.nodes import (
     action_parser,
     parse_action,
 )
-from gotemplate.template.numbers import number
+from gotemplate.template.text import number
 
 
 def test_nodes_are_values():

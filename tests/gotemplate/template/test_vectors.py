@@ -5,8 +5,7 @@ import pytest
 from go_programs import GENEROUS, GO, HELM, json_value, program, request_root
 from recorded import vectors
 
-from gotemplate.template.budget import RenderBudget
-from gotemplate.template.errors import RenderError, TemplateMistake
+from gotemplate.template.errors import RenderBudget, RenderError, TemplateMistake
 from gotemplate.template.text import runes
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from go_programs import rendered
 from gotemplate.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
 from gotemplate.sprig.regex import LONGEST
 from gotemplate.sprig.semver import CHANGED_VERSION, VERSION
-from gotemplate.template.budget import RenderLimits
+from gotemplate.template.errors import RenderLimits
 from gotemplate.template.parser import DEEPEST, MOST_TEMPLATES
 from gotemplate.template.urls import HEADER, VALUES
 from tornado_proxy.templates.go.template import vocabulary

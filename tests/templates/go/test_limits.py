@@ -6,8 +6,7 @@ import pytest
 from go_programs import HELM, json_value
 
 from gotemplate.regexp.matching import Captures
-from gotemplate.template.budget import RenderBudget, RenderLimits
-from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.template.errors import LimitError, RenderBudget, RenderError, RenderLimits, TemplateMistake
 from gotemplate.template.program import Program
 from gotemplate.template.values import ExecutionError
 from tornado_proxy.semantics.request import RequestData, User

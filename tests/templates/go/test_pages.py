@@ -4,8 +4,7 @@ import msgspec
 import pytest
 from linear_time import check_linear, text_makers
 
-from gotemplate.template.budget import RenderLimits
-from gotemplate.template.errors import LimitError, RenderError
+from gotemplate.template.errors import LimitError, RenderError, RenderLimits
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.go.pages import PageMistake, compile_page

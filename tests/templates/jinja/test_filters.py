@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from jinja2 import StrictUndefined, UndefinedError, filters, tests
 from jinja_texts import rendered
 
-from gotemplate.template.budget import RenderBudget
-from gotemplate.template.errors import LimitError, RenderError
+from gotemplate.template.errors import LimitError, RenderBudget, RenderError
 from tornado_proxy.templates.jinja.filters import (
     FILTERS,
     LIMITS,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gotemplate.regexp.language import language
+from gotemplate.regexp.automaton import language
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.tools.convert.patterns import (
     Here,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gotemplate.regexp.language import language
+from gotemplate.regexp.automaton import language
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose
 

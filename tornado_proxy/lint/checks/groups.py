@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from gotemplate.regexp.expansion import group_number
-from gotemplate.regexp.matching import Pattern
+from gotemplate.regexp.matching import Pattern, group_number
 from gotemplate.regexp.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.lang.tree import Dialect

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.language import Language
+from gotemplate.regexp.automaton import Language
 from gotemplate.regexp.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
 from gotemplate.regexp.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Note, Severity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.language import language
+from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Covered, Example, NoKey, reach_of, shortest_key
 from tornado_proxy.lang.diagnostic import Note, Safety, Severity
 from tornado_proxy.lang.literals import undelimited

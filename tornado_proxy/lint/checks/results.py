@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.automaton import Automaton, bits
+from gotemplate.regexp.automaton import Automaton, bits, language
 from gotemplate.regexp.classes import contains
-from gotemplate.regexp.language import language
 from gotemplate.regexp.proofs import Example, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
 from gotemplate.template.text import GO_SPACES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.language import language
+from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.tree import Dialect

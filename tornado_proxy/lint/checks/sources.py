@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gotemplate.regexp.language import guess
+from gotemplate.regexp.automaton import guess
 from gotemplate.regexp.proofs import NoKey
 from gotemplate.regexp.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lang.diagnostic import Severity

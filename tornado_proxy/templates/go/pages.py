@@ -27,13 +27,12 @@ from typing import Any
 import msgspec
 
 from gotemplate import sprig
-from gotemplate.sprig import randomness
+from gotemplate.sprig.basics import RANDOM
 from gotemplate.sprig.dates import TIME, time_since
 from gotemplate.sprig.encoding import write_yaml
 from gotemplate.template import calling
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget, RenderLimits
-from gotemplate.template.errors import TemplateMistake, refuse
+from gotemplate.template.errors import RenderBudget, RenderLimits, TemplateMistake, refuse
 from gotemplate.template.fields import ENDLESS, FieldCheck
 from gotemplate.template.moments import Moment
 from gotemplate.template.operands import Evaluate, Run
@@ -217,7 +216,7 @@ def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) ->
 
 
 PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
-    **randomness.FUNCTIONS,
+    **RANDOM,
     "ago": calling.function(lambda value: time_since(value, _now()), calling.ANY),
     "humanSize": calling.function(_human_size, _SIZE),
     "now": calling.function(lambda: go.Struct(TIME, _now())),

@@ -8,14 +8,12 @@ from functools import cache
 
 from gotemplate import sprig
 from gotemplate.regexp.matching import Captures
-from gotemplate.template.budget import RenderBudget, RenderLimits
 from gotemplate.template.calling import Vocabulary
-from gotemplate.template.errors import RenderError, TemplateMistake, refuse
+from gotemplate.template.errors import RenderBudget, RenderError, RenderLimits, TemplateMistake, refuse
 from gotemplate.template.fields import ENDLESS, FieldCheck
-from gotemplate.template.numbers import Number
 from gotemplate.template.parser import ParsedTemplate
 from gotemplate.template.program import Program, definitions
-from gotemplate.template.text import runes
+from gotemplate.template.text import Number, runes
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.view import DATA, root, sample

@@ -13,8 +13,8 @@ import msgspec
 from gotemplate.regexp.matching import Captures
 from gotemplate.template import urls
 from gotemplate.template import values as go
-from gotemplate.template.budget import RenderBudget
 from gotemplate.template.calling import INT, STRING, Function, budgeted, function, reading
+from gotemplate.template.errors import RenderBudget
 from gotemplate.template.standard import escape_html
 from gotemplate.template.text import go_string
 from gotemplate.template.urls import HEADER, VALUES, Url, collected, copied, first, header

@@ -16,8 +16,7 @@ from jinja2 import Undefined, filters, pass_context, tests
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.utils import Namespace
 
-from gotemplate.template.budget import RenderBudget, RenderLimits
-from gotemplate.template.errors import LimitError, RenderError
+from gotemplate.template.errors import LimitError, RenderBudget, RenderError, RenderLimits
 from tornado_proxy.templates.jinja.views import Lookup, NoUser, Record
 
 LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")

@@ -15,7 +15,7 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
-from gotemplate.regexp.expansion import Reference, group_number
+from gotemplate.regexp.matching import Reference, group_number
 from gotemplate.template.errors import TemplateMistake, help_for_unknown, refuse
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS

@@ -21,10 +21,8 @@ from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
-from gotemplate.regexp.expansion import Reference
-from gotemplate.regexp.matching import Captures
-from gotemplate.template.budget import RenderBudget
-from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
+from gotemplate.regexp.matching import Captures, Reference
+from gotemplate.template.errors import LimitError, RenderBudget, RenderError, TemplateMistake
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.jinja import filters
 from tornado_proxy.templates.jinja.source import TemplateReading, parse, reworded

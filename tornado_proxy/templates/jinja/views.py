@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
-from gotemplate.regexp.expansion import group_number
-from gotemplate.regexp.matching import Captures
+from gotemplate.regexp.matching import Captures, group_number
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError
 

@@ -16,9 +16,8 @@ from itertools import dropwhile
 import msgspec
 
 from gotemplate.regexp import syntax
-from gotemplate.regexp.expansion import Reference, group_number
-from gotemplate.regexp.language import Language, language
-from gotemplate.regexp.matching import compile_pattern
+from gotemplate.regexp.automaton import Language, language
+from gotemplate.regexp.matching import Reference, compile_pattern, group_number
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.proofs import NoKey, difference, overlap
 from tornado_proxy.rules.model import path_objection

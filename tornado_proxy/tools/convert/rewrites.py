@@ -14,7 +14,7 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
-from gotemplate.regexp.language import Language, language
+from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake

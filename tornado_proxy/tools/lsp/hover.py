@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from gotemplate.regexp.language import language
+from gotemplate.regexp.automaton import language
 from gotemplate.regexp.syntax import Group, Node, walk
 from tornado_proxy.lang.diagnostic import Span, counted
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
