@@ -18,7 +18,7 @@ from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.tools.convert.actions import default_page
+from tornado_proxy.tools.convert.pages import default_page
 from tornado_proxy.web.answer import Whole
 from tornado_proxy.web.custom_pages import FAILED, FRESH, LARGEST, BucketPages, PageFailed, customized, read_text
 

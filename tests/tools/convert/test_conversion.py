@@ -23,7 +23,7 @@ from tornado_proxy.tools.convert.conversion import (
 from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
 from tornado_proxy.tools.convert.rewrites import KeysAs
-from tornado_proxy.tools.convert.servers import UNKNOWN
+from tornado_proxy.tools.convert.settings import UNKNOWN
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 

@@ -20,8 +20,8 @@ from tornado_proxy.pages.custom import (
 )
 from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.templates.data import TargetData
-from tornado_proxy.tools.convert.actions import default_page
 from tornado_proxy.tools.convert.options import OptionOutcome
+from tornado_proxy.tools.convert.pages import default_page
 
 HTML = RequestData(host="files.test", path="/a/&b")
 JSON = RequestData(host="files.test", path="/a/&b", headers=(("Accept", "application/json"),))

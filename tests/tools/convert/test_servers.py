@@ -6,7 +6,7 @@ from conversions import converted
 
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.servers import UNKNOWN, fate
+from tornado_proxy.tools.convert.settings import UNKNOWN, fate
 
 MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 PAIR = pair("a.test")

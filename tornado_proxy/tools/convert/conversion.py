@@ -16,12 +16,11 @@ import msgspec
 import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
-from tornado_proxy.tools.convert.actions import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.options import WORDS, OptionOutcome, Options, Remark, Section, Setting, present, where
+from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
-from tornado_proxy.tools.convert.servers import fate, limits, listener, log
-from tornado_proxy.tools.convert.targets import ConvertedTarget, Unservable, mount, target
+from tornado_proxy.tools.convert.settings import ConvertedTarget, Unservable, fate, limits, listener, log, mount, target
 from tornado_proxy.tools.convert.validation import validate
 
 CONFIGURATION = "tornado-proxy.yaml"
@@ -106,7 +105,7 @@ def _settings(
 ) -> dict[str, Setting]:
     for name in (*_LISTENERS, "log", "authProviders"):
         if name in root:
-            root.remark(OptionOutcome.CARRIED, name, f"as `{name}`")
+            root.carried(name, f"as `{name}`")
     return present(
         {
             "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
@@ -129,17 +128,17 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
             settings["mount"] = mount(mounted)
         except Unservable as error:
             section.settle()
-            section.remark(OptionOutcome.LEFT_OUT, "", f"the page of all targets is left out: {error}")
+            section.left_out("", f"the page of all targets is left out: {error}")
             return {}
         for path in mounted.texts("path"):
             if path.startswith(tuple(mounts)):
                 message = (
                     f"other methods, and paths below `{path}`, are those of a target; s3-proxy answers 405 and 404"
                 )
-                section.remark(OptionOutcome.CHANGED, "mount", message)
+                section.changed("mount", message)
     if resource := section.section("resource"):
         settings["resource"] = single_resource(resource, sign_in) or closed("/", ())[0]
-    section.remark(OptionOutcome.CARRIED, "", "as `listTargets`")
+    section.carried("", "as `listTargets`")
     return settings
 
 

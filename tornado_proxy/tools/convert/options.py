@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import reduce
+from functools import partialmethod, reduce
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeAlias, assert_never
@@ -231,11 +231,9 @@ class Section:
     def text(self, name: str, default: str = "") -> str:
         """Returns a text."""
         value = self._value(name)
-        if value is None:
-            return default
-        if not isinstance(value, str):
+        if not isinstance(value, str | None):
             raise self._unfit(name, "a single value")
-        return value
+        return default if value is None else value
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Returns a boolean."""
@@ -271,7 +269,9 @@ class Section:
 
     def section(self, name: str) -> Section:
         """Returns a mapping."""
-        sections = self._sections(name, lambda value: (value,))
+        sections = self.sections(name)
+        if len(sections) > 1:
+            raise self._unfit(name, "a mapping")
         return sections[0] if sections else self._absent(name)
 
     def enabled(self, name: str) -> Section:
@@ -283,26 +283,31 @@ class Section:
         return self._absent(name)
 
     def sections(self, name: str) -> list[Section]:
-        """Returns a list of mappings."""
-        return self._sections(name, lambda value: value if isinstance(value, tuple) else (value,))
+        """Returns a list of mappings, the same ones each time."""
+        value = self._value(name)
+        asked = self._asked[name.lower()]
+        if not asked and value is not None:
+            for each in value if isinstance(value, tuple) else (value,):
+                if not isinstance(each, Options):
+                    raise self._unfit(name, "a mapping")
+                asked.append(Section(each, self._path(name), self.remarks))
+        return asked
 
     def named(self) -> Iterator[tuple[str, Section]]:
         """Yields the mappings in this one by their names, which users chose; s3-proxy sees them in lower case."""
         for name in self._options.entries:
-            for section in self._sections(name, lambda value: (value,)):
-                yield name, section
+            if self._value(name) is not None:
+                yield name, self.section(name)
 
     def pairs(self) -> dict[str, str]:
         """Returns the texts in this mapping by their names."""
         return {name: self.text(name) for name in self._options.entries}
 
-    def copied(
-        self, *, texts: Sequence[str] = (), flags: Sequence[str] = (), lists: Sequence[str] = ()
-    ) -> dict[str, Setting]:
-        """Returns the options that are neither empty nor false; names and meanings are the same here."""
-        settings: dict[str, Setting] = {name: self.text(name) for name in texts}
-        settings.update((name, self.flag(name)) for name in flags)
-        settings.update((name, self.texts(name)) for name in lists)
+    def copied(self, *, texts: str = "", flags: str = "", lists: str = "") -> dict[str, Setting]:
+        """Returns the named options that are neither empty nor false; names and meanings are the same here."""
+        settings: dict[str, Setting] = {name: self.text(name) for name in texts.split()}
+        settings.update((name, self.flag(name)) for name in flags.split())
+        settings.update((name, self.texts(name)) for name in lists.split())
         return present(settings)
 
     def kept(self, name: str, check: Callable[[str], Setting]) -> dict[str, Setting]:
@@ -311,7 +316,7 @@ class Section:
         try:
             return {name: check(text)} if text else {}
         except InvalidValue as misfit:
-            self.remark(OptionOutcome.LEFT_OUT, name, f"`{text}` {misfit.message}", misfit.help)
+            self.left_out(name, f"`{text}` {misfit.message}", misfit.help)
             return {}
 
     def remark(
@@ -321,15 +326,19 @@ class Section:
         subject = self._path(name) if name else self.path
         self.remarks.append(Remark(outcome, subject, message, place or self.place(name), help))
 
+    carried = partialmethod(remark, OptionOutcome.CARRIED)
+    adapted = partialmethod(remark, OptionOutcome.ADAPTED)
+    changed = partialmethod(remark, OptionOutcome.CHANGED)
+    left_out = partialmethod(remark, OptionOutcome.LEFT_OUT)
+    closed = partialmethod(remark, OptionOutcome.CLOSED)
+
     def settle(self) -> None:
         """Marks all options as read, because a remark covers the whole section."""
         self._is_settled = True
 
     def leftovers(self) -> Iterator[tuple[str, Span]]:
         """Yields the paths and places of the options that were not read, here and below."""
-        if self._is_settled:
-            return
-        for name, option in self._options.entries.items():
+        for name, option in () if self._is_settled else self._options.entries.items():
             if name not in self._asked and not _is_off(option.value):
                 yield self._path(option.name), option.place
             for section in self._asked.get(name, ()):
@@ -345,20 +354,6 @@ class Section:
 
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
-
-    def _sections(self, name: str, items: Callable[[Value], Sequence[Value]]) -> list[Section]:
-        """Returns the sections of an option, the same ones each time."""
-        asked = self._asked.get(name.lower())
-        if asked:
-            return asked
-        value = self._value(name)
-        sections = []
-        for each in () if value is None else items(value):
-            if not isinstance(each, Options):
-                raise self._unfit(name, "a mapping")
-            sections.append(Section(each, self._path(name), self.remarks))
-        self._asked[name.lower()] = sections
-        return sections
 
     def _unfit(self, name: str, expected: str, help: str | None = None) -> Unreadable:
         # Without a span: an excerpt could show a secret.
@@ -386,7 +381,7 @@ def remark_on_relative(section: Section, name: str) -> None:
     path = section.text(name)
     if path and "://" not in path and not path.startswith("arn:") and not PurePosixPath(path).is_absolute():
         message = f"`{path}` is relative to the configuration file here, not to the working directory"
-        section.remark(OptionOutcome.CHANGED, name, message, "write it as an absolute path")
+        section.changed(name, message, "write it as an absolute path")
 
 
 def reference(section: Section) -> dict[str, Setting] | None:

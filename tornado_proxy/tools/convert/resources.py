@@ -15,7 +15,7 @@ from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config import values
 from tornado_proxy.config.providers import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, present, reference
+from tornado_proxy.tools.convert.options import Section, Setting, present, reference
 
 KINDS = ("oidc", "header", "basic")
 """The kinds of providers; s3-proxy uses the first that a resource has."""
@@ -46,7 +46,7 @@ def providers(root: Section, new_key: Callable[[], str]) -> Providers:
             names[kind, name] = here
             settings.setdefault(kind, {})[here] = _provider(kind, name, each, new_key)
             if here != name:
-                each.remark(OptionOutcome.ADAPTED, "", f"another provider is named `{name}`: this one is `{here}`")
+                each.adapted("", f"another provider is named `{name}`: this one is `{here}`")
     return Providers(settings, names)
 
 
@@ -54,17 +54,17 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
     if kind == "basic":
         return {"realm": section.text("realm") or name}
     if kind == "header":
-        return section.copied(texts=("usernameHeader", "emailHeader", "groupsHeader"))
+        return section.copied(texts="usernameHeader emailHeader groupsHeader")
     section.text("state")  # not needed: each login here has a state of its own
     settings = section.copied(
-        texts=("issuerUrl", "clientID", "groupClaim"),
-        flags=("emailVerified", "cookieSecure"),
-        lists=("scopes", "cookieDomains"),
+        texts="issuerUrl clientID groupClaim",
+        flags="emailVerified cookieSecure",
+        lists="scopes cookieDomains",
     )
     settings |= section.kept("cookieName", values.header_name)
     if "." in (claim := section.text("groupClaim")):
         message = f"groups are also found in members of claims, by the dots of `{claim}`; s3-proxy asks for one claim"
-        section.remark(OptionOutcome.CHANGED, "groupClaim", message)
+        section.changed("groupClaim", message)
     secret = reference(section.section("clientSecret"))
     if secret is not None:
         settings["clientSecret"] = secret
@@ -73,7 +73,7 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
         settings["sessionKey"] = {"value": new_key()}
         why = "`clientSecret` is too short for a key" if written else "there is no `clientSecret`"
         message = f"sessions are encrypted with a random `sessionKey`, because {why}; s3-proxy does not encrypt them"
-        section.remark(OptionOutcome.ADAPTED, "clientSecret", message, "move it, such as to `sessionKey: {env: NAME}`")
+        section.adapted("clientSecret", message, "move it, such as to `sessionKey: {env: NAME}`")
     return settings | _pages(name, section)
 
 
@@ -94,7 +94,7 @@ def trusted_proxies(sign_in: Providers, root: Section) -> dict[str, Setting]:
         networks = ", ".join(PRIVATE_NETWORKS)
         message = f"headers that name a user are believed from {networks} only; s3-proxy believes everyone"
         advice = "remove everything from `server.trustedProxies` but the proxy that signs users in"
-        root.section("authProviders").remark(OptionOutcome.CHANGED, "header", message, advice)
+        root.section("authProviders").changed("header", message, advice)
     return {"trustedProxies": list(PRIVATE_NETWORKS)}
 
 
@@ -159,16 +159,16 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
         except _Inexpressible as reason:
             section.settle()
             missing.append((glob, frozenset(methods)))
-            section.remark(OptionOutcome.CLOSED, "", f"{covered} is closed to everyone: {reason}")
+            section.closed("", f"{covered} is closed to everyone: {reason}")
             continue
         done += converted
         here = " and ".join(f"`{each['path']}`" for each in converted)
-        section.remark(OptionOutcome.CARRIED, "", f"{covered} as {here}")
+        section.carried("", f"{covered} as {here}")
         if "HEAD" in enabled and "GET" in methods and "HEAD" not in methods:
-            section.remark(OptionOutcome.CHANGED, "methods", "HEAD is allowed with GET; s3-proxy needs it to be named")
+            section.changed("methods", "HEAD is allowed with GET; s3-proxy needs it to be named")
         if "PUT" in methods and not glob.endswith("*"):
             message = f"access is checked with the path of an uploaded file too, which `{glob}` may not cover"
-            section.remark(OptionOutcome.CHANGED, "path", message)
+            section.changed("path", message)
     return bool(sections), done
 
 
@@ -188,7 +188,7 @@ def single_resource(section: Section, providers: Providers) -> Resource | None:
     if len(converted) == 1:
         return converted[0]
     section.settle()
-    section.remark(OptionOutcome.CLOSED, "", f"the page of all targets is closed to everyone: {reason}")
+    section.closed("", f"the page of all targets is closed to everyone: {reason}")
     return None
 
 
@@ -217,7 +217,7 @@ def _resource(section: Section, providers: Providers, methods: Sequence[str]) ->
         raise _Inexpressible(f"no glob here covers the paths of `{glob}`, or it is written as clients encode paths")
     if _LONE_STAR.search(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it matched slashes too"
-        section.remark(OptionOutcome.CHANGED, "path", message, "if yours is older, write `**`, and review the rest")
+        section.changed("path", message, "if yours is older, write `**`, and review the rest")
     return [{"path": each, "methods": list(methods), **who} for each in here]
 
 
@@ -233,11 +233,11 @@ def _who(section: Section, providers: Providers) -> Resource:
         raise _Inexpressible(f"its `provider` is not one of `authProviders.{kind}`")
     if kind == "basic":
         if anyone:
-            section.remark(OptionOutcome.ADAPTED, "whiteList", "it has no effect beside `basic`, as in s3-proxy")
+            section.adapted("whiteList", "it has no effect beside `basic`, as in s3-proxy")
         return {"provider": name, "basic": {"credentials": _users(demanded)}}
     if anyone:
         message = f"the rules of `{kind}` hold beside it; s3-proxy lets everyone pass who signs in"
-        section.remark(OptionOutcome.CHANGED, "whiteList", message)
+        section.changed("whiteList", message)
     settings = _authorization(kind, demanded)
     return {"provider": name, kind: settings} if settings else {"provider": name}
 
@@ -253,19 +253,19 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
         message = (
             "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by this rule or a later one"
         )
-        rule.remark(OptionOutcome.CLOSED, "", message)
+        rule.closed("", message)
     for rule in rules_there[len(served) :]:
         rule.settle()
     rules = [rule for each in served for rule in _rules(each)]
     server = section.section("authorizationOPAServer")
-    policy = server.copied(texts=("url",)) | present({"tags": server.section("tags").pairs()})
+    policy = server.copied(texts="url") | present({"tags": server.section("tags").pairs()})
     return present({"authorizationAccesses": rules, "authorizationOPAServer": policy})
 
 
 def _rules(section: Section) -> list[Setting]:
     """Converts a rule; if it has a group and an email address, either is enough, so it becomes two."""
-    flags = section.copied(flags=("regexp", "forbidden"))
-    texts = section.copied(texts=("group", "email"))
+    flags = section.copied(flags="regexp forbidden")
+    texts = section.copied(texts="group email")
     try:
         for text in texts.values() if "regexp" in flags else ():
             compile_pattern(str(text))
@@ -283,7 +283,7 @@ def _users(basic: Section) -> list[Setting]:
             # Of several users of one name the first counts.
             users.setdefault(values.user_name(name), {"user": name, "password": password})
         except InvalidValue as misfit:
-            section.remark(OptionOutcome.LEFT_OUT, "", f"the user `{name}` is left out: it {misfit.message}")
+            section.left_out("", f"the user `{name}` is left out: it {misfit.message}")
     if not users:
         raise _Inexpressible("it has no user that tornado-proxy accepts")
     return list(users.values())

@@ -86,7 +86,7 @@ def _given(section: Section) -> RewriteEntry:
     kind = section.text("targetType", "REGEX")
     if kind not in ("REGEX", "TEMPLATE"):
         message = f"`{kind}` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
-        section.remark(OptionOutcome.CHANGED, "targetType", message)
+        section.changed("targetType", message)
     dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
     return RewriteEntry(section.text("source"), section.text("target"), dialect, section.place(""))
 

@@ -13,10 +13,10 @@ from tornado_proxy.config.server import tls_version
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.request import METHODS
-from tornado_proxy.tools.convert.actions import PAGES
 from tornado_proxy.tools.convert.options import Options, Section, Unreadable, where
+from tornado_proxy.tools.convert.pages import PAGES
 from tornado_proxy.tools.convert.resources import KINDS
-from tornado_proxy.tools.convert.servers import LEVELS
+from tornado_proxy.tools.convert.settings import LEVELS
 
 _NO_START = "s3-proxy does not start"
 _NO_SIGN_IN = "nobody can sign in with it"
