@@ -8,7 +8,7 @@ import yaml
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.tools.convert.conversion import CONFIGURATION, ConversionReport, convert
 from tornado_proxy.tools.convert.options import OptionOutcome, together

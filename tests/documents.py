@@ -6,9 +6,9 @@ import re
 
 from hypothesis import strategies as st
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.tree import (
+from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.tree import (
     Comment,
     Dialect,
     Document,

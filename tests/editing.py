@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.tree import Document
 from tornado_proxy.lint.settings import LintSettings
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.rules.tree import Document
 from tornado_proxy.tools.lsp.workspace import Analysis, analyse
 
 CURSOR = "‸"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.parser import Parsed, parse
-from tornado_proxy.lang.tree import Document, Statement
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.parser import Parsed, parse
+from tornado_proxy.rules.tree import Document, Statement
 
 
 def parsed(text: str) -> Parsed:

@@ -20,13 +20,13 @@ from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Settings, 
 from tornado_proxy.config.providers import OidcProvider, Resource
 from tornado_proxy.config.server import Limits, Log
 from tornado_proxy.config.server import Server as ServerSettings
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.parser import parse
 from tornado_proxy.pages.custom import CustomPages, Recipe
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.parser import parse
 from tornado_proxy.web.application import ProxyApplication
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.generation import Generation, Parts, Shared

@@ -10,15 +10,15 @@ import pytest
 
 from tornado_proxy.config.loading import load as load_configuration
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.printer import print_document
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.plan import Refuse, VisitProvider
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules import load
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.model import evaluate
+from tornado_proxy.rules.parser import parse
+from tornado_proxy.rules.printer import print_document
 from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import read_demo
 from tornado_proxy.service.reload.snapshot import compile_snapshot

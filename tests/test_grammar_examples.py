@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.lang.diagnostic import Severity, SourceFile
-from tornado_proxy.lang.excerpt import render
-from tornado_proxy.lang.parser import Parsed, parse
-from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.diagnostic import Severity, SourceFile
+from tornado_proxy.rules.excerpt import render
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import evaluate
+from tornado_proxy.rules.parser import Parsed, parse
+from tornado_proxy.rules.printer import print_document
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "grammar").glob("*.md"), *(ROOT / "docs").rglob("*.md")])

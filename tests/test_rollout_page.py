@@ -11,8 +11,8 @@ import pytest
 from tornado_proxy.cli.main import load_command
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.routing.compare import Kind
+from tornado_proxy.rules.diagnostic import SourceFile
 
 PAGE = (Path(__file__).parent.parent / "docs" / "rollout.md").read_text(encoding="utf-8")
 LINES = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]

@@ -15,10 +15,10 @@ from in_force import generation_of
 
 from tornado_proxy.admin.administration import Administration, stage_view
 from tornado_proxy.admin.status import Explanation, PathStep, shown_wait
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.service.reload.stage import Stage

@@ -23,7 +23,7 @@ from running import start_proxy
 from scripted_s3 import error_reply, scripted_s3
 
 from tornado_proxy.cli.admin import Member, admin_url, compared, most_common
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.rules.releases import Release
 from tornado_proxy.service.reload.last_good import LastGood

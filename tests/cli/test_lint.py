@@ -8,9 +8,9 @@ from command_lines import imported_by
 
 from tornado_proxy.cli.lint import _print_report
 from tornado_proxy.cli.output import ExitStatus
-from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport
+from tornado_proxy.rules.diagnostic import Diagnostic
 
 GOOD = 'target site {\n    rewrite `^/a$` -> "/b"\n\n    test "/a" -> "/b"\n}\n'
 DOT = GOOD.replace("^/a$", "^/a.b$").replace('"/a"', '"/a.b"')
@@ -33,7 +33,7 @@ def test_linting_a_plain_file_imports_no_heavy_module(command):
 UNNEEDED_FOR_CLEAN_RULES = (
     *("difflib", "tomllib", "xml", "asyncio"),
     *("tornado_proxy.config.loading", "tornado_proxy.config.model", "tornado_proxy.routing", "tornado_proxy.tools"),
-    *("tornado_proxy.lang.excerpt", "tornado_proxy.lang.printer", "tornado_proxy.lang.recovery"),
+    *("tornado_proxy.rules.excerpt", "tornado_proxy.rules.printer", "tornado_proxy.rules.recovery"),
     *("tornado_proxy.lint.reporters.ci", "tornado_proxy.lint.reporters.documents"),
     *("gotemplate.template.nodes", "tornado_proxy.templates.jinja"),
 )

@@ -19,7 +19,7 @@ from tornado_proxy.cli.output import (
     show,
     wants_color,
 )
-from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 
 FILL = """
 import os, sys

@@ -9,7 +9,7 @@ from tornado_proxy.config.document import compose
 from tornado_proxy.config.model import Mount, Target
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import Severity, SourceFile
+from tornado_proxy.rules.diagnostic import Severity, SourceFile
 
 TEXT = """\
 targets:

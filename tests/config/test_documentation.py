@@ -17,7 +17,7 @@ from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionPath, 
 from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.secrets import Reference, unresolved
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
 TEXT = DOCS.read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.loading import LARGEST, compile_configuration, load, read
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.excerpt import render
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.excerpt import render
 
 WITH_SECRETS = """\
 targets:

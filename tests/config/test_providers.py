@@ -7,7 +7,7 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 
 OIDC = "authProviders: {oidc: {id: {issuerUrl: https://id.example, clientID: me, clientSecret: {env: SECRET}}}}\n"
 HEADER = "authProviders: {header: {proxy: {usernameHeader: X-User, emailHeader: X-Email}}}\n"

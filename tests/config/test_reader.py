@@ -18,7 +18,7 @@ from tornado_proxy.config.model import RulesBucket
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import Secret, unresolved
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 
 
 def _diagnostic_parts(text):

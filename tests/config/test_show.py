@@ -17,7 +17,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, all_options
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.show import canonical, changed_options, show
-from tornado_proxy.lang.diagnostic import SourceFile, errors
+from tornado_proxy.rules.diagnostic import SourceFile, errors
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "configuration.schema.json"
 VALIDATOR = Draft202012Validator(json_schema())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.lang.reading import KEYWORDS
+from tornado_proxy.rules.reading import KEYWORDS
 
 FOLDER = Path(__file__).parents[2] / "editors" / "vim"
 SYNTAX = (FOLDER / "syntax/tornado_proxy_rules.vim").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tornado_proxy.lang.reading import KEYWORDS
+from tornado_proxy.rules.reading import KEYWORDS
 
 FOLDER = Path(__file__).parents[2] / "editors" / "vscode"
 PACKAGE = json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))

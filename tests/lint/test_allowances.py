@@ -2,9 +2,9 @@ import pytest
 from linting import block, report
 from rule_texts import document
 
-from tornado_proxy.lang.diagnostic import Safety
 from tornado_proxy.lint.allowances import Allowances, without
 from tornado_proxy.lint.engine import apart, applicable, edited
+from tornado_proxy.rules.diagnostic import Safety
 
 DOT = "rewrite `^/a.html$` -> `/b`"
 TEST = 'test "/a.html" -> "/b"'

@@ -4,7 +4,6 @@ from pkgutil import iter_modules
 import pytest
 from linting import block, target
 
-from tornado_proxy.lang.tree import Literal
 from tornado_proxy.lint import checks
 from tornado_proxy.lint.check import (
     Category,
@@ -21,6 +20,7 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.checks.security import missing_user
 from tornado_proxy.lint.checks.sources import unescaped_dot
 from tornado_proxy.lint.engine import edited
+from tornado_proxy.rules.tree import Literal
 
 
 def test_a_check_is_named_after_its_function():

@@ -6,11 +6,11 @@ import pytest
 
 import tornado_proxy
 from tornado_proxy.cli.main import main
-from tornado_proxy.lang.diagnostic import Safety
 from tornado_proxy.lint.check import Category
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.reporters import FORMATS
 from tornado_proxy.lint.settings import _SETTINGS, find_settings
+from tornado_proxy.rules.diagnostic import Safety
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 
@@ -38,7 +38,7 @@ def test_every_code_of_a_mistake_is_in_the_manual():
     pages = (Path(__file__).parents[2] / "docs" / name for name in ("language.md", "configuration.md"))
     row = r"^\| `([a-z0-9]+(?:-[a-z0-9]+)*)` \|"
     rows = {code for page in pages for code in re.findall(row, page.read_text(), re.MULTILINE)}
-    codes = {*_codes("lang"), *_codes("rules"), *_codes("config")}
+    codes = {*_codes("rules"), *_codes("config")}
     assert "bad-source" in codes
     assert codes - {check.name for check in CHECKS} <= rows
 

@@ -1,8 +1,8 @@
 import pytest
 
-from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
+from tornado_proxy.rules.diagnostic import Severity
 
 BY_NAME = {check.name: check for check in CHECKS}
 

@@ -3,7 +3,6 @@ from linting import target
 
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import Alternation, Text
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.shapes import (
     bare,
     constant,
@@ -20,6 +19,7 @@ from tornado_proxy.lint.shapes import (
     tail,
     takes_anything,
 )
+from tornado_proxy.rules.tree import Dialect
 
 
 @pytest.mark.parametrize(

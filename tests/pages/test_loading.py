@@ -7,10 +7,10 @@ import pytest
 from configurations import MINIMAL, settings
 from msgspec import structs
 
-from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
 from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
 from tornado_proxy.pages.render import Failure, Form, Pages, Theme
+from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.semantics.request import RequestData
 

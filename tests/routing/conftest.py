@@ -11,12 +11,12 @@ from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.semantics.request import METHODS, User
 from tornado_proxy.templates.template import compile_plain
 

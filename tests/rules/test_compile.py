@@ -4,9 +4,9 @@ import sys
 import pytest
 from rule_texts import document
 
-from tornado_proxy.lang.diagnostic import Safety, SourceFile
-from tornado_proxy.lang.parser import parse
 from tornado_proxy.rules.compile import compile_documents, unknown_targets
+from tornado_proxy.rules.diagnostic import Safety, SourceFile
+from tornado_proxy.rules.parser import parse
 
 
 def _compiled(*texts):

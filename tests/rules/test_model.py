@@ -5,7 +5,6 @@ from rule_sites import rule_sets
 from rule_texts import document, statement
 
 from gotemplate.regexp.alphabet import LONGEST_KEY, is_valid_key
-from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.model import (
     LONGEST_OBJECT_KEY,
@@ -21,6 +20,7 @@ from tornado_proxy.rules.model import (
     path_objection,
     segment_objection,
 )
+from tornado_proxy.rules.tree import Verdict
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates.data import TargetData
 

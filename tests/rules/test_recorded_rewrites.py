@@ -3,10 +3,10 @@
 import pytest
 from recorded import vectors
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.model import InvalidResult, RewriteError
+from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 

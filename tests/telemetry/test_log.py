@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span
 from tornado_proxy.telemetry.events import (
     ErrorServed,
     Failed,

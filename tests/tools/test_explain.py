@@ -9,13 +9,13 @@ from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAc
 from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.parser import parse
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.parser import parse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.tools.explain import (
     NearMiss,

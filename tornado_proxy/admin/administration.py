@@ -33,13 +33,13 @@ from tornado_proxy.admin.status import (
 from tornado_proxy.config.options import camel_case
 from tornado_proxy.config.show import show
 from tornado_proxy.config.values import S3
-from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.compare import Kind
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
+from tornado_proxy.rules.diagnostic import Severity
+from tornado_proxy.rules.excerpt import render
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.certificates import certificate_views, validities

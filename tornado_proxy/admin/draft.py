@@ -13,8 +13,6 @@ from msgspec.structs import replace
 
 from tornado_proxy.admin.explanation import rewrite_step
 from tornado_proxy.admin.status import PathStep
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors
-from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
@@ -24,6 +22,8 @@ from tornado_proxy.routing.compare import KeptRequest, Kind, Pair, replay
 from tornado_proxy.routing.decide import RewriteTrace
 from tornado_proxy.routing.mounts import Site, target_data
 from tornado_proxy.rules.compile import unknown_targets
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors
+from tornado_proxy.rules.excerpt import render
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
 from tornado_proxy.service.reload.changes import changes

@@ -4,8 +4,8 @@
 """
 
 from tornado_proxy.admin.status import StatusPages
-from tornado_proxy.lang.reading import rules_parser
 from tornado_proxy.pages.render import own_theme
+from tornado_proxy.rules.reading import rules_parser
 
 if __name__ == "__main__":
     rules_parser()

@@ -28,7 +28,7 @@ from tornado_proxy.cli.inputs import load_settings, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.loading import Read, read_rule_files
 
 _DEFAULT_URL = "http://127.0.0.1:9090"

@@ -19,8 +19,8 @@ from tornado_proxy.cli.output import show as show_diagnostics
 from tornado_proxy.config.loading import load
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.show import show
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.pages.loading import read_templates
+from tornado_proxy.rules.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.loading import read_rule_files
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.tools.convert import conversion

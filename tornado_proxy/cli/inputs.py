@@ -10,9 +10,9 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
 from tornado_proxy.config.model import RulesBucket, Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.values import enumeration
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compile import HelperTexts, no_helpers, unknown_targets
+from tornado_proxy.rules.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.loading import Read, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import LoadedRules
 

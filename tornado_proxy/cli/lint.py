@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from tornado_proxy.cli.arguments import add_file, add_flag, default_places, file_name
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, Look, changed, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
 from tornado_proxy.lint.settings import ALL, LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import HelperTexts, no_helpers
+from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from tornado_proxy.cli.requests import add_log_arguments, add_request_arguments
 from tornado_proxy.cli.rules import run_test, test_arguments
 from tornado_proxy.config import values
 from tornado_proxy.config.model import RulesBucket
-from tornado_proxy.lang.diagnostic import counted
-from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.rules.diagnostic import counted
+from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
 from tornado_proxy.rules.releases import Pointer, PointerMove, Release, UnusableRelease
 from tornado_proxy.s3.releases import UNUSABLE, ReleaseBucket

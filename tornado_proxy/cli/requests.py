@@ -15,10 +15,10 @@ from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.lang.diagnostic import counted
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites
+from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.rules.model import Rewrite, RuleSet, host_objection, segment_objection
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS, User, groups_of
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, read_log

@@ -24,7 +24,7 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, not_a_file, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
-from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
+from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.rules.loading import Read
 from tornado_proxy.service import demo
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood

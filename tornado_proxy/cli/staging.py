@@ -12,8 +12,8 @@ from typing import Any
 from tornado_proxy.cli.admin import AdminListener, add_listener_arguments, listener_of
 from tornado_proxy.cli.arguments import add_flag, add_format
 from tornado_proxy.cli.output import ExitStatus
-from tornado_proxy.lang.diagnostic import counted
-from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.rules.diagnostic import counted
+from tornado_proxy.rules.excerpt import visible
 
 _LOOK_EVERY = 1.0  # seconds
 _WITHIN = 60  # seconds

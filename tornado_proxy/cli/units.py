@@ -14,7 +14,7 @@ from tornado_proxy.cli.output import CommandError
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Listener
 from tornado_proxy.config.values import EVERY_INTERFACE
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 
 # Directives that decide what a process may read, open and call. What only a running service needs stays away, such as
 # its state directory, whose owner systemd would change.

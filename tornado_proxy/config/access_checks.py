@@ -11,7 +11,7 @@ from tornado_proxy.config import providers
 from tornado_proxy.config.document import bare
 from tornado_proxy.config.reader import ValidationContext, warning
 from tornado_proxy.config.values import enumeration
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Span, did_you_mean
+from tornado_proxy.rules.diagnostic import Diagnostic, Note, Span, did_you_mean
 from tornado_proxy.semantics.request import WRITING
 
 _NO_WILDCARD = re.compile(r"[?\[{]")

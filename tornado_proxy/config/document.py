@@ -18,7 +18,7 @@ import msgspec
 import yaml
 
 from tornado_proxy.config.secrets import Unshown
-from tornado_proxy.lang.diagnostic import SourceFile, Span
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 
 DEEPEST = 64
 """The deepest nesting of collections, aliases expanded."""

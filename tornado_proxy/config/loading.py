@@ -20,7 +20,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionType, SettingsSection, members_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, decode, did_you_mean, errors, read_file
+from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span, decode, did_you_mean, errors, read_file
 
 LARGEST = 8 * 1024 * 1024
 """The most bytes that a configuration file may have."""

@@ -26,7 +26,7 @@ from tornado_proxy.config.providers import (
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
-from tornado_proxy.lang.diagnostic import Span
+from tornado_proxy.rules.diagnostic import Span
 
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif")  # that browsers show
 Region = Annotated[str, values.region]

@@ -23,7 +23,7 @@ import msgspec
 from msgspec.structs import fields
 
 from tornado_proxy.config.quantities import Bounds
-from tornado_proxy.lang.diagnostic import Span
+from tornado_proxy.rules.diagnostic import Span
 
 ANY = "*"
 """The part of an option's path for a name that the user chooses, or for an item of a list."""

@@ -38,7 +38,7 @@ from tornado_proxy.config.options import (
 )
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
+from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
 
 _S = TypeVar("_S")
 

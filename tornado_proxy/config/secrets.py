@@ -19,7 +19,7 @@ import msgspec
 from tornado_proxy.config import values
 from tornado_proxy.config.options import SettingsSection, options_of
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
-from tornado_proxy.lang.diagnostic import read_file
+from tornado_proxy.rules.diagnostic import read_file
 
 LARGEST = 64 * 1024
 """The most bytes of a secret's file; a larger file is probably a mistake."""

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Span
-from tornado_proxy.lang.tree import Comment, Document
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Span
+from tornado_proxy.rules.tree import Comment, Document
 
 UNALLOWABLE = "unused-allowance"  # the check whose findings cannot be allowed
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, shortened
-from tornado_proxy.lang.tree import Comment, Literal, Statement
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, shortened
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.tree import Comment, Literal, Statement
 
 if TYPE_CHECKING:
     from tornado_proxy.lint.subject import Subject

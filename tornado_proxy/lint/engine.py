@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
 from tornado_proxy.rules.loading import RuleFile
 
 INTERNAL_ERROR = "internal-error"  # the code of the diagnostic for a check that raised an exception

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Severity, did_you_mean
 from tornado_proxy.lint.check import Category, Check
+from tornado_proxy.rules.diagnostic import Severity, did_you_mean
 
 ALL = "all"  # the word for every check
 

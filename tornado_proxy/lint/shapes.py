@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gotemplate.regexp import syntax
 from gotemplate.regexp.matching import Pattern, group_number
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.templates.template import PlainTemplate, trimmed
 
 

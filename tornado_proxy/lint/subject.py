@@ -13,10 +13,10 @@ from gotemplate.regexp.alphabet import Budget
 from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.proofs import Example, Reach, reachability
 from gotemplate.regexp.syntax import Node
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
+from tornado_proxy.rules.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
+from tornado_proxy.rules.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 

@@ -21,9 +21,9 @@ from tornado_proxy.config.model import (
     Templates,
     ThemeOptions,
 )
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
 from tornado_proxy.rules.compile import HelperTexts
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
 from tornado_proxy.rules.loading import Read, RuleFile
 
 if TYPE_CHECKING:

@@ -11,12 +11,11 @@ import msgspec
 from gotemplate.regexp.matching import Pattern, compile_source
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake
-from tornado_proxy.lang import tree
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
-from tornado_proxy.lang.literals import name_text
-from tornado_proxy.lang.tree import Dialect, Document, Literal, RequestClauses, RewriteStatement, TestStatement
-from tornado_proxy.rules import model
+from tornado_proxy.rules import model, tree
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
+from tornado_proxy.rules.literals import name_text
 from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
+from tornado_proxy.rules.tree import Dialect, Document, Literal, RequestClauses, RewriteStatement, TestStatement
 from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates.template import Template, compile_plain
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
-from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
+from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
 from tornado_proxy.rules.model import LoadedRules, RuleSet
+from tornado_proxy.rules.parser import Parsed, parse
 
 # Bytes of all rule files together: ten times what 10,000 rewrites need. Compiling takes 80 to 280 bytes for each.
 LARGEST = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ class RuleFileError(Exception):
     """Rule files with mistakes; the text shows each with its place."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        from tornado_proxy.lang.excerpt import render  # noqa: PLC0415 - only if there is something to show
+        from tornado_proxy.rules.excerpt import render  # noqa: PLC0415 - only if there is something to show
 
         super().__init__("\n\n".join(render(each) for each in diagnostics))
         self.diagnostics = diagnostics

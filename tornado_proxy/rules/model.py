@@ -11,9 +11,9 @@ import msgspec
 
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError
-from tornado_proxy.lang.diagnostic import Diagnostic, Span
-from tornado_proxy.lang.parser import Parsed
-from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
+from tornado_proxy.rules.diagnostic import Diagnostic, Span
+from tornado_proxy.rules.parser import Parsed
+from tornado_proxy.rules.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.request import READING, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 from tornado_proxy.config.actions import Webhook
-from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.routing.compare import Difference
+from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.storage.probe import ProbeResult
 

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import (
     Bus,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.actions import Webhook
-from tornado_proxy.lang.diagnostic import counted
+from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.telemetry.events import Bus, Event, ObjectUsed, WebhookCalled
 
 MOST_QUEUED = 1000

@@ -15,14 +15,14 @@ import msgspec
 from msgspec.structs import asdict
 
 from tornado_proxy.config.show import ChangedOption
-from tornado_proxy.lang.diagnostic import counted
-from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import compare
 from tornado_proxy.routing.compare import Kind, Reason
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
 from tornado_proxy.routing.request import ObjectKey, Request, RequestError
+from tornado_proxy.rules.diagnostic import counted
+from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.tools.explain import plan_rows
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines

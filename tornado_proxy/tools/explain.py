@@ -17,13 +17,13 @@ import msgspec
 from msgspec.structs import asdict
 
 from gotemplate.regexp.matching import longest_matching_part
-from tornado_proxy.lang.diagnostic import shortened
-from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
+from tornado_proxy.rules.diagnostic import shortened
+from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.reporting import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section

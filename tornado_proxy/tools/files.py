@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tornado_proxy.lang.diagnostic import Diagnostic, decode
-from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.printer import print_document
+from tornado_proxy.rules.diagnostic import Diagnostic, decode
 from tornado_proxy.rules.loading import RuleFile
+from tornado_proxy.rules.parser import parse
+from tornado_proxy.rules.printer import print_document
 
 
 def formatted(file: RuleFile) -> tuple[bytes, tuple[Diagnostic, ...]]:

@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tornado_proxy.lang.diagnostic import Diagnostic, read_file
+from tornado_proxy.rules.diagnostic import Diagnostic, read_file
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
 
 LARGEST = 8 * 1024 * 1024

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from gotemplate.regexp.matching import Captures, Pattern
-from tornado_proxy.lang.excerpt import visible, width
-from tornado_proxy.lang.printer import group_lines
-from tornado_proxy.lang.tree import Verdict
+from tornado_proxy.rules.excerpt import visible, width
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest, TestOutcome, evaluate
+from tornado_proxy.rules.printer import group_lines
+from tornado_proxy.rules.tree import Verdict
 from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.reporting import GUTTER, JSON_VERSION, group_rows, groups_json, rewrite_json, section
 

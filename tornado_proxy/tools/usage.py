@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.plan import ReadForm, Refuse
+from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, section, strange_lines
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator, in_portions
 

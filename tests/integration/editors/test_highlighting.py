@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from real_editors import node_modules, program
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, Verdict
+from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.parser import parse
+from tornado_proxy.rules.tree import Dialect, Document, RewriteStatement, Verdict
 
 pytestmark = pytest.mark.integration
 

@@ -1,7 +1,7 @@
 import pytest
 from linting import block, findings, fixed, marked_texts, report
 
-from tornado_proxy.lang.diagnostic import Safety
+from tornado_proxy.rules.diagnostic import Safety
 
 UNKNOWN_GROUP = "unknown-group"
 UNUSED_GROUP = "unused-group"

@@ -1,7 +1,7 @@
 import pytest
 from linting import findings, fixed, marked_texts
 
-from tornado_proxy.lang.diagnostic import Safety
+from tornado_proxy.rules.diagnostic import Safety
 
 REFUSED_RESULT = "refused-result"
 RELATIVE_RESULT = "relative-result"

@@ -1,7 +1,7 @@
 import pytest
 from linting import block, findings, fixed, marked_texts, report
 
-from tornado_proxy.lang.diagnostic import Safety
+from tornado_proxy.rules.diagnostic import Safety
 
 FAILING_TEST = "failing-test"
 UNTESTED_REWRITE = "untested-rewrite"

@@ -6,9 +6,9 @@ from linting import block
 from linting import report as linted
 from msgspec.structs import replace
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.engine import LintReport
 from tornado_proxy.lint.reporters.ci import render_github, render_gitlab, render_junit
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 
 
 def test_github_gets_a_command_for_each_finding(report, golden):

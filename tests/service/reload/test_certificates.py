@@ -14,7 +14,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.s3.documents import DocumentUnavailable
 from tornado_proxy.service.reload import certificates
 from tornado_proxy.service.reload.certificates import (

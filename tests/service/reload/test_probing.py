@@ -13,7 +13,7 @@ from scripted_s3 import error_reply
 
 from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.secrets import Credentials, Secret
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.service.reload.probing import find_objects
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.telemetry.events import ReloadOutcome

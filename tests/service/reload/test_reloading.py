@@ -20,7 +20,7 @@ from in_force import RecordingServing
 
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.model import Settings
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
 from tornado_proxy.service.reload.stage import BY_OPERATOR, Looks

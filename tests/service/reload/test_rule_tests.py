@@ -7,7 +7,7 @@ from files import CONFIGURATION, Files
 from msgspec.structs import replace
 
 from tornado_proxy.config.server import Reload
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import compile_snapshot
 

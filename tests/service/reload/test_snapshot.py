@@ -9,7 +9,7 @@ import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
 from msgspec.structs import replace
 
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.service.reload import snapshot as module
 from tornado_proxy.service.reload.certificates import FetchedDocuments
 from tornado_proxy.service.reload.snapshot import (

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
-from tornado_proxy.lang.diagnostic import Severity, errors
+from tornado_proxy.rules.diagnostic import Severity, errors
 from tornado_proxy.service.reload.certificates import certificate_views, doubtful_certificates, validities
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import tolerant_of_dates

@@ -67,8 +67,8 @@ def test_json_lines_are_one_object_each():
 UNPRINTABLE = """
 import logging
 from tornado_proxy.config.server import Log
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.diagnostic import SourceFile, Span
+from tornado_proxy.rules.diagnostic import Diagnostic
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.service.run.logs import configure_logging
 from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.log import service_log

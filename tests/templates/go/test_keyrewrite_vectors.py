@@ -4,10 +4,10 @@ import pytest
 from go_programs import user_of
 from recorded import vectors
 
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.parser import parse
 from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.model import InvalidResult, RewriteError
+from tornado_proxy.rules.parser import parse
 from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 

@@ -5,7 +5,7 @@ from conversions import converted, converted_target
 
 from tornado_proxy.config.actions import SystemMetadata, Webhook
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.tools.convert.conversion import convert
 from tornado_proxy.tools.convert.options import OptionOutcome, together
 

@@ -8,7 +8,7 @@ from conversions import converted, converted_target
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import (
     CONFIGURATION,
     NOTES,

@@ -8,7 +8,7 @@ import pytest
 
 from tornado_proxy.config.loading import load
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import errors
+from tornado_proxy.rules.diagnostic import errors
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.loading import load as load_rules
 from tornado_proxy.tools.convert.conversion import REPORT, convert, to_json, to_markdown, to_text

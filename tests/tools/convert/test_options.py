@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from conversions import converted_target
 
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Unreadable, read, together
 
 

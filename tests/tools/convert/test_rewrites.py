@@ -1,8 +1,8 @@
 import pytest
 from conversions import converted_target
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, Never, RewriteEntry, Written, converted

@@ -11,11 +11,11 @@ from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.values import prefix as as_directory
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import object_key
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import InvalidResult, path_objection
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates import go
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData

@@ -5,10 +5,10 @@ from editing import site, split_at_cursor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.lang.diagnostic import Edit
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import edited
+from tornado_proxy.rules.diagnostic import Edit
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.templates.go import view
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 from tornado_proxy.tools.lsp.completion import BY_DIALECT, Completion, completions, fields, group_names

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gotemplate.regexp.automaton import language
-from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import statement
 
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.tools.lsp.hover import (
     TemplateReference,
     definitions,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from lsprotocol.types import PositionEncodingKind
 from pygls.workspace import PositionCodec
 
-from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.lint.engine import edited
+from tornado_proxy.rules.diagnostic import Span
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
 from tornado_proxy.tools.lsp.translation import Translation

@@ -8,7 +8,7 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 from rule_texts import document
 
-from tornado_proxy.lang.diagnostic import Edit, SourceFile, Span
+from tornado_proxy.rules.diagnostic import Edit, SourceFile, Span
 from tornado_proxy.tools.lsp.completion import Completion
 from tornado_proxy.tools.lsp.translation import Lines, Translation, uri_of
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import parsed
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
-from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.lint.settings import LintSettings
+from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.rules.printer import print_document
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,

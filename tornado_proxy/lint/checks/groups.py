@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator
 
 from gotemplate.regexp.matching import Pattern, group_number
 from gotemplate.regexp.syntax import Alternation, Group, Member, Node, Repeat, children, walk
-from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, LintFinding, check, listed, offer, reworded
 from tornado_proxy.lint.shapes import bare, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.tree import Dialect
 
 # Places where a template may use groups, named by a literal or not; in a plain one, as in another dialect.
 _MENTIONS = {

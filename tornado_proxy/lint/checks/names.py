@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from tornado_proxy.lang.diagnostic import Edit, Safety, Severity, did_you_mean
 from tornado_proxy.lint.allowances import UNALLOWABLE, Allowance, without
 from tornado_proxy.lint.check import Category, LintFinding, check, offer
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.compile import unknown_targets
+from tornado_proxy.rules.diagnostic import Edit, Safety, Severity, did_you_mean
 
 
 @check(Category.MISTAKES, Severity.ERROR, needs_configuration=True)

@@ -9,10 +9,10 @@ from gotemplate.regexp.alphabet import Budget
 from gotemplate.regexp.automaton import Language
 from gotemplate.regexp.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
 from gotemplate.regexp.syntax import Assertion, Group, Node, Sequence, Text
-from tornado_proxy.lang.diagnostic import Note, Severity
 from tornado_proxy.lint.check import Category, LintFinding, check, named, shown
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.diagnostic import Note, Severity
 from tornado_proxy.rules.model import Rewrite, Rewritten
 from tornado_proxy.templates.template import PlainTemplate
 

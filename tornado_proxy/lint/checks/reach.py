@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from gotemplate.regexp.alphabet import Budget
 from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Covered, Example, NoKey, reach_of, shortest_key
-from tornado_proxy.lang.diagnostic import Note, Safety, Severity
-from tornado_proxy.lang.literals import undelimited
-from tornado_proxy.lang.tree import Literal
 from tornado_proxy.lint import check as findings
 from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.diagnostic import Note, Safety, Severity
+from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.tree import Literal
 
 _STEPS = 100_000  # for all targets together: of the search for missing slashes, and of comparing sources
 

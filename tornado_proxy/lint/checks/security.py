@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from gotemplate.regexp.alphabet import Budget
 from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Example, overlap
-from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, LintFinding, check, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 from gotemplate.regexp.automaton import guess
 from gotemplate.regexp.proofs import NoKey
 from gotemplate.regexp.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
-from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, shown
 from tornado_proxy.lint.shapes import edge_part, open_end, open_start
 from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.diagnostic import Severity
+from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.model import Rewrite
 
 _MATCHES = {

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from tornado_proxy.lang.diagnostic import Edit, Severity, Span
-from tornado_proxy.lang.tree import Dialect, Literal
 from tornado_proxy.lint.check import Category, LintFinding, check, offer, reworded
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.diagnostic import Edit, Severity, Span
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.tree import Dialect, Literal
 
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _QUERY_IN_SOURCE = re.compile(r"(?:\\\?|\[\?\])[\w.-]+=")

@@ -13,10 +13,10 @@ from collections import Counter
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lang.excerpt import render as in_full
-from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.engine import LintReport
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
+from tornado_proxy.rules.excerpt import render as in_full
+from tornado_proxy.rules.excerpt import visible
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _IN_MESSAGE = {ord("%"): "%25", ord("\r"): "%0D", ord("\n"): "%0A"}

@@ -12,10 +12,10 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Severity, Span
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport
+from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Severity, Span
 
 VERSION = 1
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

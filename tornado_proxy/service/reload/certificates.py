@@ -18,7 +18,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
 from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
 from tornado_proxy.telemetry.log import moment
 from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, leaf_of, make_context, names_of

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import SettingsSection, options_of
-from tornado_proxy.lang.diagnostic import counted
-from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.service.reload.snapshot import Configuration
 
 _SHOWN = 5  # changes of a kind that are named; the others are counted

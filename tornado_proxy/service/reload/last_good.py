@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_text

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.storage.errors import StorageError

@@ -16,8 +16,8 @@ from typing import Protocol
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted, errors
 from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted, errors
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed

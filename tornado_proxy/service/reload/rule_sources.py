@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import RulesBucket, Settings
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
 from tornado_proxy.rules.releases import Release, UnusableRelease
 from tornado_proxy.s3.releases import ReleaseBucket

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Target
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.mounts import target_data
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.model import RuleSet, evaluate
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from tornado_proxy.config.server import PromoteIf, Reload
-from tornado_proxy.lang.diagnostic import counted
+from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
 _SECOND_STEP = 0.25  # of the clients

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.s3.pool import most_connections
 from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store

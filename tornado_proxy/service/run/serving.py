@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
-from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.reload.background import COLLECTOR, in_background
 from tornado_proxy.service.reload.building import GenerationBuilder

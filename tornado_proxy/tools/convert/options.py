@@ -26,7 +26,7 @@ from gotemplate.template.values import ExecutionError
 from tornado_proxy.config import document, values
 from tornado_proxy.config.document import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 
 _READ = (".json", ".yaml", ".yml")  # in viper's order of preference
 _OTHERS = (".toml", ".properties", ".props", ".prop", ".hcl", ".tfvars", ".dotenv", ".env", ".ini")

@@ -12,7 +12,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tornado_proxy.config import values
 from tornado_proxy.config.server import tls_version
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import Options, Section, Unreadable, where
 from tornado_proxy.tools.convert.pages import PAGES

@@ -12,12 +12,12 @@ from lsprotocol.types import CompletionItemKind as Kind
 
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import PatternError
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.literals import literal
-from tornado_proxy.lang.parser import Unfinished, unfinished
-from tornado_proxy.lang.reading import KEYWORDS, Where
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.literals import literal
+from tornado_proxy.rules.parser import Unfinished, unfinished
+from tornado_proxy.rules.reading import KEYWORDS, Where
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
 
 _WORDS = tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))

@@ -9,9 +9,9 @@ from typing import assert_never
 import msgspec
 
 from gotemplate.regexp import syntax
-from tornado_proxy.lang.diagnostic import shortened
-from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.check import listed
+from tornado_proxy.rules.diagnostic import shortened
+from tornado_proxy.rules.excerpt import visible
 
 _TICKS = re.compile("`+")
 _LONGEST = 200  # characters of one text that are shown

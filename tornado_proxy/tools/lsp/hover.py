@@ -10,13 +10,13 @@ import msgspec
 
 from gotemplate.regexp.automaton import language
 from gotemplate.regexp.syntax import Group, Node, walk
-from tornado_proxy.lang.diagnostic import Span, counted
-from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
+from tornado_proxy.rules.diagnostic import Span, counted
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
+from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.lsp.completion import BY_DIALECT
 from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose

@@ -20,11 +20,11 @@ from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.tree import Document
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.parser import parse
+from tornado_proxy.rules.tree import Document
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
 from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation, uri_of

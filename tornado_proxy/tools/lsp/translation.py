@@ -15,8 +15,8 @@ import msgspec
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
-from tornado_proxy.lang.tree import RewriteStatement, TargetBlock
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
+from tornado_proxy.rules.tree import RewriteStatement, TargetBlock
 from tornado_proxy.tools.lsp.completion import Completion
 from tornado_proxy.tools.lsp.hover import Lens
 

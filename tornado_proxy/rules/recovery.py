@@ -10,9 +10,9 @@ import re
 
 from lark import Token
 
-from tornado_proxy.lang.diagnostic import Note, did_you_mean, shortened
-from tornado_proxy.lang.literals import undelimited
-from tornado_proxy.lang.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
+from tornado_proxy.rules.diagnostic import Note, did_you_mean, shortened
+from tornado_proxy.rules.literals import undelimited
+from tornado_proxy.rules.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
 
 
 def recover(reading: Reading, token: Token) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
-from tornado_proxy.lang.excerpt import padded, render, visible, width
+from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
+from tornado_proxy.rules.excerpt import padded, render, visible, width
 
 CASES = sorted((Path(__file__).parent / "excerpts").glob("*.txt"))
 SOURCE = SourceFile("site.rules", 'target site {\n    rewrite "x" => "y"\n')

@@ -6,8 +6,8 @@ import re
 
 from lark import Token
 
-from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.lang.tree import Literal
+from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
+from tornado_proxy.rules.tree import Literal
 
 # A pair of surrogates first: it is one character.
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)

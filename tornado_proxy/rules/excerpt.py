@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, Span
 
 _TAB = 4
 _WIDEST = 120

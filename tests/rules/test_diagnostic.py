@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tornado_proxy.lang.diagnostic import (
+from tornado_proxy.rules.diagnostic import (
     Diagnostic,
     Position,
     Severity,
@@ -18,7 +18,7 @@ from tornado_proxy.lang.diagnostic import (
     read_file,
     shortened,
 )
-from tornado_proxy.lang.excerpt import render
+from tornado_proxy.rules.excerpt import render
 
 TEXT = SourceFile("a.rules", "one\ntwo\r\nthrée")
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.tree import Comment, Literal
+from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.tree import Comment, Literal
 
 SOURCE = SourceFile("a.rules", r'"a\\b"')
 LITERAL = Literal("a\\b", Span(SOURCE, 0, 6), offsets=(1, 2, 4, 5))

@@ -12,7 +12,7 @@ from enum import Enum
 
 import msgspec
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 
 
 class Dialect(Enum):

@@ -5,7 +5,7 @@ from documents import comment_texts, documents, scattered_texts
 from hypothesis import given
 from rule_texts import document, parsed
 
-from tornado_proxy.lang.printer import group_lines, print_document
+from tornado_proxy.rules.printer import group_lines, print_document
 
 UNTIDY = """\
 # header

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from lark import Token
 
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.lang.literals import literal, name_text, string_text, undelimited
-from tornado_proxy.lang.tree import Literal
+from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.literals import literal, name_text, string_text, undelimited
+from tornado_proxy.rules.tree import Literal
 
 
 def _literal(kind, text):

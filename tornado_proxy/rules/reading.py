@@ -16,7 +16,7 @@ from typing import Any
 from lark import Lark, Token, Tree
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
 
 # An installation has the grammars in the package, a checkout beside it.
 _PACKAGE = Path(__file__).parent.parent

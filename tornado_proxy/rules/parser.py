@@ -10,11 +10,11 @@ import msgspec
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
 
-from tornado_proxy.lang import tree as nodes
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span
-from tornado_proxy.lang.literals import literal
-from tornado_proxy.lang.reading import Reading, Where
-from tornado_proxy.lang.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock, TestStatement
+from tornado_proxy.rules import tree as nodes
+from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
+from tornado_proxy.rules.literals import literal
+from tornado_proxy.rules.reading import Reading, Where
+from tornado_proxy.rules.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock, TestStatement
 
 _DIALECTS = {"JINJA": nodes.Dialect.JINJA, "GO": nodes.Dialect.GO}
 _VERDICTS = {"UNCHANGED": nodes.Verdict.UNCHANGED, "ERROR": nodes.Verdict.ERROR}
@@ -196,7 +196,7 @@ def _tree(reading: Reading) -> Tree[Any] | None:
 
 
 def _recover(reading: Reading, token: Token) -> None:
-    from tornado_proxy.lang.recovery import recover  # noqa: PLC0415 - 10 ms that no good file needs
+    from tornado_proxy.rules.recovery import recover  # noqa: PLC0415 - 10 ms that no good file needs
 
     recover(reading, token)
 

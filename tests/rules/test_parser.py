@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import document, messages, parsed, statement
 
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.parser import Unfinished, unfinished
-from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.reading import Where
-from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.parser import Unfinished, unfinished
+from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.reading import Where
+from tornado_proxy.rules.tree import Dialect, RewriteStatement, TestStatement, Verdict
 
 
 @pytest.mark.parametrize(

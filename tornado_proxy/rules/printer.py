@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.lang import tree
-from tornado_proxy.lang.excerpt import padded, width
-from tornado_proxy.lang.literals import name_text, string_text
-from tornado_proxy.lang.tree import Comment, Document, RewriteStatement, Statement, TargetBlock, TestStatement
+from tornado_proxy.rules import tree
+from tornado_proxy.rules.excerpt import padded, width
+from tornado_proxy.rules.literals import name_text, string_text
+from tornado_proxy.rules.tree import Comment, Document, RewriteStatement, Statement, TargetBlock, TestStatement
 
 _INDENT = " " * 4
 

@@ -9,9 +9,9 @@ import pytest
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
-from tornado_proxy.lang import reading as rules_reading
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.lang.reading import Reading, Where, rules_parser
+from tornado_proxy.rules import reading as rules_reading
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.reading import Reading, Where, rules_parser
 
 GRAMMAR = Path(__file__).parents[2] / "grammar" / "rules.lark"
 

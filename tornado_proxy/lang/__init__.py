@@ -1,1 +1,0 @@
-"""The rule language: a source file is parsed into a document of statements, with a diagnostic for each mistake."""
