@@ -153,7 +153,6 @@ README = {"README.md": b"# Hello\n\n<script>alert(1)</script>", "a": b""}
         (ListingOptions(readme=True), "/", True),
         (ListingOptions(), "/", False),
         (ListingOptions(readme=True, hidden=("README*",)), "/", False),
-        (ListingOptions(readme=True), "/?after=L0E&limit=1", False),
     ],
 )
 async def test_a_readme_is_shown_below_the_list(listing, target, expected):
@@ -162,6 +161,14 @@ async def test_a_readme_is_shown_below_the_list(listing, target, expected):
         html = (await site.get(target, Accept="text/html")).text
     assert ("<h2>Hello</h2>" in html) == expected
     assert "alert" not in html
+
+
+async def test_a_readme_is_shown_on_the_first_page_only():
+    """The pages that follow have no README."""
+    async with serve(README, listing=ListingOptions(readme=True)) as site:
+        following = json.loads((await site.get("/?limit=1&format=json")).body)["next"]
+        html = (await site.get(f"{following}&format=html", Accept="text/html")).text
+    assert "<h2>Hello</h2>" not in html
 
 
 @pytest.mark.parametrize("content", [b"x" * (LARGEST_README + 1), b"\xff\xfe", b""])

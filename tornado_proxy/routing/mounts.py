@@ -36,7 +36,8 @@ class Site:
         self.webhooks = {method: action.webhooks for method, action in target.actions.by_method.items()}
         put = target.actions.put
         self.properties = PropertyTemplates(put) if put.enabled else None
-        self._hidden = _names(target.listing.hidden) if target.listing.hidden else None
+        self.hides = bool(target.listing.hidden)  # names in listings
+        self._hidden = _names(target.listing.hidden) if self.hides else None
 
     def shows(self, name: str) -> bool:
         """Whether listings show an entry, whose name ends in `/` for a directory."""

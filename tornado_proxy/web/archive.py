@@ -36,6 +36,8 @@ _VERSION = re.compile(r";(?=[0-9]*\Z)")
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)  # the first time that a ZIP file can express; it stands for an unknown one
+_READ_FOR_EACH = 4  # entries that are read for each that an archive may have, so that closed ones are bounded as well
+_FEWEST = 1000
 _LATEST = datetime(2107, 12, 31, tzinfo=UTC)
 
 
@@ -129,7 +131,7 @@ class _DirectoryWalk:
         self._limits = context.match.site.target.listing.archive
         self._chosen = frozenset(text for name, text in context.request.query if name == "name")
         self._found: list[ArchiveMember] = []
-        self._seen = self._size = 0
+        self._read = self._count = self._size = 0
 
     async def members(self) -> Sequence[ArchiveMember]:
         """Returns all files, directory after directory; of the first, only the entries that the request names."""
@@ -163,13 +165,17 @@ class _DirectoryWalk:
         listing = next((each for each in decision.plan if isinstance(each, Browse)), None)
         if listing is None or not context.decision.admits(decision):
             return "", []
+        if not is_top:
+            self._count_one()
         entries: list[Entry] = []
         while True:
             page = await context.store.list(listing.prefix, token)
             entries += page.entries
-            self._seen += len(page.entries)
-            if self._seen > self._limits.max_files:
-                raise ArchiveTooLarge(f"the directory has more than {self._limits.max_files} files and directories")
+            self._read += len(page.entries)
+            if self._read > _READ_FOR_EACH * max(self._limits.max_files, _FEWEST):
+                raise ArchiveTooLarge(
+                    f"the directory has far more entries than {self._limits.max_files}, most are closed"
+                )
             if (token := page.next_token) is None:
                 break
         site = context.match.site
@@ -200,7 +206,14 @@ class _DirectoryWalk:
             return first.key, await self._context.store.head(first.key, UNCONDITIONAL)
         return None
 
+    def _count_one(self) -> None:
+        """Counts a file or a directory that the viewer may read; what is closed must not be told by a number."""
+        self._count += 1
+        if self._count > self._limits.max_files:
+            raise ArchiveTooLarge(f"the directory has more than {self._limits.max_files} files and directories")
+
     def _add(self, path: str, key: ObjectKey, info: Entry | ObjectInfo) -> None:
+        self._count_one()
         size = info.size or 0
         self._size += size
         if self._size > self._limits.max_size:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, aclosing, suppress
 from functools import partial
 from itertools import takewhile
 from urllib.parse import urlsplit
@@ -18,8 +19,8 @@ from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
-from tornado_proxy.storage.errors import Busy, StorageError
-from tornado_proxy.storage.store import Entry, Page, Write, to_token
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.store import Entry, Page, Write, from_token, to_token
 from tornado_proxy.web.answer import Answer, page
 from tornado_proxy.web.context import TURN, RequestContext
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
@@ -27,7 +28,8 @@ from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
 LONGEST_PAGE = 1000  # the most entries of a page of the service's own
-_MOST_PAGES = 100  # of the store, for one page of a listing
+_MOST_LISTS = 20  # answers of the store for one page of a listing
+_LISTS_WITHOUT_TURN = 2  # of these
 _READ_AT_ONCE = 1000  # the most that S3 lists in one answer
 ARCHIVES = ("zip", "tar")  # the names of `tornado_proxy.web.archive.FORMATS`
 MOST_SORTED = 10_000  # the most entries of a directory that is sorted over all its pages
@@ -42,7 +44,7 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
     first = site.target.listing.directories_first
     order = None if is_custom else requested_order(query, directories_first=first)
-    content = await Directory(attempt.prefix, context).page(limit, order, fill=is_custom)
+    content = await Directory(attempt.prefix, context).page(limit, order)
     if not content.entries and not content.exists and not attempt.root:
         return None
     archives: tuple[str, ...] = ARCHIVES if site.target.listing.archive.enabled else ()
@@ -180,61 +182,82 @@ class DirectoryPage(msgspec.Struct, frozen=True):
 
 
 class Directory:
-    """The directory of a request; if the request has `begins`, only its entries whose names start with that."""
+    """The directory of a request; if the request has `begins`, only its entries whose names start with that.
+
+    What its viewer may not see changes nothing: no page is shorter, and no token counts it.
+    """
 
     def __init__(self, prefix: ObjectKey, context: RequestContext) -> None:
         self._prefix, self._context = prefix, context
         self._begins = context.request.parameters.get("begins", "")
-        self._token = context.request.parameters.get("after") or None
+        self._token = context.request.parameters.get("after", "")
 
-    async def page(self, limit: int, order: Order | None = None, *, fill: bool = False) -> DirectoryPage:
-        """Returns at most `limit` entries that the viewer sees.
+    async def page(self, limit: int, order: Order | None = None) -> DirectoryPage:
+        """Returns `limit` entries, or the last ones: of the whole directory in order, if it is not too large for that.
 
-        Sorts the whole directory up to `MOST_SORTED` entries, else one page of the store, or several to `fill` it.
+        After `_MOST_LISTS` answers of the store, a page is as it is then: closed entries cannot hold it for ever.
         """
-        return (await self._sorted_page(order, limit) if order else None) or await self._next_page(limit, fill=fill)
+        return (await self._sorted_page(order, limit) if order else None) or await self._next_page(limit)
 
-    async def _next_page(self, limit: int, *, fill: bool) -> DirectoryPage:
-        """Returns the entries after the token, which names the last one that was seen: the viewer can read it there."""
-        token, exists = self._token, False
+    async def _next_page(self, limit: int) -> DirectoryPage:
+        """Returns the entries after the one that the token names."""
+        after = self._place("")
+        shows_all, exists, place = self._context.shows_all, False, ""
         seen: list[Entry] = []
-        for _ in range(_MOST_PAGES):
-            found = await self._listed(token, limit - len(seen))
-            seen += await self._context.visible(found.entries)
-            token, exists = found.next_token, exists or found.exists
-            if token is None or len(seen) == limit or (seen and not fill):
-                return DirectoryPage(tuple(seen), to_token(seen[-1].name) if token else None, exists)
-        raise Busy(f"the first {_MOST_PAGES} pages of `{self._prefix}` have nothing that the viewer may see")
+        # As many as are shown would tell, by the time that it takes, how many of the next ones are closed.
+        at_once = min(limit, _READ_AT_ONCE) if shows_all else _READ_AT_ONCE
+        unused = () if after else ("after", "via")
+        async with aclosing(self._answers(to_token(after) if after else None, at_once)) as answers:
+            async for found in answers:
+                # One more than shown: a page that follows has an entry.
+                seen += await self._context.visible(found.entries, limit + 1 - len(seen))
+                exists, place = exists or found.exists, from_token(found.next_token)
+                if not place and len(seen) <= limit:
+                    return DirectoryPage(tuple(seen), None, exists, unused=unused)
+                if len(seen) > limit or (shows_all and len(seen) == limit):
+                    place = seen[limit - 1].name
+                    break
+        return DirectoryPage(tuple(seen[:limit]), self._sealed("", place), exists, unused=unused)
 
     async def _sorted_page(self, order: Order, limit: int) -> DirectoryPage | None:
         """Returns a page of all entries in order, whose token counts those before it; None if there are too many."""
-        found = await self._listed(None, _READ_AT_ONCE)
-        entries, token = [*found.entries], found.next_token
-        if token is not None:
-            client = await self._context.walks.take()
-            try:
-                while token is not None and len(entries) < MOST_SORTED:
-                    more = await self._listed(token, _READ_AT_ONCE)
-                    entries += more.entries
-                    token = more.next_token
-            finally:
-                self._context.walks.give_back(client)
-        if token is not None or len(entries) > MOST_SORTED:
+        scope = f"{order.by} {order.descending}"
+        entries: list[Entry] = []
+        async with aclosing(self._answers(None, _READ_AT_ONCE)) as answers:
+            async for found in answers:
+                entries += await self._context.visible(found.entries, MOST_SORTED + 1)
+                if len(entries) > MOST_SORTED:
+                    return None
+        if found.next_token is not None:
             return None
-        return await self._slice(await asyncio.to_thread(order.applied, entries), limit, exists=found.exists)
-
-    async def _slice(self, entries: list[Entry], limit: int, *, exists: bool) -> DirectoryPage:
-        """Returns the page after the entries that the token counts."""
-        text = self._token or ""
-        start = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+        entries = await asyncio.to_thread(order.applied, entries)
+        start = int(self._place(scope) or 0)
         start = start if start < len(entries) else 0
-        seen: list[Entry] = []
-        end = start
-        while end < len(entries) and len(seen) < limit:
-            end, begin = min(end + limit - len(seen), len(entries)), end
-            seen += await self._context.visible(entries[begin:end])
-        token = str(end) if end < len(entries) else None
-        return DirectoryPage(tuple(seen), token, exists, True, () if start else ("after", "via"))
+        end = start + limit
+        token = self._sealed(scope, str(end)) if end < len(entries) else None
+        exists = found.exists or bool(entries)
+        return DirectoryPage(tuple(entries[start:end]), token, exists, True, () if start else ("after", "via"))
+
+    def _sealed(self, order: str, place: str) -> str:
+        return self._context.parts.page_tokens.seal(place, *self._scope(order))
+
+    def _place(self, order: str) -> str:
+        """Returns the place that the token of the request names; empty for a token of another scope, or of none."""
+        return self._context.parts.page_tokens.unseal(self._token, *self._scope(order)) or ""
+
+    def _scope(self, order: str) -> tuple[str, ...]:
+        return self._context.match.site.target.name, self._prefix, self._begins, order
+
+    async def _answers(self, token: str | None, limit: int) -> AsyncGenerator[Page, None]:
+        """Yields answers of the store, at most `_MOST_LISTS`; many of them take a turn among the walks."""
+        with ExitStack() as stack:
+            for number in range(_MOST_LISTS):
+                if number == _LISTS_WITHOUT_TURN:
+                    stack.callback(self._context.walks.give_back, await self._context.walks.take())
+                found = await self._listed(token, limit)
+                yield found
+                if (token := found.next_token) is None:
+                    return
 
     async def _listed(self, token: str | None, limit: int) -> Page:
         """Returns a page of the store; a search begins after what sorts just before all that it can find."""

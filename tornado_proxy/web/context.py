@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -72,16 +72,22 @@ class RequestContext(msgspec.Struct, frozen=True):
         first = decision.plan[0]
         return first if self.decision.admits(decision) and isinstance(first, Serve | RedirectToSignedUrl) else None
 
-    async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Returns the entries that the user may request; a policy was asked about the directory only."""
-        shown = [each for each in entries if self.match.site.shows(each.name)]
-        if opens_all_below(self.parts.mounts, self.decision):
-            return shown
-        opened = []
-        for number, each in enumerate(shown):
+    @property
+    def shows_all(self) -> bool:
+        """Whether the user may see every entry below the path of the request."""
+        return not self.match.site.hides and opens_all_below(self.parts.mounts, self.decision)
+
+    async def visible(self, entries: Sequence[Entry], most: int) -> list[Entry]:
+        """Returns the first entries that the user may request; a policy was asked about the directory only."""
+        if self.shows_all:
+            return list(entries[:most])
+        opened: list[Entry] = []
+        for number, each in enumerate(entries):
+            if len(opened) == most:
+                break
             if number % TURN == 0:
                 await asyncio.sleep(0)
-            if self._is_open(self.request.path + each.name):
+            if self.match.site.shows(each.name) and self._is_open(self.request.path + each.name):
                 opened.append(each)
         return opened
 

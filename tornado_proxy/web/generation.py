@@ -26,6 +26,7 @@ from tornado_proxy.storage.store import ObjectInfo, Store
 from tornado_proxy.web.answer import file_headers
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
+from tornado_proxy.web.page_tokens import PageTokens
 
 GENERATION = "X-Tornado-Proxy-Generation"
 
@@ -76,6 +77,7 @@ class Parts:
     trusted_proxies: TrustedProxies | None = field(init=False)  # None if none is trusted
     policy_headers: PolicyHeaders | None = field(init=False)  # None if the configuration asks for none
     compressor: Compressor | None = field(init=False)  # None if nothing is compressed
+    page_tokens: PageTokens = field(init=False)
     repeated: RepeatedDecisions = field(init=False, default_factory=RepeatedDecisions)
     # An object in a cache has the same headers for a second, until its age is another.
     cached_headers: Callable[[ObjectInfo, Actions], Headers] = field(
@@ -89,6 +91,7 @@ class Parts:
         object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
         compressor = Compressor(server.compress, self.compressions) if server.compress.enabled else None
         object.__setattr__(self, "compressor", compressor)
+        object.__setattr__(self, "page_tokens", PageTokens(self.settings, self.digest))
 
     def sign_out(self, decision: Decision) -> str:
         """Returns the link to the page that ends the user's session; empty if the provider has none."""

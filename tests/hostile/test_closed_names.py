@@ -1,0 +1,139 @@
+"""Names that a viewer may not request: a directory answers as if they were not there."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+import pytest
+from coroutines import run
+from hypothesis import given
+from hypothesis import strategies as st
+from memory_store import MemoryStore
+from serving import serve
+
+from tornado_proxy.config.model import ArchiveOptions, ListingOptions
+from tornado_proxy.config.providers import Resource
+from tornado_proxy.storage.store import to_token
+from tornado_proxy.web import browse
+
+CLOSING = (Resource("/**/*-closed*"), Resource("/**/*-closed*/**"), Resource("/**", white_list=True))
+ARCHIVES = ArchiveOptions(enabled=True, max_files=4)
+
+
+class _Counting(MemoryStore):
+    """A store whose objects have one time, and which counts the calls that list it."""
+
+    lists = 0
+
+    async def list(self, prefix, token=None, limit=1000):
+        self.lists += 1
+        return await super().list(prefix, token, limit)
+
+
+def _store(names):
+    store = _Counting(lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    for name in names:
+        store.add(f"d/{name}", b"x")
+    return store
+
+
+async def _pages(site, query):
+    """Returns the status, the body and the link of each page of a directory."""
+    path, answers = f"/d/?{query}", []
+    while path:
+        answer = await site.get(path)
+        following = answer.headers.get("link", "")
+        answers.append((answer.status, answer.body if answer.status == 200 else b"", following))
+        path = following.partition("<")[2].partition(">")[0]
+    return answers
+
+
+NAMES = st.sets(
+    st.builds("{}{}".format, st.text("ab", min_size=1, max_size=3), st.sampled_from(["", "/x"])), min_size=1
+)
+QUERIES = st.fixed_dictionaries(
+    {"limit": st.integers(1, 5), "format": st.sampled_from(["html", "json", "text", "zip", "tar"])},
+    optional={"sort": st.sampled_from(["name", "size"]), "begins": st.text("ab", min_size=1, max_size=2)},
+)
+
+
+@pytest.mark.parametrize("is_hidden", [False, True])
+@given(names=NAMES, others=NAMES, query=QUERIES)
+def test_closed_names_change_no_answer(is_hidden, names, others, query):
+    """The pages and the archives of a directory are the same, byte for byte, with closed names and without them."""
+    closed = {f"{name}-closed{slash}{rest}" for name, slash, rest in (each.partition("/") for each in others)}
+    listing = ListingOptions(hidden=("*-closed*",) if is_hidden else (), archive=ARCHIVES)
+
+    async def compare():
+        answers = []
+        for each in (names, names | closed):
+            async with serve(_store(each), resources=() if is_hidden else CLOSING, listing=listing) as site:
+                answers.append(await _pages(site, urlencode(query)))
+        assert answers[0] == answers[1]
+
+    run(compare())
+
+
+@pytest.mark.parametrize("query", ["", "&sort=name", "&begins=b"])
+async def test_only_tokens_that_were_given_out_count(query):
+    """A name, a token of another directory, order, search or target, and a changed one, lead to the first page."""
+    names = [f"b{number}" for number in range(9)]
+    async with serve(_store([*names, *(f"e/{each}" for each in names)]), resources=CLOSING) as site:
+
+        async def token(path):
+            return (
+                json.loads((await site.get(f"{path}&format=json&limit=2")).body)["next"]
+                .partition("after=")[2]
+                .partition("&")[0]
+            )
+
+        own = await token(f"/d/?x{query}")
+        others = {await token(path) for path in ("/d/?x", "/d/?sort=name", "/d/?sort=size", "/d/?begins=b", "/d/e/?x")}
+        forged = {to_token("b5"), "5", "b5", own[:-2], own.swapcase(), "", "====", "%C3%A9"} | others - {own}
+        first = (await site.get(f"/d/?format=json&limit=2{query}")).body
+        assert own in {await token(path) for path in ("/d/?x", "/d/?sort=name", "/d/?begins=b")}
+        for each in forged:
+            assert (await site.get(f"/d/?format=json&limit=2{query}&after={each}")).body == first
+        assert (await site.get(f"/d/?format=json&limit=2{query}&after={own}")).body != first
+
+
+@pytest.mark.parametrize("limit", [1, 1000])
+async def test_the_work_for_a_page_does_not_tell_of_closed_names(limit):
+    """Up to a thousand closed names are read at once, however few are asked for."""
+    closed = [f"a{number}-closed" for number in range(500)]
+    counts = []
+    for names in (["z"], [*closed, "z"]):
+        store = _store(names)
+        async with serve(store, resources=CLOSING) as site:
+            await site.get(f"/d/?format=json&limit={limit}")
+        counts.append(store.lists)
+    assert counts == [1, 1]
+
+
+@pytest.mark.parametrize("order", ["", "&sort=name"])
+async def test_many_closed_names_in_a_row_take_bounded_work(monkeypatch, order):
+    """A page ends when much was read, with a token that hides the closed name where the next one begins."""
+    monkeypatch.setattr(browse, "_READ_AT_ONCE", 10)
+    store = _store([f"a{number:04}-closed" for number in range(500)] + ["z1", "z2"])
+    async with serve(store, resources=CLOSING) as site:
+        path, names, pages = f"/d/?format=json&limit=1{order}", [], 0
+        while path:
+            store.lists = 0
+            answer = await site.get(path)
+            found = json.loads(answer.body)
+            names += [each["name"] for each in found["entries"]]
+            path, pages = found["next"], pages + 1
+            assert (answer.status, store.lists <= 40) == (200, True)
+            assert "closed" not in answer.text
+    assert (names, pages) == (["z1", "z2"], 4)
+
+
+async def test_closed_files_do_not_count_for_an_archive():
+    """An archive has as many files as its viewer may read; far more that are closed are too much work."""
+    listing = ListingOptions(archive=ARCHIVES)
+    for closed, status in ((30, 200), (5000, 403)):
+        store = _store(["a", "b", "c", "d", *(f"e{number}-closed" for number in range(closed))])
+        async with serve(store, resources=CLOSING, listing=listing) as site:
+            assert (await site.get("/d/?format=zip")).status == status
