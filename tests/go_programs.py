@@ -8,14 +8,13 @@ import pytest
 
 from gotemplate.regexp.matching import Captures
 from gotemplate.sprig import REFUSED, functions
-from gotemplate.sprig.encoding import from_json
 from gotemplate.template import urls
 from gotemplate.template.calling import Vocabulary
 from gotemplate.template.errors import RenderBudget, RenderError, RenderLimits, TemplateMistake, refuse
 from gotemplate.template.program import Program
 from gotemplate.template.standard import STANDARD
 from gotemplate.template.text import go_string, runes
-from gotemplate.template.values import Nil, Struct, Type, Value
+from gotemplate.template.values import Nil, Struct, Type, Value, from_python
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS
@@ -38,7 +37,7 @@ def budget(**limits: int) -> RenderBudget:
 
 def json_value(data: Any) -> Value:
     """The value of a decoded JSON text."""
-    return from_json(data, RenderBudget(GENEROUS))
+    return from_python(data, RenderBudget(GENEROUS))
 
 
 def program(text: str, vocabulary: Vocabulary = HELM) -> Program:

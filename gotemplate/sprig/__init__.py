@@ -6,12 +6,15 @@ files, or that are slow on purpose, are in `REFUSED` with the reason; `basics.RA
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 
 from gotemplate.sprig import basics, dates, encoding, lists, regex, semver, strings
 from gotemplate.template.calling import Function, Vocabulary
+from gotemplate.template.errors import refuse
 from gotemplate.template.fields import UNKNOWN, SampleResults, element
 from gotemplate.template.moments import ZERO
+from gotemplate.template.program import Program, definitions
 from gotemplate.template.standard import INCLUDE, STANDARD
 from gotemplate.template.values import Struct
 
@@ -33,14 +36,14 @@ REFUSED: Mapping[str, str] = {
             *(f"gen{each}" for each in _CERTIFICATES),
             *(f"rand{each}" for each in _RANDOM),
         ),
-        "its result is random, and a key must be found again",
+        "its result is random",
     ),
-    **dict.fromkeys(("ago", "now"), "its result depends on the clock, and a key must be found again"),
-    **dict.fromkeys(("env", "expandenv"), "it reads the environment of the service"),
+    **dict.fromkeys(("ago", "now"), "its result depends on the clock"),
+    **dict.fromkeys(("env", "expandenv"), "it reads the environment of the process"),
     **dict.fromkeys(("bcrypt", "derivePassword", "htpasswd"), "it is slow on purpose"),
-    **dict.fromkeys(("buildCustomCert", "decryptAES"), "rules do not handle keys and ciphers"),
+    **dict.fromkeys(("buildCustomCert", "decryptAES"), "templates do not handle keys and ciphers"),
     "getHostByName": "it asks the network",
-    "tpl": "it would compile a template at each request; templates are compiled when the rules are loaded",
+    "tpl": "it would compile a template each time",
 }
 """The functions of sprig that templates cannot call, each with the reason."""
 
@@ -65,3 +68,17 @@ def vocabulary(more: Mapping[str, Function] | None = None, data: Collection[str]
     available = {**STANDARD, **functions(), **(more or {})}
     refused = {name: reason for name, reason in REFUSED.items() if name not in available}
     return Vocabulary(available, refused, data)
+
+
+_all = cache(vocabulary)
+
+
+def compile_template(text: str, helpers: Sequence[str] = (), functions: Vocabulary | None = None) -> Program:
+    """Returns the program of a template that may call those defined in helpers; raises `TemplateMistake`.
+
+    The functions are those of text/template and sprig, unless others are given.
+    """
+    available = functions or _all()
+    program = Program(text, available, definitions(tuple(helpers), available))
+    refuse([*program.mistakes, *program.certain_failures])
+    return program

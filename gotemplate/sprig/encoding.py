@@ -19,7 +19,7 @@ from gotemplate.template import values as go
 from gotemplate.template.calling import ANY, STRING, Function, budgeted, function
 from gotemplate.template.errors import LimitError, RenderBudget
 from gotemplate.template.formatting import STRINGER
-from gotemplate.template.text import format_float, go_string, runes
+from gotemplate.template.text import format_float, runes
 
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n"
 _BASE32_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -152,22 +152,7 @@ def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) 
         raise go.ExecutionError(f"invalid JSON: {error}") from None
     except RecursionError:
         raise LimitError("the JSON text nests too deeply") from None
-    return from_json(decoded, budget)
-
-
-def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> go.Value:
-    """Converts a decoded JSON text to a Go value: map[string]any, []any, int for ints, float64 for floats."""
-    budget.nest(depth)
-    match value:
-        case str():
-            return go_string(value)
-        case dict():
-            budget.items(len(value))
-            return go.Map({go_string(str(key)): from_json(item, budget, depth + 1) for key, item in value.items()})
-        case list():
-            budget.items(len(value))
-            return go.Slice([from_json(item, budget, depth + 1) for item in value])
-    return value
+    return go.from_python(decoded, budget)
 
 
 def _number_in_range(text: str) -> float:

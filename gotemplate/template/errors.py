@@ -62,6 +62,9 @@ class RenderLimits(msgspec.Struct, frozen=True):
     unit: str = "bytes"  # of texts
 
 
+DEFAULT_LIMITS = RenderLimits()
+
+
 class RenderBudget:
     """The steps that one rendering has left, and its limits; each method raises `LimitError` beyond them."""
 

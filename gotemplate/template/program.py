@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from gotemplate.template import nodes
 from gotemplate.template.calling import Vocabulary
-from gotemplate.template.errors import LimitError, RenderBudget, TemplateMistake
+from gotemplate.template.errors import DEFAULT_LIMITS, LimitError, RenderBudget, RenderLimits, TemplateMistake
 from gotemplate.template.formatting import printed
 from gotemplate.template.operands import HIDDEN, UNSET, Execute, Operands, Run
 from gotemplate.template.parser import OUTERMOST, ParsedStart, parse, parse_start
-from gotemplate.template.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
+from gotemplate.template.text import runes
+from gotemplate.template.values import INVALID, ExecutionError, Map, Slice, Value, from_python, is_true, type_name
 
 
 class Statements:
@@ -191,6 +193,11 @@ class Program:
         self.templates = made.templates | {name: statements.template(body) for name, body in others.items()}
         self.mistakes = [*made.mistakes, *operands.mistakes]
         self.certain_failures = [*made.certain_failures, *operands.certain]
+
+    def render(self, data: Any = None, limits: RenderLimits = DEFAULT_LIMITS) -> str:
+        """Returns the output for Python data that `from_python` converts; raises `RenderError`."""
+        budget = RenderBudget(limits)
+        return runes(self.execute(from_python(data, budget), budget))
 
     def execute(self, data: Value, budget: RenderBudget) -> bytes:
         """Returns the output of the template for the data; raises `RenderError`."""

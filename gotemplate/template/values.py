@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from gotemplate.template.errors import RenderBudget, RenderError
+from gotemplate.template.text import go_string
 
 Value: TypeAlias = Any  # a Go value, or `INVALID`
 Entries: TypeAlias = Mapping[Value, Value] | Iterable[tuple[Value, Value]]
@@ -121,6 +122,23 @@ class Struct:
         self.type = type
         self.source = source
         self.boxed = boxed
+
+
+def from_python(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
+    """Returns None, a number or bytes as it is, a str as a string, a list as []any and a mapping as map[string]any."""
+    budget.nest(depth)
+    match value:
+        case None | int() | float() | bytes():
+            return value
+        case str():
+            return go_string(value)
+        case Mapping():
+            budget.items(len(value))
+            return Map({go_string(str(key)): from_python(item, budget, depth + 1) for key, item in value.items()})
+        case list() | tuple():
+            budget.items(len(value))
+            return Slice([from_python(item, budget, depth + 1) for item in value])
+    raise ExecutionError(f"`{type(value).__name__}` is not a value of a template")
 
 
 ANY_SLICE = Type("[]interface {}", "slice", ANY)

@@ -12,9 +12,14 @@ README = (Path(gotemplate.__file__).parent / "README.md").read_text(encoding="ut
 
 def test_the_example_prints_what_the_text_says(capsys):
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    (printed,) = re.findall(r"This prints `(.*?)`", README)
+    (printed,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     exec(example, {})
-    assert capsys.readouterr().out == f"{printed}\n"
+    assert capsys.readouterr().out == printed
+
+
+def test_the_public_names_have_rows():
+    """Each name that other programs import is explained, but for what a row names beside it."""
+    assert [name for name in gotemplate.__all__ if f"`{name}`" not in README and name != "Vocabulary"] == []
 
 
 def test_the_vectors_are_as_many_as_the_text_says():

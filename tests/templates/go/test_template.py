@@ -111,7 +111,7 @@ def test_a_template_has_a_text_groups_and_a_use_of_the_user():
         ('{{ template "a" }}', "unknown template `a`", 3),
         (
             "{{ now }}",
-            "the function `now` is refused: its result depends on the clock, and a key must be found again",
+            "the function `now` is refused: its result depends on the clock",
             3,
         ),
         (

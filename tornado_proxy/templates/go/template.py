@@ -9,7 +9,7 @@ from functools import cache
 from gotemplate import sprig
 from gotemplate.regexp.matching import Captures
 from gotemplate.template.calling import Vocabulary
-from gotemplate.template.errors import RenderBudget, RenderError, RenderLimits, TemplateMistake, refuse
+from gotemplate.template.errors import DEFAULT_LIMITS, RenderBudget, RenderError, TemplateMistake, refuse
 from gotemplate.template.fields import ENDLESS, FieldCheck
 from gotemplate.template.parser import ParsedTemplate
 from gotemplate.template.program import Program, definitions
@@ -45,9 +45,6 @@ class TemplateCheck:
         self.group_references = tuple((name, first, last) for first, last, name in sorted(references))
 
 
-LIMITS = RenderLimits()  # the limits of one rendering of a rule's template
-
-
 @dataclass(frozen=True, slots=True)
 class GoTemplate:
     """A Go template of a rule."""
@@ -60,7 +57,7 @@ class GoTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """Returns the text for one match, without line ends and with both ends trimmed; raises `RenderError`."""
-        budget = RenderBudget(LIMITS)
+        budget = RenderBudget(DEFAULT_LIMITS)
         written = self._program.execute(root(captures, data, budget), budget)
         try:
             text = written.decode()
