@@ -70,7 +70,7 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
         translation.action(finding, fix)
         spans += [edit.span for edit in fix.edits]
     spans += [edit.span for edit in layout_edits(analysis.loaded.parsed[0])]
-    translation.diagnostics(source, analysis.diagnostics_of(NAME))
+    translation.diagnostics(analysis.diagnostics_of(NAME))
     assert all(0 <= span.start <= span.end <= len(text) for span in spans)
 
 

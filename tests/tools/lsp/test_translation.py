@@ -4,6 +4,7 @@ import pytest
 from editing import NAME, analysed, site
 from hypothesis import given
 from hypothesis import strategies as st
+from linear_time import check_linear
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 from rule_texts import document
@@ -115,7 +116,7 @@ def test_a_diagnostic_has_all_its_parts():
     """The diagnostic has message and help, code, severity, tags and related positions."""
     text = site('rewrite a `^/a$` -> "/b"', 'rewrite b `^/a$` -> "/c"', 'test "/a" -> "/b"')
     analysis = analysed(text)
-    (diagnostic,) = Translation().diagnostics(analysis.document(NAME).source, analysis.diagnostics_of(NAME))
+    (diagnostic,) = Translation().diagnostics(analysis.diagnostics_of(NAME))
     assert (diagnostic.code, diagnostic.severity) == ("duplicate-rewrite", types.DiagnosticSeverity.Error)
     assert diagnostic.tags == [types.DiagnosticTag.Unnecessary]
     assert "\n" in diagnostic.message
@@ -162,6 +163,12 @@ def test_symbols_are_nested():
     """A target is a module that contains its rewrites as functions."""
     (target,) = _symbols('target site { rewrite `^/a$` -> "/b" }')
     assert (target.kind, target.children[0].kind) == (types.SymbolKind.Module, types.SymbolKind.Function)
+
+
+def test_the_outline_of_a_file_takes_linear_time():
+    """An editor asks for it at each change."""
+    rewrite = 'rewrite `^/a$` -> "/b"\n'
+    check_linear(_symbols, [lambda size: f"target site {{\n{rewrite * (size // len(rewrite))}}}"], 80_000)
 
 
 def test_the_symbols_of_rewrites_have_their_names_or_sources():

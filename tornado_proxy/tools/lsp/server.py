@@ -196,7 +196,7 @@ class RulesServer(LanguageServer):
             if each.span is None:
                 _log.warning("%s", each.message)
         for source in files.values():
-            self._publish_for(source.name, self.translation.diagnostics(source, analysis.diagnostics_of(source.name)))
+            self._publish_for(source.name, self.translation.diagnostics(analysis.diagnostics_of(source.name)))
         for gone in self._published.get(name, frozenset()) - files.keys():
             self._publish_for(gone, [])
         self._published[name] = frozenset(files)
@@ -259,13 +259,19 @@ class RulesServer(LanguageServer):
         source = self._source(parameters.text_document.uri)
         return self.translation.edits(layout_edits(parse(source))) if source else []
 
-    def _outline(self, parameters: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    async def _outline(self, parameters: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         source = self._source(parameters.text_document.uri)
-        return [self.translation.symbol(each) for each in parse(source).document.blocks] if source else []
+        return await asyncio.to_thread(self._symbols, source) if source else []
+
+    def _symbols(self, source: SourceFile) -> list[types.DocumentSymbol]:
+        return [self.translation.symbol(each) for each in parse(source).document.blocks]
 
     async def _lens(self, parameters: types.CodeLensParams) -> list[types.CodeLens]:
         current = await self.analysis(parameters.text_document.uri)
-        return [self.translation.lens(each) for each in (lenses(*current) if current else ())]
+        return await asyncio.to_thread(self._lenses, *current) if current else []
+
+    def _lenses(self, analysis: Analysis, document: Document) -> list[types.CodeLens]:
+        return [self.translation.lens(each) for each in lenses(analysis, document)]
 
     async def _show_test(self, location: types.Location) -> None:
         if get_capability(self.client_capabilities, "window.show_document.support"):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -49,6 +50,11 @@ class Lines:
         return start + self._codec.position_from_client_units([line], within).character
 
 
+@lru_cache(maxsize=16)  # an answer has thousands of positions in one file
+def _lines(text: str, codec: PositionCodec) -> Lines:
+    return Lines(text, codec)
+
+
 NAME = "tornado-proxy"
 SHOW_TEST = "tornado-proxy.showTest"
 """The command of a lens, which shows a test."""
@@ -77,12 +83,12 @@ class Translation(msgspec.Struct):
 
     def offset(self, source: SourceFile, position: types.Position) -> int:
         """Returns the offset of a position."""
-        return Lines(source.text, self.codec).offset(position)
+        return _lines(source.text, self.codec).offset(position)
 
-    def range(self, span: Span, lines: Lines | None = None) -> types.Range:
-        """Returns the range of a span; `lines` may be its file's."""
-        counted = lines or Lines(span.source.text, self.codec)
-        return types.Range(counted.position(span.start), counted.position(span.end))
+    def range(self, span: Span) -> types.Range:
+        """Returns the range of a span."""
+        lines = _lines(span.source.text, self.codec)
+        return types.Range(lines.position(span.start), lines.position(span.end))
 
     def location(self, span: Span) -> types.Location:
         """Returns the location of a span."""
@@ -92,19 +98,18 @@ class Translation(msgspec.Struct):
         """Returns the client's URI of a file."""
         return self.open[name][0] if name in self.open else uri_of(name)
 
-    def diagnostics(self, source: SourceFile, diagnostics: Iterable[Diagnostic]) -> list[types.Diagnostic]:
-        """Converts the diagnostics of one file."""
-        lines = Lines(source.text, self.codec)
-        return [self._diagnostic(each, each.span, lines) for each in diagnostics if each.span]
+    def diagnostics(self, diagnostics: Iterable[Diagnostic]) -> list[types.Diagnostic]:
+        """Converts diagnostics; those without a place are left out."""
+        return [self._diagnostic(each, each.span) for each in diagnostics if each.span]
 
-    def _diagnostic(self, diagnostic: Diagnostic, span: Span, lines: Lines) -> types.Diagnostic:
+    def _diagnostic(self, diagnostic: Diagnostic, span: Span) -> types.Diagnostic:
         related = [
             types.DiagnosticRelatedInformation(self.location(note.span), note.message)
             for note in diagnostic.notes
             if note.span
         ]
         return types.Diagnostic(
-            range=self.range(span, lines),
+            range=self.range(span),
             message=f"{diagnostic.message}\n{diagnostic.help}" if diagnostic.help else diagnostic.message,
             severity=_SEVERITIES[diagnostic.severity],
             code=diagnostic.code,
@@ -131,12 +136,9 @@ class Translation(msgspec.Struct):
             text_edit=types.TextEdit(place, snippet or proposal.label),
         )
 
-    def edits(self, edits: Sequence[Edit]) -> list[types.TextEdit]:
+    def edits(self, edits: Iterable[Edit]) -> list[types.TextEdit]:
         """Converts edits of one file."""
-        if not edits:
-            return []
-        lines = Lines(edits[0].span.source.text, self.codec)
-        return [types.TextEdit(self.range(edit.span, lines), edit.text) for edit in edits]
+        return [types.TextEdit(self.range(edit.span), edit.text) for edit in edits]
 
     def workspace_edit(self, edits: Iterable[Edit]) -> types.WorkspaceEdit:
         """Converts edits of several files."""
@@ -147,11 +149,10 @@ class Translation(msgspec.Struct):
 
     def action(self, finding: Diagnostic, fix: Fix) -> types.CodeAction:
         """Converts a fix of a finding; only a safe one can be bound to a key."""
-        span = finding.span
         return types.CodeAction(
             title=fix.message,
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=self.diagnostics(span.source, [finding]) if span else [],
+            diagnostics=self.diagnostics([finding]),
             is_preferred=fix.safety is Safety.SAFE or None,
             edit=self.workspace_edit(fix.edits),
         )
