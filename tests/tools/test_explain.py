@@ -334,11 +334,25 @@ def _many_rewrites(count):
     return "target site {\n" + "".join(f"rewrite `^/{number}$` -> `/x`\n" for number in range(count)) + "}"
 
 
-def test_only_the_last_tried_rewrites_are_shown_of_many():
-    """The last rewrite that was tried is the one that matched."""
-    parts = dict(sections(_trace("GET /90", rules=_many_rewrites(100)), most=3))
+def test_of_many_rewrites_the_nearest_are_shown():
+    """They take most of the key; how many others there are is said."""
+    parts = dict(sections(_trace("GET /91x", rules=_many_rewrites(2000))))
     rows = [row[1] for row in parts["rewrites"] if row[1]]
-    assert rows == ["88 more before these, no match", "#89", "#90", "#91", "9 more, not tried"]
+    assert rows == ["#92", "#911", "#912", "#913", "#914", "1995 more, no match"]
+
+
+def test_of_many_rewrites_the_one_that_matched_is_shown_with_the_nearest_before_it():
+    parts = dict(sections(_trace("GET /90", rules=_many_rewrites(100))))
+    rows = [row[1] for row in parts["rewrites"] if row[1]]
+    assert rows == ["#1", "#2", "#3", "#4", "#10", "#91", "85 more before these, no match", "9 more, not tried"]
+
+
+def test_the_json_report_of_many_rewrites_has_the_nearest():
+    """It says how many it leaves out, and obeys its schema."""
+    report = json.loads(json.dumps(to_json(_trace("GET /91x", rules=_many_rewrites(2000)))))
+    assert [each["number"] for each in report["rewriting"]["rewrites"]] == [92, 911, 912, 913, 914]
+    assert report["rewriting"]["unshown"] == {"no_match": 1995, "not_tried": 0}
+    assert list(Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(report)) == []
 
 
 def test_the_explained_address_may_contain_a_query_and_any_characters():

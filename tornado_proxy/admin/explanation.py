@@ -16,15 +16,13 @@ from tornado_proxy.semantics.request import User
 from tornado_proxy.tools import explain
 from tornado_proxy.tools.simulator import RequestDefaults
 
-_MOST_REWRITES = 50  # that the status page shows
-
 
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
     user = User(asked["user"]) if asked.get("user") else None
     client = RequestDefaults(user, asked.get("host", ""))
     found = explain.explain(mounts, asked["path"], asked.get("method", "GET"), client, asked.get("file"))
-    rows = tuple(explain.sections(found, user, most=_MOST_REWRITES))
+    rows = tuple(explain.sections(found, user))
     target = found.match.site.target.name if found.match else None
     attempts = tuple(each for each in found.plan if _is_made(mounts, found, each))
     return Explanation(explain.heading(found), rows, tuple(_steps(found)), target, attempts)

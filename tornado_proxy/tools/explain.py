@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
+from heapq import nlargest
 from http import HTTPStatus
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -31,8 +32,9 @@ from tornado_proxy.tools.simulator import RequestDefaults, refused
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
-# Rewrites whose near misses are shown; each takes about a millisecond.
-_MOST_NEAR_MISSES = 1000
+_MOST_MISSES = 10  # rewrites that do not match, listed one by one; of more, the nearest
+_NEAREST = 5
+_COMPARED = 100  # of many rewrites, those whose near misses are compared; each takes about a millisecond
 
 _LONGEST = 40  # characters of a text that a near miss shows
 
@@ -69,10 +71,8 @@ def to_text(decision: Decision, *, configured: bool, user: User | None = None) -
     return "\n".join([*lines, ""])
 
 
-def sections(
-    decision: Decision, user: User | None = None, *, configured: bool = True, most: int = sys.maxsize
-) -> Iterator[tuple[str, Rows]]:
-    """Yields titles with their rows; of the rewrites that were tried, at most the last `most`."""
+def sections(decision: Decision, user: User | None = None, *, configured: bool = True) -> Iterator[tuple[str, Rows]]:
+    """Yields titles with their rows; of many rewrites that do not match, the nearest ones."""
     asset, match, rewriting = _asset(decision), decision.match, trace(decision)
     if asset is not None:
         yield "service", [(f"answers this itself if `{asset}` is a file of its pages; the rest is for other names",)]
@@ -84,7 +84,7 @@ def sections(
             yield "access", list(_access(decision, user if is_unasked else None))
     if match is not None and rewriting is not None:
         yield "key", [(rewriting.key,)]
-        yield from _rewriting(rewriting, match.site.rules.rewrites, most)
+        yield from _rewriting(rewriting, match.site.rules.rewrites)
     yield "plan", plan_rows(decision.plan)
 
 
@@ -120,8 +120,8 @@ def _covering(decision: Decision, check: AccessCheck) -> list[str]:
 _GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}
 
 
-def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int) -> Iterator[tuple[str, Rows]]:
-    yield "rewrites", list(_tries(rewriting, rewrites, most)) or [("none",)]
+def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> Iterator[tuple[str, Rows]]:
+    yield "rewrites", list(_tries(rewriting, rewrites)) or [("none",)]
     matched = rewriting.matched
     if matched is not None and rewriting.captures is not None:
         yield "groups", group_rows(rewriting.captures)
@@ -138,21 +138,39 @@ def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int
         yield "error", [(_status(rewriting.failure.status, rewriting.failure.reason),)]
 
 
-def _tries(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int) -> Iterator[Sequence[str]]:
-    tried = rewrites[: rewriting.matched.number] if rewriting.matched else rewrites
-    if len(tried) > most:
-        yield "", f"{len(tried) - most} more before these, no match"
-    for each in tried[-most:]:
-        mark, outcome = ("✓", "matched") if each is rewriting.matched else ("·", "no match")
-        yield mark, each.label, each.pattern.text, outcome, each.span.place
-        if each is not rewriting.matched and (miss := _near_miss(each, rewriting.key)):
+def _tries(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> Iterator[Sequence[str]]:
+    tried, misses = _tried(rewriting, rewrites), _misses(rewriting, rewrites)
+    for each, miss in misses:
+        yield "·", each.label, each.pattern.text, "no match", each.span.place
+        if miss is not None:
             yield "", "", in_words(miss)
+    if matched := rewriting.matched:
+        yield "✓", matched.label, matched.pattern.text, "matched", matched.span.place
+    if unshown := len(tried) - len(misses) - (matched is not None):
+        yield "", f"{unshown} more{' before these' if matched else ''}, no match"
     if len(tried) < len(rewrites):
         yield "", f"{len(rewrites) - len(tried)} more, not tried"
 
 
-def _near_miss(rewrite: Rewrite, key: str) -> NearMiss | None:
-    return near_miss(rewrite.pattern.text, key) if rewrite.number <= _MOST_NEAR_MISSES else None
+def _tried(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
+    return rewrites[: rewriting.matched.number] if rewriting.matched else rewrites
+
+
+def _misses(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> list[tuple[Rewrite, NearMiss | None]]:
+    """Returns the rewrites that do not match, with how far they do: of many, those that take most of the key."""
+    missed = [each for each in _tried(rewriting, rewrites) if each is not rewriting.matched]
+    if len(missed) <= _MOST_MISSES:
+        return [(each, near_miss(each.pattern.text, rewriting.key)) for each in missed]
+    alike = nlargest(_COMPARED, missed, key=lambda each: _common(each.pattern.text, rewriting.key))
+    compared = [(each, near_miss(each.pattern.text, rewriting.key)) for each in alike]
+    nearest = nlargest(_NEAREST, compared, key=lambda each: len(each[1].taken) if each[1] else 0)
+    return sorted(nearest, key=lambda each: each[0].number)
+
+
+def _common(source: str, key: str) -> int:
+    """Returns how many characters of a source, read as text, are those at the start of a key."""
+    pairs = zip(source.removeprefix("^").replace("\\", ""), key, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _status(status: int, reason: str) -> str:
@@ -228,10 +246,19 @@ def _check_json(check: AccessCheck, decision: Decision) -> dict[str, Any]:
 
 
 def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> dict[str, Any]:
-    failure = rewriting.failure
+    failure, matched, misses = rewriting.failure, rewriting.matched, _misses(rewriting, rewrites)
+    tried = len(_tried(rewriting, rewrites))
+    shown = [_rule_json(each, "no match", near_miss=None if miss is None else asdict(miss)) for each, miss in misses]
+    if matched is not None and rewriting.captures is not None:
+        shown.append(_rule_json(matched, "matched", groups=groups_json(rewriting.captures)))
+    shown += [_rule_json(each, "not tried") for each in rewrites[tried : tried + _NEAREST]]
     return {
         "key": rewriting.key,
-        "rewrites": [_rule_json(each, rewriting) for each in rewrites],
+        "rewrites": shown,
+        "unshown": {
+            "no_match": tried - len(misses) - (matched is not None),
+            "not_tried": max(0, len(rewrites) - tried - _NEAREST),
+        },
         "result": rewriting.result,
         "rewritten_key": rewriting.rewritten,
         "object_key": rewriting.object_key,
@@ -239,17 +266,10 @@ def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> d
     }
 
 
-def _rule_json(rewrite: Rewrite, rewriting: RewriteTrace) -> dict[str, Any]:
-    matched, captures = rewriting.matched, rewriting.captures if rewrite is rewriting.matched else None
-    is_tried = matched is None or rewrite.number <= matched.number
-    outcome = "matched" if rewrite is matched else "no match" if is_tried else "not tried"
-    miss = _near_miss(rewrite, rewriting.key) if outcome == "no match" else None
-    return {
-        **rewrite_json(rewrite),
-        "outcome": outcome,
-        "groups": None if captures is None else groups_json(captures),
-        "near_miss": None if miss is None else asdict(miss),
-    }
+def _rule_json(
+    rewrite: Rewrite, outcome: str, groups: list[dict[str, Any]] | None = None, near_miss: dict[str, str] | None = None
+) -> dict[str, Any]:
+    return {**rewrite_json(rewrite), "outcome": outcome, "groups": groups, "near_miss": near_miss}
 
 
 class NearMiss(msgspec.Struct, frozen=True):
