@@ -116,7 +116,7 @@ def test_a_template_has_a_text_groups_and_a_use_of_the_user():
         ),
         (
             '{{ tpl "x" . }}',
-            "the function `tpl` is refused: it would compile a template at each request; templates are compiled when the rules are loaded",
+            "the function `tpl` is refused: it would compile a template each time",
             3,
         ),
         ("{{ uper .Key }}", "unknown function `uper`", 3),

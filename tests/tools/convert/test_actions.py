@@ -270,7 +270,7 @@ def test_headers_and_statuses_that_cannot_be_compiled_are_left_out():
     }
     messages = conversion.messages(OptionOutcome.LEFT_OUT)
     assert len(messages) == 2
-    assert all("it reads the environment of the service" in message for message in messages)
+    assert all("it reads the environment of the process" in message for message in messages)
 
 
 def test_an_unknown_canned_acl_is_left_out():
