@@ -1,19 +1,22 @@
-"""S3s to test against: moto in the process, and a Ceph radosgw if `tests/integration/install` has installed one."""
+"""S3s to test against: moto in the process; a Ceph radosgw and a versitygw if `tests/integration/install` has installed them."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
 import boto3
 import pytest
+from administering import eventually
 from botocore.config import Config
 from moto.backends import get_backend
 from moto.core import DEFAULT_ACCOUNT_ID
@@ -71,6 +74,31 @@ def moto() -> Iterator[Endpoint]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def versitygw() -> Iterator[Endpoint]:
+    """Runs Versity's gateway to a directory on a free port; skips the test if it is missing."""
+    program = _PARTS / "versitygw" / "versitygw"
+    if not program.exists():
+        pytest.skip("versitygw is missing: `tests/integration/install versitygw` builds it")
+    endpoint = Endpoint(f"http://127.0.0.1:{free_port()}", secret_key="secret-of-access")
+    pair = {"ROOT_ACCESS_KEY": endpoint.access_key, "ROOT_SECRET_KEY": endpoint.secret_key}
+    with TemporaryDirectory() as directory:
+        command = [program, "--quiet", "--port", endpoint.url.removeprefix("http://"), "posix", directory]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=pair) as process, closing(endpoint):
+            try:
+                eventually(lambda: _accepts(endpoint))
+                yield endpoint
+            finally:
+                process.terminate()
+
+
+def _accepts(endpoint: Endpoint) -> bool:
+    host, _, port = endpoint.url.removeprefix("http://").partition(":")
+    with suppress(OSError), socket.create_connection((host, int(port)), 1):
+        return True
+    return False
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def test_a_resource_without_a_provider_denies_access():
 def test_all_resources_that_cover_a_path_are_listed():
     """`covering` lists all resources that match, with the one that decides first."""
     access = Access([PUBLIC, PRIVATE, REST])
-    assert access.covering(parse_request_path("/private/a"), "HEAD") == (PRIVATE, REST)
+    assert access.covering(next(access.checks(parse_request_path("/private/a"), "HEAD")), "HEAD") == (PRIVATE, REST)
 
 
 GROUP_RULE, EMAIL_RULE = AccessRule(group="valid"), AccessRule(email="ann@example.org")

@@ -288,6 +288,49 @@ def test_the_name_of_an_upload_counts_in_the_key(decide_request, make_site):
     assert decide_request(site, "PUT /d/", file_name="k" * 1023).plan == (TOO_LONG,)
 
 
+FOLDING = Bucket("b", folding=("emptySegments", "case", "backslashes"))
+
+
+def test_a_path_is_decided_as_its_store_reads_it_too(decide_request, make_site):
+    """Who has signed in for one of both is not asked again, and both must let the request pass."""
+    closed = Resource("/Closed/**", ("GET",), provider="staff", users=(ANN,))
+    site = make_site(resources=[closed, Resource("/**", white_list=True)], bucket=FOLDING)
+    decision = decide_request(site, "GET //closed/a", "ann")
+    assert [(check.path, type(check.guard)) for check in decision.checks] == [
+        ("//closed/a", Anyone),
+        ("/closed/a", SignedIn),
+    ]
+    assert decision.user == User("ann")
+    assert site.access.covering(decision.checks[1], "GET")[0].path == "/closed/**"
+    steps = decide(Mounts([site]), read_request("/Closed//a"))
+    assert isinstance(steps.send(None), Authenticate)
+    with pytest.raises(StopIteration) as end:
+        steps.send(User("ann"))
+    assert end.value.value.plan[0] == Serve("Closed//a")
+
+
+@pytest.mark.parametrize(("line", "status"), [("GET /INNER/a", 404), ("GET /x\\..\\a", 400), ("PUT /", 404)])
+def test_a_path_that_its_store_reads_as_anothers_is_refused(make_site, line, status):
+    """What is mounted below is not reached by another spelling, nor by the name of an upload."""
+    method, path = line.split()
+    mounts = Mounts([make_site(bucket=FOLDING), make_site(mount="/inner/")])
+    assert simulate(mounts, read_request(path, method), None, "Inner\\a").plan[0].status == status
+
+
+def test_the_result_of_a_rewrite_is_folded_as_well(decide_request, make_site, scripted_template):
+    """A template may insert what its store reads as the directory above."""
+    site = make_site((".", scripted_template("/a\\..\\..\\b")), bucket=FOLDING)
+    assert decide_request(site, "GET /x").plan[0].status == 400
+
+
+def test_an_isolated_user_has_the_name_that_the_store_reads(decide_request, make_site, resources_for):
+    """Of users whose directory would be one, only the user of that name has it."""
+    resources = [Resource("/**", provider="staff", users=())]
+    site = make_site(actions=ISOLATED, resources=resources, bucket=FOLDING)
+    assert decide_request(site, "GET /a", "ann").plan[0] == Serve("ann/a")
+    assert decide_request(site, "GET /a", "Ann").plan[0].status == 403
+
+
 ISOLATED = Actions(get=GetAction(user_isolation=True, user_isolation_admins=("root",)), put=PutAction(enabled=True))
 
 
@@ -648,4 +691,4 @@ def test_overlapping_resources_are_listed(decide_request, make_site):
     decision = decide_request(make_site(resources=[OPEN_TO_ALL, REST]), "GET /open/a")
     (check,) = decision.checks
     assert (check.path, check.guard) == ("/open/a", Anyone())
-    assert decision.match.site.access.covering(check.path, "GET") == (OPEN_TO_ALL, REST)
+    assert decision.match.site.access.covering(check, "GET") == (OPEN_TO_ALL, REST)

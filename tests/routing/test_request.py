@@ -1,7 +1,11 @@
+from typing import get_args
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.model import Bucket, KeyFolding
 from tornado_proxy.routing.request import (
     BadAddress,
     KeyTooLong,
@@ -9,6 +13,8 @@ from tornado_proxy.routing.request import (
     RequestError,
     RequestPath,
     UnknownFormat,
+    fold,
+    fold_objection,
     host_name,
     object_key,
     parse_request_path,
@@ -50,6 +56,48 @@ def test_escapes_are_decoded_exactly_once(raw, path):
     assert parse_request_path(raw) == path
 
 
+@pytest.mark.parametrize(
+    ("raw", "path"), [("/./a", "/a"), ("/a/././b", "/a/b"), ("/a/.", "/a/"), ("/.", "/"), ("/.a/b./c", "/.a/b./c")]
+)
+def test_literal_dots_are_removed(raw, path):
+    """A segment that is sent as `.` means nothing."""
+    assert parse_request_path(raw) == path
+
+
+EVERY = get_args(KeyFolding)
+
+
+@pytest.mark.parametrize(
+    ("folding", "path", "folded"),
+    [
+        ((), "//A\\b. /", "//A\\b. /"),
+        (("emptySegments",), "//a///b//", "/a/b/"),
+        (("backslashes",), "\\a/b\\", "/a/b/"),
+        (("case",), "/ÄB/Straße", "/äb/strasse"),
+        (("unicode",), "/e\u0301/ﬁ", "/é/fi"),
+        (("trailingDots",), "/a. ./b.c /d..", "/a/b.c/d"),
+        (EVERY, "/A\\\\É. /x", "/a/é/x"),
+    ],
+)
+def test_a_store_folds_what_it_does_not_see(folding, path, folded):
+    """Each difference that a store does not see is left out of a path."""
+    assert fold(path, folding) == folded
+
+
+@given(st.lists(st.sampled_from([*"/\\. aAéÉß", "e\u0301", "／", "．"])).map("".join))
+def test_a_folded_path_is_folded_completely(text):
+    """A path that was folded is not changed by folding it again, unless it is refused."""
+    folded = fold(f"/{text}", EVERY)
+    assert fold(folded, EVERY) == folded or fold_objection(f"/{text}", EVERY)
+
+
+@pytest.mark.parametrize("path", ["/a\\..\\b", "/．．/a", "/... /a", "/a/ "])
+def test_a_path_that_folds_to_dots_is_refused(path):
+    """What a store would read as the directory above, or as a directory itself, is no path."""
+    assert fold_objection(path, EVERY)
+    assert fold_objection(path, ()) is None
+
+
 def test_unescaped_bytes_are_read_as_utf_8():
     """Unescaped UTF-8 means the same path; the wire passes its bytes as latin-1."""
     assert parse_request_path("/é/x".encode().decode("latin-1")) == "/é/x"
@@ -60,7 +108,7 @@ def test_unescaped_bytes_are_read_as_utf_8():
     [
         *("/%", "/%4", "/%zz", "/%+1", "/% 1", "/a%2", "/%u0041", "/%%20", "/%\xb2\xb2"),
         *("/%ff", "/%C3", "/%C0%AE%C0%AE/x", "/%ED%A0%80", "/\xe9", "/%F5%80%80%80"),
-        *("/.", "/..", "/./x", "/../x", "/x/..", "/x/.", "/x/../y", "/x/./y"),
+        *("/..", "/../x", "/x/..", "/x/../y", "/./..", "/.%2e", "/%2e/x", "/x/%2E", "/x/%2e/y"),
         *("/%2e%2e/x", "/%2E./x", "/.%2e/x", "/x%2f..%2fy", "/x/..%2f", "/%2e", "/..%2fx"),
         *("/%00", "/a%0Ab", "/a%0D%0Ab", "/%7F", "/a%09", "/%C2%85", "/%1b[31m"),
         *("", "a", "*", "%2Fa", "?", "http://example.com/"),

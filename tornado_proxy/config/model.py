@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from msgspec import field
 
@@ -31,6 +31,7 @@ from tornado_proxy.rules.diagnostic import Span
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif")  # that browsers show
 Region = Annotated[str, values.region]
 Endpoint = Annotated[str, values.endpoint]
+KeyFolding = Literal["emptySegments", "backslashes", "case", "unicode", "trailingDots"]
 S3Headers = Annotated[Pairs[Annotated[str, values.s3_header]], values.s3_headers]
 
 
@@ -91,6 +92,10 @@ class Bucket(SettingsSection, frozen=True):
     """Whether the bucket's name is part of the path instead of the host name."""
     credentials: Credentials | None = None
     """The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance)."""
+    folding: tuple[KeyFolding, ...] = ("emptySegments",)
+    """What the store does not see in a key ([folded keys](routing.md#folded-keys)). Access is decided for a path as it
+    was sent, and as the store reads it. `[]` is for a store that keeps all keys apart and a bucket in which keys such
+    as `a//b` need resources of their own."""
     anonymous: bool = False
     """Whether requests to S3 are sent without credentials, for a public bucket."""
     request_config: CallHeaders = CallHeaders()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 
 from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
+from tornado_proxy.config.model import KeyFolding
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
-from tornado_proxy.routing.request import RequestPath
+from tornado_proxy.routing.request import RequestPath, fold
 from tornado_proxy.semantics.request import User
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
@@ -86,10 +88,21 @@ class Nobody(msgspec.Struct, frozen=True):
 Guard = Anyone | SignedIn | Nobody
 
 
+class AccessCheck(msgspec.Struct, frozen=True):
+    """A check of access to a path, and the guard that decides."""
+
+    path: RequestPath
+    guard: Guard
+    is_folded: bool = False  # whether the path is as the store reads it, not as it was sent
+
+
 class Access:
     """A target's resources, compiled; a target without resources is open to everyone."""
 
-    def __init__(self, resources: Sequence[Resource]) -> None:
+    def __init__(self, resources: Sequence[Resource], folding: Sequence[KeyFolding] = ()) -> None:
+        self._folding = folding
+        folded = [replace(each, path=fold(each.path, folding)) for each in resources]
+        self._folded = self if folded == list(resources) else Access(folded)
         self._resources = tuple((each, compile_pattern(path_expression(each.path))) for each in resources)
         # For each method its resources in order, and the guard of each.
         self._rulings: dict[str, tuple[FirstMatch, list[Guard]]] = {}
@@ -97,6 +110,13 @@ class Access:
             pairs = self._for_method(method)
             guards = [_guard(each) for each, _ in pairs]
             self._rulings[method] = FirstMatch([pattern for _, pattern in pairs]), guards
+
+    def checks(self, path: RequestPath, method: str) -> Iterator[AccessCheck]:
+        """Yields the checks of a path, which must all let a request pass: as it was sent, and as the store reads it."""
+        yield AccessCheck(path, self.guard(path, method))
+        folded = RequestPath(fold(path, self._folding))
+        if folded != path or self._folded is not self:
+            yield AccessCheck(folded, self._folded.guard(folded, method), is_folded=True)
 
     def guard(self, path: RequestPath, method: str) -> Guard:
         """Returns the guard of a path and a method; HEAD is treated as GET."""
@@ -108,9 +128,11 @@ class Access:
         match = first_match.find(path)
         return guards[match[0]] if match else Nobody()
 
-    def covering(self, path: RequestPath, method: str) -> tuple[Resource, ...]:
+    def covering(self, check: AccessCheck, method: str) -> tuple[Resource, ...]:
         """Returns all matching resources in order: the first decides, `explain` shows the others."""
-        return tuple(each for each, pattern in self._for_method(method) if pattern.search(path))
+        if check.is_folded:
+            return self._folded.covering(replace(check, is_folded=False), method)
+        return tuple(each for each, pattern in self._for_method(method) if pattern.search(check.path))
 
     def _for_method(self, method: str) -> list[tuple[Resource, Pattern]]:
         return [pair for pair in self._resources if method in _methods(pair[0])]

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
-from tornado_proxy.routing.mounts import Mounts, RouteMatch
+from tornado_proxy.routing.access import Access, AccessCheck, Anyone, Nobody, SignedIn
+from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
 from tornado_proxy.routing.request import (
     KeyTooLong,
@@ -23,6 +23,8 @@ from tornado_proxy.routing.request import (
     Request,
     RequestError,
     RequestPath,
+    fold,
+    fold_objection,
     object_key,
     upload_path,
 )
@@ -44,17 +46,11 @@ _ONLY_READING = (Refuse(405, "the page of all targets takes only GET and HEAD", 
 _LONGEST_KEY = LONGEST_OBJECT_KEY + len("/")
 _TOO_LONG = (Refuse(400, f"the key is longer than {LONGEST_OBJECT_KEY} bytes"),)
 NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
-_NO_HOME = (Refuse(403, "users are isolated, and nobody is signed in"),)
+_NO_HOME = Refuse(403, "users are isolated, and nobody is signed in")
 _NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside of the user's directory"),)
 _MOUNTED_THERE = (Refuse(400, "something else is mounted at the path of the file"),)
+_HIDDEN = (Refuse(404, "the store reads the path as one at which something else is mounted"),)
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
-
-
-class AccessCheck(msgspec.Struct, frozen=True):
-    """A check of access to a path, and the guard that decides."""
-
-    path: RequestPath
-    guard: Guard
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -68,6 +64,12 @@ class Decision(msgspec.Struct, frozen=True):
     data: TargetKeyRewriteData | None = None  # of the rules; None, as both below, if none were applied
     rewritten: Rewritten | None = None  # their result
     failure: RewriteError | None = None  # their error
+
+    @property
+    def passed(self) -> SignedIn | None:
+        """The last guard that asked for a user."""
+        guards = [each.guard for each in self.checks if isinstance(each.guard, SignedIn)]
+        return guards[-1] if guards else None
 
     @property
     def is_refused(self) -> bool:
@@ -139,6 +141,8 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
     if request.method not in methods:
         # Before access, so that nobody signs in for a method that is not enabled.
         return Decision(request, (Refuse(405, f"the method `{request.method}` is not enabled", methods),), match)
+    if closed := _plan_folded(mounts, match, request.host, request.path):
+        return Decision(request, closed, match)
     decision = yield from _check_access(Decision(request, (), match), match.site.access, request.path)
     if decision.plan:
         return decision
@@ -164,42 +168,49 @@ def _decide_upload(mounts: Mounts, decision: Decision, match: RouteMatch, form: 
     owner = mounts.find(decision.request.host, path)
     if path in mounts.provider_pages or owner is None or owner.mount != match.mount:
         return replace(decision, plan=_MOUNTED_THERE)
+    if closed := _plan_folded(mounts, match, decision.request.host, path):
+        return replace(decision, plan=closed)
     # The user who signed in for the directory of an upload stays signed in for the file.
     decision = yield from _check_access(decision, match.site.access, path)
     return decision if decision.plan else _rewrite(decision, match, Key(match.key + path[len(directory) :]), path)
 
 
+def _plan_folded(mounts: Mounts, match: RouteMatch, host: str, path: RequestPath) -> Plan:
+    """Refuses a path that the store of its site reads as one that is invalid, or is another site's."""
+    if reason := fold_objection(path, match.site.folding):
+        return (Refuse(400, f"the path, as the store reads it, {reason}"),)
+    return _HIDDEN if mounts.hides(host, path, match) else ()
+
+
 def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     """Checks access to a path; the decision has a plan if the request is refused."""
-    guard = access.guard(path, so_far.request.method)
-    checks = (*so_far.checks, AccessCheck(path, guard))
-    decision = Decision(so_far.request, (), so_far.match, checks, so_far.user)
-    if isinstance(guard, Anyone):
-        return decision
-    if isinstance(guard, Nobody):
-        return replace(decision, plan=_NOT_COVERED)
-    user = yield Authenticate(decision, guard)
-    if isinstance(user, Refuse):
-        return replace(decision, plan=(user,))
-    assert isinstance(user, User)
-    decision = replace(decision, user=user)
-    permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(decision, guard.opa, user)))
-    if isinstance(permitted, Refuse):
-        return replace(decision, plan=(permitted,))
-    return decision if permitted else replace(decision, plan=NOT_AUTHORIZED)
+    decision: Decision = replace(so_far, plan=())
+    for check in access.checks(path, so_far.request.method):
+        guard, passed = check.guard, decision.passed
+        decision = replace(decision, checks=(*decision.checks, check))
+        if isinstance(guard, Anyone):
+            continue
+        if isinstance(guard, Nobody):
+            return replace(decision, plan=_NOT_COVERED)
+        known = decision.user if check.is_folded and guard == passed else None
+        user = known or (yield Authenticate(decision, guard))
+        if isinstance(user, Refuse):
+            return replace(decision, plan=(user,))
+        assert isinstance(user, User)
+        decision = replace(decision, user=user)
+        permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(decision, guard.opa, user)))
+        if isinstance(permitted, Refuse):
+            return replace(decision, plan=(permitted,))
+        if not permitted:
+            return replace(decision, plan=NOT_AUTHORIZED)
+    return decision
 
 
 def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
     """Applies the rules to a key and plans the result; `path` includes the file name of an upload."""
     request, checks, user, site = decision.request, decision.checks, decision.user, match.site
-    home = "/"
-    if site.target.actions.get.user_isolation:
-        if user is None:
-            return replace(decision, plan=_NO_HOME)
-        if reason := segment_objection(user.identifier):
-            return replace(decision, plan=(Refuse(403, f"users are isolated, and the user's name {reason}"),))
-        if user.identifier not in site.target.actions.get.user_isolation_admins:
-            home = f"/{user.identifier}/"
+    if isinstance(home := _home(site, user), Refuse):
+        return replace(decision, plan=(home,))
     key = Key(home + key[1:])
     if len(key.encode()) > _LONGEST_KEY:
         return replace(decision, plan=_TOO_LONG)
@@ -208,13 +219,31 @@ def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath)
         rewritten = site.rules.apply(data)
     except RewriteError as error:
         return Decision(request, _refused(error), match, checks, user, data, None, error)
-    if not rewritten.key.startswith(home):
-        return Decision(request, _NOT_HOME, match, checks, user, data, rewritten)
     try:
-        plan = plan_object(match, request, path, rewritten.key)
+        if reason := fold_objection(rewritten.key, site.folding):
+            plan: Plan = (Refuse(400, f"the rewritten key, as the store reads it, {reason}"),)
+        elif not rewritten.key.startswith(home):
+            plan = _NOT_HOME
+        else:
+            plan = plan_object(match, request, path, rewritten.key)
     except RequestError as error:
         plan = _refused(error)
     return Decision(request, plan, match, checks, user, data, rewritten)
+
+
+def _home(site: Site, user: User | None) -> str | Refuse:
+    """Returns the directory that a user's keys begin with: `/` unless users are isolated."""
+    get = site.target.actions.get
+    if not get.user_isolation:
+        return "/"
+    if user is None:
+        return _NO_HOME
+    reason = segment_objection(user.identifier)
+    if reason is None and fold(user.identifier, site.folding) != user.identifier:
+        reason = "is one that the store reads as another's"
+    if reason:
+        return Refuse(403, f"users are isolated, and the user's name {reason}")
+    return "/" if user.identifier in get.user_isolation_admins else f"/{user.identifier}/"
 
 
 def _refused(error: RewriteError | RequestError) -> Plan:
@@ -263,9 +292,9 @@ def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method:
 def _remembered(question: Authenticate | NameFile, decision: Decision) -> QuestionAnswer:
     if isinstance(question, NameFile):
         return None
-    guard, user, passed = question.guard, decision.user, decision.checks[-1].guard if decision.checks else None
+    guard, user, passed = question.guard, decision.user, decision.passed
     refused = Refuse(401, f"nobody is signed in with `{guard.provider}`")
-    if user is None or not isinstance(passed, SignedIn) or passed.provider != guard.provider:
+    if user is None or passed is None or passed.provider != guard.provider:
         return refused
     # Of one name, each resource may have another password.
     return user if guard.users is None or guard.find(user.username) == passed.find(user.username) else refused
@@ -281,7 +310,7 @@ def opens_all_below(mounts: Mounts, decision: Decision) -> bool:
     assert decision.match is not None
     site = decision.match.site
     is_closed = site.target.resources or site.target.actions.get.user_isolation or site.rules.rewrites
-    return not is_closed and not mounts.has_below(decision.request.path)
+    return not is_closed and not mounts.has_below(decision.request.path, site)
 
 
 def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:

@@ -14,7 +14,7 @@ from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider, Step
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.request import RequestPath, host_name
+from tornado_proxy.routing.request import RequestPath, fold, host_name
 from tornado_proxy.routing.upload_steps import PropertyTemplates
 from tornado_proxy.rules.model import Key, RuleSet
 from tornado_proxy.templates.data import ResourceData, TargetData
@@ -28,7 +28,8 @@ class Site:
     def __init__(self, target: Target, rules: RuleSet) -> None:
         self.target = target
         self.rules = rules
-        self.access = Access(target.resources)
+        self.folding = target.bucket.folding
+        self.access = Access(target.resources, self.folding)
         self.data = target_data(target)
         host = host_name(target.mount.host)
         self.host = _ANY_HOST if host == "*" else host  # or a pattern
@@ -93,29 +94,33 @@ class Mounts:
         self.provider_pages = dict(_provider_pages(providers))
         listed = self.target_list.paths if self.target_list else ()
         mounted = (path for site in sites for path in site.target.mount.paths)
-        self._all_paths = sorted({*mounted, *self.provider_pages, *listed})
-        patterned: list[_Entry] = []
-        by_host: dict[str, list[_Entry]] = {}
-        for each in [_Entry(path, site) for site in sites for path in site.target.mount.paths]:
-            host = each.site.host
-            (patterned if "*" in host else by_host.setdefault(host, [])).append(each)
-        self._patterns = _Patterns(patterned) if patterned else None
-        self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
-        self._by_host = {host: _Paths(those) for host, those in by_host.items()}
+        paths = {*mounted, *self.provider_pages, *listed}
+        entries = [_Entry(path, site) for site in sites for path in site.target.mount.paths]
+        self._hosts = _Hosts(entries)
+        foldings = {each.folding for each in sites}
+        self._folded_paths = {each: sorted({fold(path, each) for path in paths}) for each in foldings}
+        folded = {each: [_Entry(fold(path, each), site) for path, site in entries] for each in foldings}
+        self._folded_hosts = {each: self._hosts if of == entries else _Hosts(of) for each, of in folded.items()}
 
     def find(self, host: str, path: RequestPath) -> RouteMatch | None:
         """Finds the site for a host (no port, lower case) and a path; None if no target is mounted there."""
-        # Every mount path ends in `/`, so a path that does too can only be cut at a segment's border.
-        slashed = path if path.endswith("/") else f"{path}/"
-        exact = self._by_host.get(host)
-        entry = exact.find(slashed) if exact else None
-        entry = entry or (self._patterns and self._patterns.find(host, slashed)) or self._any_host.find(slashed)
+        entry = self._hosts.find(host, path)
         return RouteMatch(entry.site, entry.path, Key(path[len(entry.path) - 1 :] or "/")) if entry else None
 
-    def has_below(self, path: str) -> bool:
-        """Whether anything is mounted below a directory, at whatever host."""
-        after = bisect_right(self._all_paths, path)
-        return after < len(self._all_paths) and self._all_paths[after].startswith(path)
+    def hides(self, host: str, path: RequestPath, match: RouteMatch) -> bool:
+        """Whether something else is mounted where a path of a site leads once its store has folded it."""
+        folding = match.site.folding
+        folded, hosts = fold(path, folding), self._folded_hosts[folding]
+        if folded == path and hosts is self._hosts:
+            return False
+        entry = hosts.find(host, folded)
+        return entry is not None and entry.path != fold(match.mount, folding)
+
+    def has_below(self, path: str, site: Site) -> bool:
+        """Whether anything is mounted below a directory of a site as its store reads it, at whatever host."""
+        folded, paths = fold(path, site.folding), self._folded_paths[site.folding]
+        after = bisect_right(paths, folded)
+        return after < len(paths) and paths[after].startswith(folded)
 
 
 def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tuple[str, Step]]]:
@@ -139,6 +144,27 @@ class TargetListPage:
         """Returns the path of the page with its closing slash if a host and a path lead there."""
         slashed = self.paths.get(path)
         return RequestPath(slashed) if slashed and self.host.search(host) else None
+
+
+class _Hosts:
+    """Mounts by host and path."""
+
+    def __init__(self, entries: Iterable[_Entry]) -> None:
+        patterned: list[_Entry] = []
+        by_host: dict[str, list[_Entry]] = {}
+        for each in entries:
+            host = each.site.host
+            (patterned if "*" in host else by_host.setdefault(host, [])).append(each)
+        self._patterns = _Patterns(patterned) if patterned else None
+        self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
+        self._by_host = {host: _Paths(those) for host, those in by_host.items()}
+
+    def find(self, host: str, path: str) -> _Entry | None:
+        # Every mount path ends in `/`, so a path that does too can only be cut at a segment's border.
+        slashed = path if path.endswith("/") else f"{path}/"
+        exact = self._by_host.get(host)
+        entry = exact.find(slashed) if exact else None
+        return entry or (self._patterns and self._patterns.find(host, slashed)) or self._any_host.find(slashed)
 
 
 class _Paths:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import NewType
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.model import Bucket, KeyFolding
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.forwarded import ClientCertificate
@@ -21,6 +23,9 @@ ObjectKey = NewType("ObjectKey", str)
 
 ASSETS_AT = ".tornado-proxy/"
 """Where the assets of pages are found, below any directory: no mount hides them; a proxy that knows one knows all."""
+
+# RFC 3986 5.2.4. Only dots that are sent as dots: an escaped one is meant to be taken for something else.
+_HERE = re.compile(r"/(?:\./)+|/\.\Z")
 
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
@@ -71,12 +76,12 @@ def parse_request_path(raw: str) -> RequestPath:
     """Decodes the path of a request from the raw text before its `?`; raises `BadAddress`.
 
     Each character of `raw` is one byte of the request line (latin-1), as `wire.incoming` reads it; unescaped bytes
-    beyond ASCII are read as UTF-8. `+` is a plus, `%2F` is a slash, `//` stays.
+    beyond ASCII are read as UTF-8. `+` is a plus, `%2F` is a slash, `//` stays, and `/./` is `/`, as proxies read it.
     """
     if not raw.startswith("/"):
         raise BadAddress("the path does not begin with `/`")
     try:
-        sent = raw.encode("latin-1")
+        sent = _HERE.sub("/", raw).encode("latin-1")
         if _BROKEN_ESCAPE.search(sent):
             raise BadAddress("the path contains a `%` without two hexadecimal digits")
         path = unquote_to_bytes(sent).decode()
@@ -96,6 +101,34 @@ def upload_path(directory: RequestPath, file_name: str) -> RequestPath:
     if (reason := segment_objection(name)) is not None:
         raise RequestError(f"the file's name {reason}")
     return RequestPath(directory + name)
+
+
+_FOLDINGS: dict[KeyFolding, Callable[[str], str]] = {
+    "backslashes": lambda path: path.replace("\\", "/"),
+    "case": str.casefold,
+    "unicode": partial(unicodedata.normalize, "NFKC"),
+    # Of a segment that has nothing else, they are no ending.
+    "trailingDots": partial(re.compile(r"(?<![/. ])[. ]+(?=/|\Z)").sub, ""),
+    "emptySegments": partial(re.compile("//+").sub, "/"),
+}
+
+_ONLY_DOTS = re.compile(r"/[. ]+(?:/|\Z)")
+
+
+def fold(path: str, folding: Sequence[KeyFolding]) -> str:
+    """Returns a path as a store reads it."""
+    for name, folded in _FOLDINGS.items():
+        if name in folding:
+            path = folded(path)
+    return path
+
+
+def fold_objection(path: str, folding: Sequence[KeyFolding]) -> str | None:
+    r"""Returns why a path cannot be one once it is folded, such as `/a\..\b`; None if it can."""
+    folded = fold(path, folding)
+    if "trailingDots" in folding and _ONLY_DOTS.search(folded):
+        return "has a segment of dots and spaces only"
+    return None if folded == path else path_objection(folded)
 
 
 def object_key(bucket: Bucket, key: Key) -> ObjectKey:

@@ -19,8 +19,8 @@ from msgspec.structs import asdict
 
 from gotemplate.regexp.matching import longest_matching_part
 from tornado_proxy.routing import plan
-from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
-from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
+from tornado_proxy.routing.access import AccessCheck, Anyone, Nobody, SignedIn
+from tornado_proxy.routing.decide import Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
 from tornado_proxy.rules.diagnostic import shortened
@@ -114,7 +114,7 @@ def _access(decision: Decision, unasked: User | None) -> Iterator[Sequence[str]]
 def _covering(decision: Decision, check: AccessCheck) -> list[str]:
     """Returns the paths of all resources that cover a path, in order: the first of them decides."""
     assert decision.match is not None
-    return [each.path for each in decision.match.site.access.covering(check.path, decision.request.method)]
+    return [each.path for each in decision.match.site.access.covering(check, decision.request.method)]
 
 
 _GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from tornado_proxy.auth.authenticator import SignIn, is_cross_origin
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
-from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import (
     NOT_AUTHORIZED,
     Authenticate,
@@ -125,7 +124,7 @@ class DecidedHandler(Handler):
 
     def _note_access(self, decision: Decision) -> None:
         """Emits the event of a request whose user has signed in."""
-        if isinstance(guard := decision.checks[-1].guard, SignedIn):
+        if (guard := decision.passed) is not None:
             failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
             outcome = "refused" if decision.plan is NOT_AUTHORIZED else failed
             self.application.emit(AccessDecided(guard.provider, outcome))

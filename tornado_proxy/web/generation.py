@@ -16,7 +16,6 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.listing import link
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.repeated import RepeatedDecisions
@@ -95,8 +94,7 @@ class Parts:
 
     def sign_out(self, decision: Decision) -> str:
         """Returns the link to the page that ends the user's session; empty if the provider has none."""
-        guard = decision.checks[-1].guard if decision.checks else None
-        provider = guard.provider if isinstance(guard, SignedIn) else ""
+        provider = decision.passed.provider if decision.passed else ""
         pages = self.mounts.provider_pages.items()
         return next((link(path) for path, page in pages if page == (provider, "logout")), "")
 

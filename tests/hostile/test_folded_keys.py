@@ -1,0 +1,244 @@
+"""Stores that read several keys as one: no spelling of a path leads past what is decided about the key that they read."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+import pytest
+from memory_store import MemoryStore
+from serving import part, serve
+
+from tornado_proxy.auth.authenticator import HeaderAuthenticator
+from tornado_proxy.auth.fetching import Fetched
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
+from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
+from tornado_proxy.config.server import Server
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.semantics.conditions import Conditions
+
+SECRET = b"what only some may read"
+FRONT = {
+    "authenticators": {"front": HeaderAuthenticator(HeaderProvider("front", "X-User", "X-Email"))},
+    "server": Server(trusted_proxies=("127.0.0.0/8",)),
+}
+ANN, BOB = ({"X-User": name, "X-Email": f"{name}@example.org"} for name in ("ann", "bob"))
+WRITABLE = Actions(
+    put=PutAction(enabled=True, allow_override=True, raw_uploads=True), delete=DeleteAction(enabled=True)
+)
+METHODS = ("GET", "PUT", "DELETE")
+OPEN, CLOSED = Resource("/**", METHODS, white_list=True), Resource("/Private/**", METHODS, provider="front")
+ARCHIVES = ListingOptions(archive=ArchiveOptions(enabled=True))
+
+
+def _joined(key):
+    """Reads a key as the path of a file, as Go's `filepath.Join` does."""
+    names = []
+    for name in key.split("/"):
+        if name == "..":
+            del names[-1:]
+        elif name not in ("", "."):
+            names.append(name)
+    return "/".join(names)
+
+
+STORES = {
+    "emptySegments": _joined,
+    "backslashes": lambda key: _joined(key.replace("\\", "/")),
+    "case": lambda key: _joined(key).upper(),
+    "unicode": lambda key: unicodedata.normalize("NFD", _joined(key)),
+    "trailingDots": lambda key: _joined(re.sub(r"[. ]+(?=/|$)", "", key)),
+}
+FOLDING = {name: tuple({"emptySegments", name}) for name in STORES}
+
+SPELLINGS = {
+    "emptySegments": ("//Private/é", "/%2FPrivate/é", "/Private//é", "/./Private/é", "/Private/./é", "///Private///é"),
+    "backslashes": ("/Private\\é", "/\\Private/é", "/x\\..\\Private/é", "/x\\../Private/é", "/.\\Private/é"),
+    "case": ("/private/é", "/PRIVATE/É", "//private/é"),
+    "unicode": ("/Private/e\N{COMBINING ACUTE ACCENT}", "/P\N{FULLWIDTH LATIN SMALL LETTER R}ivate/é"),
+    "trailingDots": ("/Private./é", "/Private/é.", "/Private /é", "/Private. ./é. ", "/.../Private/é", "/ /Private/é"),
+}
+
+
+class _Folded(dict):
+    """Objects by their keys, as a store reads them."""
+
+    def __init__(self, fold):
+        super().__init__()
+        self._fold = fold
+
+    def __getitem__(self, key):
+        return super().__getitem__(self._fold(key))
+
+    def __setitem__(self, key, value):
+        super().__setitem__(self._fold(key), value)
+
+    def __contains__(self, key):
+        return super().__contains__(self._fold(key))
+
+    def get(self, key, default=None):
+        return super().get(self._fold(key), default)
+
+    def pop(self, key, default=None):
+        return super().pop(self._fold(key), default)
+
+
+class _FoldingStore(MemoryStore):
+    """A store that reads several keys as one."""
+
+    def __init__(self, name, **objects):
+        super().__init__()
+        self._fold = STORES[name]
+        self._objects = _Folded(self._fold)
+        for key, body in objects.items():
+            self.add(key, body)
+
+    async def list(self, prefix, token=None, limit=1000):
+        return await super().list(f"{self._fold(prefix)}/" if self._fold(prefix) else "", token, limit)
+
+
+def _store(name, key="Private/é"):
+    return _FoldingStore(name, **{key: SECRET, "open": b"x"})
+
+
+def _sent(path):
+    return path.replace(" ", "%20")
+
+
+async def _check_closed(site, name, headers=None):
+    """Asserts that no spelling reads, replaces or removes the secret."""
+    for spelling in SPELLINGS[name]:
+        for method in ("GET", "HEAD", "PUT", "DELETE"):
+            answer = await site.request(method, _sent(spelling), headers, b"changed" if method == "PUT" else b"")
+            assert answer.status in (302, 400, 401, 403, 404), (method, spelling)
+            assert SECRET not in answer.body
+
+
+async def _body(store, key):
+    """The content of an object."""
+    return b"".join([chunk async for chunk in (await store.open(key, Conditions())).chunks()])
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_no_spelling_leads_past_the_resources(name):
+    """A path is decided as it was sent, and as the store reads it: both must let it pass."""
+    store = _store(name)
+    settings = {"resources": [CLOSED, OPEN], "actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name])}
+    async with serve(store, **settings, **FRONT) as site:
+        assert (await site.request("GET", "/Private/%C3%A9", ANN)).body == SECRET
+        await _check_closed(site, name)
+        assert (await site.get("/open")).status == 200
+        # Who may read it by its name may read it by another spelling, unless that hides a dot segment.
+        answers = [await site.request("GET", _sent(each), ANN) for each in SPELLINGS[name]]
+        assert {each.status for each in answers} <= {200, 400, 404}
+        assert 200 in {each.status for each in answers}
+    assert store.keys() == tuple(sorted({STORES[name]("Private/é"), STORES[name]("open")}))
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_no_spelling_leads_past_a_nested_mount(name):
+    """What another target is mounted over is reached by the other target only, in whatever spelling."""
+    nobodys = Resource("/Private/**", METHODS)
+    nested = Target("nested", Mount("", ("/Private/",)), Bucket("other"), WRITABLE, (nobodys,))
+    bucket = Bucket("b", folding=FOLDING[name])
+    async with serve(_store(name), others=[nested], actions=WRITABLE, bucket=bucket, **FRONT) as site:
+        await _check_closed(site, name)
+        await _check_closed(site, name, ANN)
+        for listing in ("/?format=json", "//?format=json", "/?format=zip", "//?format=zip"):
+            assert b"rivate" not in (await site.get(listing)).body
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_no_spelling_leads_past_a_policy(name):
+    """A policy server is asked about the path as it was sent and as the store reads it."""
+    asked = []
+
+    async def policy(wanted):
+        path = json.loads(wanted.body)["input"]["request"]["path"]
+        asked.append(path)
+        return Fetched(200, json.dumps({"result": path != reads}).encode())
+
+    opa = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow"))
+    resources = [Resource("/**", METHODS, provider="front", opa=opa)]
+    bucket = Bucket("b", folding=FOLDING[name])
+    for spelling in SPELLINGS[name]:
+        reads = "/private/é" if name == "case" else "/Private/é"
+        asked.clear()
+        async with serve(_store(name), resources=resources, bucket=bucket, fetch=policy, **FRONT) as site:
+            answer = await site.request("GET", _sent(spelling), ANN)
+        assert answer.status in (400, 403), spelling
+        assert answer.status == 400 or reads in asked
+        assert SECRET not in answer.body
+
+
+HOMES = {
+    "emptySegments": ("//ann/é", "/../ann/é"),
+    "backslashes": ("/..\\ann/é", "/x\\..\\..\\ann\\é", "/\\..\\ann\\é"),
+    "case": ("/ANN/é",),
+    "unicode": ("/ann/e\N{COMBINING ACUTE ACCENT}",),
+    "trailingDots": ("/.. /ann/é", "/.. ./ann/é", "/ann./é"),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_no_spelling_leads_out_of_a_users_directory(name):
+    """Not by a path, by a rewrite that inserts what was sent, or by a user's own name."""
+    store = _store(name, "ann/é")
+    settings = {
+        "actions": Actions(GetAction(user_isolation=True), put=WRITABLE.put, delete=WRITABLE.delete),
+        "resources": [Resource("/**", METHODS, provider="front")],
+        "bucket": Bucket("b", folding=FOLDING[name]),
+        "rules": "rewrite `^/(?P<user>[^/]+)/by-header/` -> jinja `/{{ groups.user }}/{{ request.headers['x-there'] }}`",
+    }
+    names = {
+        "case": ("ANN",),
+        "unicode": ("ＡＮＮ".lower(),),
+        "trailingDots": ("ann.",),
+        "backslashes": ("x\\..\\ann",),
+    }
+    others = [BOB, *(BOB | {"X-User": each} for each in names.get(name, ()))]
+    async with serve(store, **settings, **FRONT) as site:
+        assert (await site.request("GET", "/%C3%A9", ANN)).body == SECRET
+        for user in others:
+            for path in (*HOMES[name], "/é"):
+                for method in ("GET", "PUT", "DELETE"):
+                    answer = await site.request(method, _sent(path), user, b"changed" if method == "PUT" else b"")
+                    assert SECRET not in answer.body, path
+                there = user | {"X-There": _sent(path.removeprefix("/"))}
+                assert SECRET not in (await site.request("GET", "/by-header/", there)).body
+    assert (await _body(store, "ann/é")) == SECRET
+
+
+async def test_no_name_of_a_file_leads_past_the_resources():
+    r"""The name of a form's file is a part of the path: on a store that reads `\` as `/`, it leads elsewhere."""
+    store = _store("backslashes")
+    settings = {"resources": [CLOSED, OPEN], "actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING["backslashes"])}
+    async with serve(store, **settings, **FRONT) as site:
+        for name, status in (("Private\\é", 401), ("x\\..\\Private\\é", 400)):
+            assert (await site.upload("/", part("file", b"changed", filename=name))).status == status
+    assert await _body(store, "Private/é") == SECRET
+
+
+async def test_a_store_that_keeps_keys_apart_can_say_so():
+    """With `folding: []`, only the path as it was sent is decided, and keys with empty segments are their own."""
+    store = MemoryStore()
+    store.add("/Private/a", b"a key that begins with a slash")
+    for folding, status in (((), 200), (("emptySegments",), 401)):
+        async with serve(store, resources=[CLOSED, OPEN], bucket=Bucket("b", folding=folding), **FRONT) as site:
+            assert (await site.get("//Private/a")).status == status
+
+
+@pytest.mark.parametrize("path", ["/%2e/Private/a", "/Private/%2E", "/%2E%2e/a", "/./../a", "/.%2e/a", "/a/.."])
+async def test_escaped_dots_stay_refused(path):
+    """A proxy removes `/./` from a path before it decides; an escaped dot it leaves, so that it is refused here."""
+    async with serve({"Private/a": SECRET}) as site:
+        assert (await site.get(path)).status == 400
+
+
+@pytest.mark.parametrize("path", ["/./Private/a", "/Private/./a", "/././Private/././a", "/Private/a/."])
+async def test_literal_dots_are_removed_as_proxies_do(path):
+    """`/./` is `/`, and a final `/.` is the directory, as RFC 3986 (5.2.4), nginx and Caddy have it."""
+    async with serve({"Private/a": SECRET}) as site:
+        assert (await site.get(path)).status == (404 if path.endswith(".") else 200)
