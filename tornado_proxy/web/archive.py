@@ -11,12 +11,13 @@ import re
 import struct
 import zipfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
 from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from typing import NamedTuple
+from unicodedata import normalize
 from urllib.parse import quote
 
 import msgspec
@@ -27,7 +28,7 @@ from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ObjectKey, RequestError, RequestPath
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
 from tornado_proxy.semantics.fields import Headers
-from tornado_proxy.storage.errors import ObjectMissing, StorageError
+from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 from tornado_proxy.web.answer import Answer, Streamed, Whole
 from tornado_proxy.web.context import TURN, RequestContext
@@ -101,18 +102,40 @@ def _safe(path: str) -> str:
 def distinct(paths: Sequence[str]) -> list[str]:
     """Returns paths for an archive: safe to unpack, and each only once, so that no file replaces another one.
 
-    A safe path stays, whatever other files are called; the others are numbered if necessary.
+    A file cannot have the name of a directory, and some systems take names for one that differ in case, in the form of
+    Unicode, or in dots and spaces at the end. A safe path stays unless it meets another one; others are numbered.
     """
     safe = list(map(_safe, paths))
-    taken, copies, unique = {*paths}.intersection(safe), Counter[str](), list[str]()
-    for path, name in zip(paths, safe, strict=True):
-        chosen = name
-        while path != name and chosen in taken:
-            copies[name] += 1
-            chosen = f" ({copies[name] + 1})".join(splitext(name))
-        taken.add(chosen)
-        unique.append(chosen)
-    return unique
+    taken = _directories(safe)
+    chosen, copies, met = {}, Counter[str](), list[int]()
+    for at in sorted(range(len(paths)), key=lambda at: safe[at] != paths[at]):
+        if (folded := _folded(safe[at])) in taken:
+            met.append(at)
+        else:
+            taken.add(folded)
+            chosen[at] = safe[at]
+    for at in met:
+        while (folded := _folded(chosen.setdefault(at, safe[at]))) in taken:
+            copies[safe[at]] += 1
+            chosen[at] = f" ({copies[safe[at]] + 1})".join(splitext(safe[at]))
+        taken.add(folded)
+    return [chosen[at] for at in range(len(paths))]
+
+
+def _directories(paths: Iterable[str]) -> set[str]:
+    """Returns the directories of paths, as `_folded` makes them."""
+    found: set[str] = set()
+    for path in paths:
+        directory = _folded(path.rpartition("/")[0])
+        while directory and directory not in found:
+            found.add(directory)
+            directory = directory.rpartition("/")[0]
+    return found
+
+
+def _folded(path: str) -> str:
+    """Returns what a path has in common with all that Windows and macOS take for the same one."""
+    return "/".join(normalize("NFC", normalize("NFD", each).casefold()).rstrip(". ") for each in path.split("/"))
 
 
 def _disposition(file_name: str) -> str:
@@ -251,9 +274,16 @@ class OpenedArchive:
 
 
 async def _content(store: Store, member: ArchiveMember) -> AsyncGenerator[bytes, None]:
-    """Yields the content of a member; raises `StorageError` if its object has changed since it was listed."""
+    """Yields the content of a member; raises `Busy` if its object has changed since it was listed.
+
+    The client, which sent no condition, can ask again if it has got nothing yet.
+    """
+    changed = f"`{member.key}` has changed since it was listed"
     conditions = Conditions.from_headers({"If-Match": member.etag} if member.etag else {})
-    opened = await store.open(member.key, conditions)
+    try:
+        opened = await store.open(member.key, conditions)
+    except (PreconditionFailed, ObjectMissing) as error:
+        raise Busy(changed) from error
     size = 0
     try:
         async for chunk in opened.chunks():
@@ -264,7 +294,7 @@ async def _content(store: Store, member: ArchiveMember) -> AsyncGenerator[bytes,
     finally:
         await opened.close()
     if size != member.size:
-        raise StorageError(f"`{member.key}` is not as large as it was when it was listed")
+        raise Busy(changed)
 
 
 async def _tar(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator[bytes, None]:
