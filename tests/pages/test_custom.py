@@ -6,6 +6,7 @@ from gotemplate.template.errors import LimitError, RenderError
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
     BucketKey,
+    ControlCharacter,
     CustomPage,
     CustomPageMistake,
     CustomPages,
@@ -61,15 +62,20 @@ def test_links_have_the_port_of_the_request():
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        (Recipe("put", "x", (("A", "a\x01"),)), "the template of the header `A` writes a control character"),
         (Recipe("put", "x", (), "{{ 99 }}"), "writes `99` instead of a status from 200 to 599"),
         (Recipe("put", "{{ index .Request.Header.Accept 1 }}"), "index"),
     ],
 )
 def test_an_invalid_rendering_fails(recipe, message):
-    """A control character, an invalid status, and a missing element are a `RenderError`."""
+    """An invalid status and a missing element are a `RenderError`."""
     with pytest.raises(RenderError, match=message):
         _render(recipe)
+
+
+def test_a_control_character_in_a_header_is_the_mistake_of_the_client():
+    """The templates of headers have it from the request."""
+    with pytest.raises(ControlCharacter, match="the template of the header `A` writes a control character"):
+        _render(Recipe("put", "x", (("A", "a\x01"),)))
 
 
 def test_headers_have_smaller_limits_than_bodies():

@@ -224,9 +224,10 @@ def test_a_failing_template_is_named(options, name):
 
 @pytest.mark.parametrize("character", [r"\t", r"\x00", r"\x7f"])
 def test_a_control_character_is_refused(character):
-    """A control character in a result raises PropertyFailed."""
-    with pytest.raises(PropertyFailed, match="makes a control character"):
+    """A control character in a result is the client's mistake, who has sent it."""
+    with pytest.raises(RequestError, match="makes a control character") as raised:
         _render(metadata=(("a", f'{{{{ "{character}" }}}}'),))
+    assert raised.value.status == 400
 
 
 def test_metadata_that_is_not_ascii_is_encoded():

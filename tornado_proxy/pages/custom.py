@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistake
+from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.template import PAGE_LIMITS, trimmed
@@ -60,6 +61,10 @@ class CustomPageMistake(Exception):
         self.mistake = mistake
 
 
+class ControlCharacter(RequestError):
+    """A header whose template writes a control character, which it can only have from the request."""
+
+
 class CustomRendering(msgspec.Struct, frozen=True):
     """A rendered page; None for a body or status means the service's own."""
 
@@ -90,7 +95,7 @@ class CustomPage(msgspec.Struct, frozen=True):
                 yield _misfit(part, each)
 
     def render(self, data: PageData) -> CustomRendering:
-        """Renders the page; raises `RenderError`."""
+        """Renders the page; raises `RenderError` and `ControlCharacter`."""
         headers = [(name, _header(name, template.render(data, _SMALL))) for name, template in self.headers]
         # A page of more than a thousand entries, which the operator asked for, may take more steps.
         thousands = 1 + len(data.entries) // 1000 if isinstance(data, FolderListData) else 1
@@ -103,7 +108,7 @@ class CustomPage(msgspec.Struct, frozen=True):
 def _header(name: str, text: str) -> str:
     value = trimmed(text)
     if _CONTROL.search(value):
-        raise RenderError(f"the template of the header `{name}` writes a control character")
+        raise ControlCharacter(f"the template of the header `{name}` writes a control character")
     return value if value.isascii() else value.encode("utf-8", "replace").decode("latin-1")
 
 

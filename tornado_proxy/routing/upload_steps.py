@@ -200,7 +200,7 @@ def _rendered(
         except RenderError as error:
             raise PropertyFailed(f"the template of `{shown(name)}` failed: {error}") from error
         if any(ord(character) < 32 or ord(character) == 127 for character in text):
-            raise PropertyFailed(f"the template of `{shown(name)}` makes a control character")
+            raise RequestError(f"the template of `{shown(name)}` makes a control character")
         if text:
             yield name, text
 

@@ -13,6 +13,7 @@ import msgspec
 from gotemplate.template.errors import RenderError
 from tornado_proxy.config.options import camel_case
 from tornado_proxy.pages.custom import (
+    ERROR_PAGES,
     CustomPage,
     CustomPageMistake,
     CustomPages,
@@ -31,6 +32,7 @@ from tornado_proxy.web.answer import Whole, with_headers, without
 _LOG = logging.getLogger("tornado_proxy")
 LARGEST = 256 * 1024  # the most bytes that a template in a bucket may have
 FRESH = 60.0  # seconds for which a page read from a bucket is used without a look there
+PATIENCE = 1.0  # seconds that an error waits for its page
 FAILED = 5.0  # seconds after which a template that could not be read is tried again
 
 _SMALL = 100  # entries up to which a page is rendered on the event loop
@@ -43,6 +45,10 @@ class PageFailed(StatusError):
     """A custom page that cannot be made; the text is for the log."""
 
     status = 500
+
+
+class PageUnavailable(PageFailed):
+    """A page whose templates the bucket did not give; an error is answered with the service's own."""
 
 
 class _Read(msgspec.Struct):
@@ -60,32 +66,50 @@ class BucketPages:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._read: dict[tuple[str, str], _Read] = {}
+        self._away: set[str] = set()  # the targets whose bucket did not answer the last time, or not yet
 
     async def page(self, target: str, recipe: Recipe, store: Store) -> CustomPage:
-        """Returns the page, at most `FRESH` seconds old unless the bucket fails; raises `PageFailed`."""
+        """Returns the page, at most `FRESH` seconds old unless the bucket fails; raises `PageUnavailable`.
+
+        An error waits for its page, but no longer than `PATIENCE`, and not at all while the bucket is away.
+        """
         # Bounded by the pages that the configuration names.
         read = self._read.setdefault((target, recipe.kind), _Read())
-        if self._clock() >= read.until:
-            if read.task is None:
-                read.task = asyncio.get_running_loop().create_task(self._refresh(read, recipe, store))
+        if self._clock() >= read.until and read.task is None:
+            read.task = asyncio.get_running_loop().create_task(self._refresh(target, read, recipe, store))
+        is_error = recipe.kind in ERROR_PAGES.values()
+        if (task := read.task) is not None and not (is_error and target in self._away):
             # A client that leaves does not end the reading for others.
-            await asyncio.shield(read.task)
+            await asyncio.wait({task}, timeout=PATIENCE if is_error else None)
+            if task.done():
+                task.result()
+            else:
+                self._away.add(target)
+                read.failure = _failure(recipe, f"the bucket did not answer within {PATIENCE:g} s")
         if read.page is None:
-            raise PageFailed(read.failure)
+            raise PageUnavailable(read.failure or f"the bucket of `{target}` is away")
         return read.page
 
-    async def _refresh(self, read: _Read, recipe: Recipe, store: Store) -> None:
+    async def _refresh(self, target: str, read: _Read, recipe: Recipe, store: Store) -> None:
+        failure = ""
         try:
             texts = {key: await read_text(store, ObjectKey(key), LARGEST) for key in recipe.keys}
             read.page = await asyncio.to_thread(recipe.compiled, texts)
-            read.failure = ""
+            self._away.discard(target)
         except (StorageError, CustomPageMistake, PageFailed) as error:
-            page, reason = camel_case(recipe.kind), str(error) or type(error).__name__
-            read.failure = f"the page `{page}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
-            _LOG.error("%s", read.failure)
+            failure = _failure(recipe, str(error) or type(error).__name__)
+            if isinstance(error, StorageError) and not error.by_client:
+                self._away.add(target)
         finally:
-            read.until = self._clock() + (FAILED if read.failure else FRESH)
+            read.failure = failure
+            read.until = self._clock() + (FAILED if failure else FRESH)
             read.task = None
+
+
+def _failure(recipe: Recipe, reason: str) -> str:
+    failure = f"the page `{camel_case(recipe.kind)}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
+    _LOG.error("%s", failure)
+    return failure
 
 
 async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
@@ -115,7 +139,7 @@ class PageRenderer(msgspec.Struct, frozen=True):
     async def render(
         self, kind: str, target: str | None, store: Store | None, data: Callable[[], PageData]
     ) -> CustomRendering | None:
-        """Renders a page; returns None if the service's own page applies. Raises `PageFailed`."""
+        """Renders a page; None if the service's own page applies. Raises `PageFailed` and `ControlCharacter`."""
         page = self.pages.find(target, kind)
         if isinstance(page, Recipe):
             assert target is not None

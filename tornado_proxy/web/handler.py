@@ -22,6 +22,7 @@ from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import Request, RequestError, shown_path
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import WRITING, RequestData
@@ -31,7 +32,7 @@ from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, Requ
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
 from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
-from tornado_proxy.web.custom_pages import PageFailed, customized
+from tornado_proxy.web.custom_pages import PageUnavailable, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
@@ -312,9 +313,12 @@ class Handler(RequestHandler):
         data = partial(ErrorData, request, user, PageError(error_answer.message))
         try:
             custom = await self.parts.renderer.render(kind, target, store, data)
-        except PageFailed:
+        except PageUnavailable:
+            return self._plain_page(error_answer)
+        except StatusError as error:
             # The page that failed is in the log; the client gets one that cannot fail.
-            return self._plain_page(replace(error_answer, status=500))
+            self._error_answer = ErrorAnswer(error.status, str(error), error_answer.headers)
+            return self._plain_page(self._error_answer)
         return customized(self._plain_page(error_answer), custom)
 
     def _unread(self) -> RequestData:

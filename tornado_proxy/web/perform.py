@@ -148,9 +148,10 @@ def _found(location: str, cache_control: str) -> Whole:
 
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:
-    await context.store.remove(attempt.key, context.conditions)
     data = partial(DeletePageData, context.request, context.user, DeleteData(attempt.key))
-    return customized(Whole(204), await context.written("delete", data))
+    custom = await context.written("delete", data)  # before: what cannot be answered is not done
+    await context.store.remove(attempt.key, context.conditions)
+    return customized(Whole(204), custom)
 
 
 _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = {

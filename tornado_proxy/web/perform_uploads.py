@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 
-from tornado_proxy.pages.custom import PutPageData, StoredUpload
+from tornado_proxy.pages.custom import CustomRendering, PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, choose
 from tornado_proxy.routing import upload_steps
 from tornado_proxy.routing.plan import OfferForm, Receive
@@ -49,6 +49,7 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
         upload.head.announced,
         properties,
     )
+    await _written(_stored_data(attempt.key, upload.head, upload.head.announced or 1, properties), context)
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
     return await _stored(attempt, _stored_data(attempt.key, upload.head, upload.size, properties), stored.etag, context)
@@ -112,8 +113,10 @@ async def complete(attempt: upload_steps.CompleteUpload, context: RequestContext
     file = named_file(context)
     properties = _properties(attempt.key, file, context)
     write = Write(replace=attempt.replace, conditions=context.conditions)
+    data = _stored_data(attempt.key, file, attempt.size, properties)
+    await _written(data, context)
     stored = await context.store.complete_upload(attempt.key, attempt.upload, parts, write)
-    return await _stored(attempt, _stored_data(attempt.key, file, attempt.size, properties), stored.etag, context)
+    return await _stored(attempt, data, stored.etag, context)
 
 
 async def _parts_within(
@@ -187,8 +190,12 @@ async def _stored(
 ) -> Answer:
     form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.request.parameters.get("format"))
     rendering = context.pages.upload(attempt.location, data.content_size, etag, form)
-    custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
-    return customized(page(201, rendering, (("Location", attempt.location),)), custom)
+    return customized(page(201, rendering, (("Location", attempt.location),)), await _written(data, context))
+
+
+async def _written(data: StoredUpload, context: RequestContext) -> CustomRendering | None:
+    """Returns the custom page of an upload; made before it is stored, too: what cannot be answered is not done."""
+    return await context.written("put", lambda: PutPageData(context.request, context.user, data))
 
 
 def _json(fields: Mapping[str, object]) -> Whole:
