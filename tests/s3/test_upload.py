@@ -368,6 +368,7 @@ async def test_an_upload_is_begun_sent_and_completed():
             upload = await begin(store)
             await upload.send(Part(1, await part_body(b"a"), is_last=False))
             await upload.send(Part(2, await part_body(b"b"), is_last=True))
+            assert [each.number for each in await upload.finish()] == [1, 2]
             answer = await upload.complete({"IfNoneMatch": "*"})
     assert answer["ETag"] == '"e"'
     assert (request_lines(s3)[0], request_lines(s3)[3]) == ("POST /bucket/a?uploads", "POST /bucket/a?uploadId=u")
@@ -383,6 +384,7 @@ async def test_a_stored_part_gives_its_memory_back():
             upload = await begin(store)
             await upload.send(Part(1, await part_body(bytes(100_000), memory), is_last=True))
             assert memory.free == MIB - 100_000
+            await upload.finish()
             await upload.complete({})
             await wait_until(lambda: memory.free == MIB)  # the thread that sent the part ends shortly after the answer
 
@@ -407,13 +409,13 @@ async def test_an_aborted_upload_gives_its_memory_back():
 
 
 async def test_a_failed_part_prevents_the_completion():
-    """`complete` raises the error of a part that S3 has refused."""
+    """`finish` raises the error of a part that S3 has refused."""
     with scripted_s3(BEGUN, error_reply(500, "InternalError")) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
             await upload.send(Part(1, await part_body(b"a"), is_last=True))
             with pytest.raises(UpstreamError, match="uploading a part of `a`: 500 InternalError"):
-                await upload.complete({})
+                await upload.finish()
 
 
 async def test_an_upload_is_aborted_after_its_parts_have_arrived():
@@ -498,13 +500,13 @@ async def test_an_upload_without_an_id_is_an_error():
 
 
 async def test_a_part_without_an_etag_is_an_error():
-    """An answer without an ETag of the part makes `complete` raise `UpstreamError`."""
+    """An answer without an ETag of the part makes `finish` raise `UpstreamError`."""
     with scripted_s3(BEGUN, reply(200)) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
             await upload.send(Part(1, await part_body(b"a"), is_last=True))
             with pytest.raises(UpstreamError, match="accepts part 1 without an ETag"):
-                await upload.complete({})
+                await upload.finish()
 
 
 async def test_two_uploads_can_share_memory_for_one_part():

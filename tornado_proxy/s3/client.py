@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from functools import partial
+from http.client import HTTPResponse, RemoteDisconnected
 from pathlib import PurePath
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 import botocore.session
@@ -28,6 +29,7 @@ from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCreden
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, NoCredentialsError
 from botocore.handlers import add_expect_header, validate_bucket_name
 from botocore.loaders import JSONFileLoader, Loader
+from botocore.model import OperationModel
 from botocore.utils import get_environ_proxies
 from msgspec import Raw
 from msgspec.json import decode, encode
@@ -43,6 +45,8 @@ from tornado_proxy.s3.signature import Scope
 from tornado_proxy.storage.errors import UpstreamError
 
 if TYPE_CHECKING:
+    from io import BufferedReader
+
     from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")
@@ -350,9 +354,34 @@ def make_interruptible(client: S3Client) -> None:
     client.meta.events.register_first("needs-retry.s3", _refuse_retry)  # type: ignore[arg-type]
 
 
+class _WholeHead:
+    """The beginning of an answer, which must not end within its head: http.client would take that for a whole one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def readline(self, limit: int) -> bytes:
+        line = self._file.readline(limit)
+        if len(line) < limit and not line.endswith(b"\n"):
+            raise RemoteDisconnected("the answer ends within its head")
+        return line
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+class _StrictResponse(HTTPResponse):
+    def begin(self) -> None:
+        file, self.fp = self.fp, cast("BufferedReader", _WholeHead(self.fp))
+        super().begin()
+        if not self.isclosed():
+            self.fp = file
+
+
 class _StrictConnection(InterruptibleConnection):
     """A connection that refuses the head of an answer that urllib3 would only warn about."""
 
+    response_class = _StrictResponse
     old_at = math.inf  # in the time of `time.monotonic`
 
     def connect(self) -> None:
@@ -402,18 +431,23 @@ class _TLSPool(_Connecting, awsrequest.AWSHTTPSConnectionPool):
 
 
 def _refuse_retry(
-    response: tuple[Any, Any] | None, caught_exception: Exception | None, request_dict: dict[str, Any], **_: object
+    response: tuple[Any, Any] | None,
+    caught_exception: Exception | None,
+    request_dict: dict[str, Any],
+    operation: OperationModel,
+    **_: object,
 ) -> Literal[False] | None:
     """Returns False for a call that must not be repeated.
 
     A conditional write without an answer may have succeeded; a second attempt would find the object of the first and
-    fail.
+    fail. So may have a completion, whose upload a second attempt would not find.
     """
     call = current_call()
     if call is not None and call.outcome.done():
         return False
     headers = request_dict["headers"]
-    if request_dict["method"] == "GET" or not ("If-None-Match" in headers or "If-Match" in headers):
+    is_conditional = request_dict["method"] != "GET" and ("If-None-Match" in headers or "If-Match" in headers)
+    if not is_conditional and operation.name != "CompleteMultipartUpload":
         return None
     is_lost = caught_exception is not None and not isinstance(caught_exception, _NOT_SENT)
     is_unclear = response is not None and response[0].status_code >= 500 and response[0].status_code not in _NOT_WRITTEN

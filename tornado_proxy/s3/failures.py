@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from http import HTTPStatus
 
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage import errors
@@ -123,4 +124,5 @@ def from_answer(doing: str, status: int, code: str, message: str, request_id: st
     request = f"(request {request_id})" if request_id else ""
     failure = kind(f"{doing}: " + " ".join(filter(None, (f"{answer}:" if message else answer, message, request))))
     failure.code = code
+    failure.is_refusal = 400 <= status < 500 and status != HTTPStatus.REQUEST_TIMEOUT
     return failure

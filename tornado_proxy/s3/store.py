@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
@@ -24,7 +25,7 @@ from tornado_proxy.s3.loop_reads import LoopReads
 from tornado_proxy.s3.reads import ReadCalls, Reader, is_strong
 from tornado_proxy.s3.resumable import ReadLimits, ResumedRead, read_memory
 from tornado_proxy.s3.signature import KeyPair, KeyPairs
-from tornado_proxy.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut
+from tornado_proxy.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut, named_parts, whole_etag
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.shares import Shares
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NOTHING_THERE = {"IfNoneMatch": ANY}
+
+# The answer to a removal (S3 API), which ends with its head. Whatever else succeeds may have removed nothing.
+_NO_CONTENT = 204
+
+# Seconds before an upload is completed again; twice as many each time.
+_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
 
 
 class Precondition(msgspec.Struct, frozen=True):
@@ -164,18 +172,22 @@ class S3Store(Reader):
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
                     upload = await Upload.begin(client, self._executor, target, described)
-                    return await _put_in_parts(upload, first, parts, precondition)
+                    return await self._put_in_parts(key, upload, first, parts, precondition)
                 whole: Parameters = {**described, **precondition.parameters, "Body": first.body}
                 put = partial(client.put_object, **whole)
                 with precondition.decided():
-                    return _stored(await self._call("PutObject", key, put, is_upload=True))
+                    answer: Parameters = await self._call("PutObject", key, put, is_upload=True)
+                return _stored(answer, f"S3 stores `{key}`")
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
         """Removes an object; conditions are checked by a HEAD before, because not every S3 checks them in a DELETE."""
         if conditions != UNCONDITIONAL:
             checked_precondition(Write(conditions=conditions), await self._head_or_none(key))
         with suppress(errors.ObjectMissing):
-            await self._call("DeleteObject", key, (await self._boto3()).delete_object)
+            answer: Parameters = await self._call("DeleteObject", key, (await self._boto3()).delete_object)
+            if _status(answer) != _NO_CONTENT:
+                await self.head(key, UNCONDITIONAL)
+                raise errors.UpstreamError(f"S3 answers {_status(answer)} to the removal of `{key}`, and keeps it")
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
         """Returns a URL that fetches the object for a number of seconds; needs no network."""
@@ -222,7 +234,8 @@ class S3Store(Reader):
             async for chunk in part.chunks:
                 await body.append(memoryview(chunk), part.size)
             sent: Parameters = {"UploadId": upload, "PartNumber": part.number, "Body": body}
-            await self._call_part("UploadPart", key, partial((await self._boto3()).upload_part, **sent))
+            answer = await self._call_part("UploadPart", key, partial((await self._boto3()).upload_part, **sent))
+            _stored(answer, f"S3 accepts part {part.number} of `{key}`")
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
         """Returns the parts of an upload, by number."""
@@ -230,7 +243,7 @@ class S3Store(Reader):
         after = 0
         while True:
             asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
-            answer: Parameters = await self._call_part("ListParts", key, partial(client.list_parts, **asked))
+            answer = await self._call_part("ListParts", key, partial(client.list_parts, **asked))
             found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
             before, after = after, answer.get("NextPartNumberMarker", 0)
             if not answer.get("IsTruncated") or after <= before:
@@ -239,18 +252,21 @@ class S3Store(Reader):
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
         """Turns parts into an object if the conditions of the write are true."""
         precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
-        named = {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
-        sent: Parameters = {"UploadId": upload, "MultipartUpload": named, **precondition.parameters}
+        sent: Parameters = {"UploadId": upload, "MultipartUpload": named_parts(parts), **precondition.parameters}
         complete = partial((await self._boto3()).complete_multipart_upload, **sent)
         # Ceph answers 500 while another completion of the upload is under way.
         async with self._completing.setdefault(upload, asyncio.Lock()):
-            with precondition.decided():
-                return _stored(await self._call("CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True))
+            call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True)
+            return await self._completed(key, parts, precondition, call)
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""
         abort = partial((await self._boto3()).abort_multipart_upload, UploadId=upload)
-        await self._call_part("AbortMultipartUpload", key, abort)
+        answer = await self._call_part("AbortMultipartUpload", key, abort)
+        if _status(answer) != _NO_CONTENT:
+            with suppress(errors.UploadMissing):
+                await self.list_parts(key, upload)
+                raise errors.UpstreamError(f"S3 answers {_status(answer)} to the end of an upload, and keeps it")
 
     async def close(self) -> None:
         """Makes no new call; threads end with the last object that is still read, and with the store."""
@@ -299,7 +315,60 @@ class S3Store(Reader):
         except errors.ObjectMissing:
             return None
 
-    async def _call_part(self, operation: str, key: str, method: Callable[..., T]) -> T:
+    async def _put_in_parts(
+        self, key: ObjectKey, upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition
+    ) -> Stored:
+        """Sends the parts and turns them into an object; after a failure no part remains in S3."""
+        try:
+            await upload.send(first)
+            async for part in parts:
+                await upload.send(part)
+            sent = await upload.finish()
+            return await self._completed(key, sent, precondition, partial(upload.complete, precondition.parameters))
+        except errors.UploadMissing as error:
+            raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
+        except BaseException:
+            with suppress(errors.StorageError):
+                await upload.abort()
+            raise
+
+    async def _completed(
+        self,
+        key: ObjectKey,
+        parts: Sequence[UploadedPart],
+        precondition: Precondition,
+        complete: Callable[[], Awaitable[Parameters]],
+    ) -> Stored:
+        """Completes an upload, again if need be, until S3 confirms it; raises the error of the last try.
+
+        S3 begins its answer before it knows the outcome (S3 API, "CompleteMultipartUpload"), so that an answer that
+        breaks off says nothing. Either it has an ETag, or the object is there, with the size and the ETag that its
+        parts make.
+        """
+        is_unclear = False
+        for tries in count(1):
+            try:
+                with precondition.decided():
+                    answer = await complete()
+                return _stored(answer, f"S3 completes an upload of `{key}`")
+            except errors.StorageError as error:
+                is_unclear = is_unclear or not error.is_refusal
+                if is_unclear and (found := await self._object_of(key, parts)) is not None:
+                    return found
+                if error.is_refusal or tries >= self._bucket.max_attempts:
+                    raise
+            await asyncio.sleep(min(_PAUSE * 2**tries, _LONGEST_PAUSE))
+        raise AssertionError
+
+    async def _object_of(self, key: ObjectKey, parts: Sequence[UploadedPart]) -> Stored | None:
+        """Returns what parts have become; None if S3 does not say, or its ETags are no hashes."""
+        etag, size = whole_etag(parts), sum(each.size for each in parts)
+        with suppress(errors.StorageError):
+            found = await self.head(key, UNCONDITIONAL)
+            return Stored(etag) if etag is not None and (found.etag, found.size) == (etag, size) else None
+        return None
+
+    async def _call_part(self, operation: str, key: str, method: Callable[..., Any]) -> Parameters:
         """Makes a call on a multipart upload; for an unknown upload Ceph says that the key does not exist."""
         try:
             return await self._call(operation, key, method, is_upload=True)
@@ -317,21 +386,12 @@ class S3Store(Reader):
             return await self._executor.run(call, is_upload=is_upload, within=within)
 
 
-async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
-    """Sends the parts and turns them into an object; after a failure no part remains in S3."""
-    try:
-        await upload.send(first)
-        async for part in parts:
-            await upload.send(part)
-        with precondition.decided():
-            return _stored(await upload.complete(precondition.parameters))
-    except errors.UploadMissing as error:
-        raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
-    except BaseException:
-        with suppress(errors.StorageError):
-            await upload.abort()
-        raise
+def _stored(answer: Parameters, doing: str) -> Stored:
+    """Returns what a write has stored; without an ETag nothing proves that it has, and it raises `UpstreamError`."""
+    if not (etag := answer.get("ETag")):
+        raise errors.UpstreamError(f"{doing} without an ETag")
+    return Stored(etag)
 
 
-def _stored(answer: Parameters) -> Stored:
-    return Stored(answer.get("ETag"), answer.get("VersionId"))
+def _status(answer: Parameters) -> int:
+    return int(answer["ResponseMetadata"]["HTTPStatusCode"])

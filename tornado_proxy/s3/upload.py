@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
 from functools import partial
+from hashlib import md5
 from itertools import islice, takewhile
 from math import inf
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
@@ -25,11 +27,11 @@ from tornado_proxy.s3.executor import PIECE, BlockingCall, Executor, Parameters,
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
 from tornado_proxy.storage.shares import CLIENT
-from tornado_proxy.storage.store import Write
+from tornado_proxy.storage.store import UploadedPart, Write
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-    from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CompleteMultipartUploadOutputTypeDef
+    from mypy_boto3_s3.type_defs import CompleteMultipartUploadOutputTypeDef
 
 _LARGEST_PART = 5 * 1024**3
 _PARTS_OF_ONE_SIZE = 900
@@ -306,8 +308,8 @@ class Upload:
         self._client = client
         self._executor = executor
         self._names = names
-        self._pending: deque[tuple[Part, BlockingCall[CompletedPartTypeDef]]] = deque()
-        self._sent: list[CompletedPartTypeDef] = []
+        self._pending: deque[tuple[Part, BlockingCall[UploadedPart]]] = deque()
+        self._sent: list[UploadedPart] = []
         self._completing: BlockingCall[CompleteMultipartUploadOutputTypeDef] | None = None
 
     @classmethod
@@ -340,11 +342,15 @@ class Upload:
         while len(self._pending) >= _PARTS:
             await self._await_oldest()
 
-    async def complete(self, precondition: Parameters) -> Parameters:
-        """Turns the parts into an object if the precondition is true; returns S3's answer."""
+    async def finish(self) -> Sequence[UploadedPart]:
+        """Returns the parts once S3 has stored all of them; raises the error of one that it has not."""
         while self._pending:
             await self._await_oldest()
-        named: Parameters = {**self._names, **precondition, "MultipartUpload": {"Parts": self._sent}}
+        return self._sent
+
+    async def complete(self, precondition: Parameters) -> Parameters:
+        """Turns the parts into an object if the precondition is true; returns S3's answer."""
+        named: Parameters = {**self._names, **precondition, "MultipartUpload": named_parts(self._sent)}
         self._completing = self._executor.submit(
             partial(ask, self._client.complete_multipart_upload, **named), is_upload=True
         )
@@ -372,13 +378,34 @@ class Upload:
         part.body.close(is_unread=True)  # its thread may not have run so far as to ask for it
         self._pending.popleft()
 
-    def _send(self, part: Part) -> CompletedPartTypeDef:
+    def _send(self, part: Part) -> UploadedPart:
         """Sends a part; runs in a thread."""
         sent: Parameters = {"PartNumber": part.number, "Body": part.body}
         answer = ask(self._client.upload_part, **self._names, **sent)
         if "ETag" not in answer:
             raise UpstreamError(f"S3 accepts part {part.number} without an ETag")
-        return {"ETag": answer["ETag"], "PartNumber": part.number}
+        return UploadedPart(part.number, len(part.body), answer["ETag"])
+
+
+def named_parts(parts: Sequence[UploadedPart]) -> Parameters:
+    """Returns the parts as a completion names them."""
+    return {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
+
+
+_MD5 = re.compile('"?([0-9a-f]{32})"?')
+
+
+def whole_etag(parts: Sequence[UploadedPart]) -> str | None:
+    """Returns the ETag of the object that parts make: a hash of their hashes; None if their ETags are no hashes.
+
+    S3 API, "Checking object integrity in Amazon S3"; other S3s do the same. Where S3 makes another ETag, such as with a
+    key of KMS, no object has this one.
+    """
+    found = [_MD5.fullmatch(each.etag) for each in parts]
+    hashes = [bytes.fromhex(each[1]) for each in found if each]
+    if len(hashes) < len(parts):
+        return None
+    return f'"{md5(b"".join(hashes), usedforsecurity=False).hexdigest()}-{len(parts)}"'
 
 
 def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:

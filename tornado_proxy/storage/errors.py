@@ -28,11 +28,13 @@ from tornado_proxy.storage.store import ObjectInfo
 class StorageError(StatusError):
     """A call of a store failed; the text is for the log, never for a client.
 
-    `code` is the error code of S3 or the name of the library's exception; empty without either.
+    `code` is the error code of S3 or the name of the library's exception; empty without either. It `is_refusal` if S3
+    says by it that a write has not happened; otherwise it may have.
     """
 
     status = 502
     code = ""
+    is_refusal = False
 
 
 class ObjectMissing(StorageError):
@@ -69,6 +71,7 @@ class PreconditionFailed(StorageError):
     """A condition of the client's is false."""
 
     status = 412
+    is_refusal = True
 
 
 class RangeUnsatisfiable(StorageError):
@@ -85,6 +88,7 @@ class ObjectExists(StorageError):
     """A write that must not replace an object found one."""
 
     status = 409
+    is_refusal = True
 
 
 class UploadMissing(StorageError):

@@ -83,10 +83,9 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """The result of a write."""
+    """A write that S3 has confirmed, with the ETag of the object."""
 
-    etag: str | None = None
-    version: str | None = None
+    etag: str
 
 
 class Write(msgspec.Struct, frozen=True):

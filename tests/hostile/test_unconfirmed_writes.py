@@ -1,0 +1,192 @@
+"""Writes whose answers break off: none is called done that the S3 has not carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from hashlib import md5
+
+import pytest
+from cutting_s3 import Cut, CuttingS3, cutting_s3
+from scripted_s3 import Reply, Then, object_reply, reply, scripted_s3
+from serving import EVERYTHING, serve
+from serving import part as file_part
+from stores import async_chunks, store_at
+
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.storage.errors import ObjectMissing, StorageError, UploadMissing
+from tornado_proxy.storage.store import IncomingPart, Store, Write
+
+BODY = b"x" * 1500
+PART = 1000  # bytes of a part of `BODY`
+
+
+async def put(store: Store, key: str) -> None:
+    await store.put(key, async_chunks(BODY[:PART]), Write())
+
+
+async def create(store: Store, key: str) -> None:
+    await store.put(key, async_chunks(BODY[:PART]), Write(replace=False))
+
+
+async def put_in_parts(store: Store, key: str) -> None:
+    await store.put(key, async_chunks(BODY), Write())
+
+
+async def begin(store: Store, key: str) -> None:
+    assert await store.begin_upload(key, Write()) == key
+
+
+async def send_part(store: Store, key: str) -> None:
+    await store.put_part(key, key, IncomingPart(1, PART, async_chunks(BODY[:PART])))
+
+
+async def complete(store: Store, key: str) -> None:
+    parts = await store.list_parts(key, key)
+    assert (await store.complete_upload(key, key, parts, Write())).etag
+
+
+async def abort(store: Store, key: str) -> None:
+    await store.abort_upload(key, key)
+
+
+async def remove(store: Store, key: str) -> None:
+    await store.remove(key)
+
+
+async def has_object(store: Store, key: str, size: int) -> bool:
+    return (await store.head(key, UNCONDITIONAL)).size == size
+
+
+async def has_no_object(store: Store, key: str) -> bool:
+    with suppress(ObjectMissing):
+        await store.head(key, UNCONDITIONAL)
+        return False
+    return True
+
+
+async def has_no_upload(store: Store, key: str) -> bool:
+    with suppress(UploadMissing):
+        await store.list_parts(key, key)
+        return False
+    return True
+
+
+async def has_parts(store: Store, key: str, *sizes: int) -> bool:
+    return [each.size for each in await store.list_parts(key, key)] == list(sizes)
+
+
+def prepare(s3: CuttingS3, key: str, action: object) -> None:
+    """What a write finds: an object to remove, an upload to continue."""
+    if action is remove:
+        s3.objects[key] = '"1"', 5
+    if action in (send_part, complete, abort):
+        s3.uploads[key] = {}
+    if action is complete:
+        s3.uploads[key] = {1: (f'"{"1" * 32}"', PART), 2: (f'"{"2" * 32}"', 500)}
+
+
+WRITES = {
+    "put": (put, lambda store, key: has_object(store, key, PART)),
+    "put if none": (create, lambda store, key: has_object(store, key, PART)),
+    "create in parts": (put_in_parts, lambda store, key: has_object(store, key, 1500)),
+    "part in parts": (put_in_parts, lambda store, key: has_object(store, key, 1500)),
+    "complete in parts": (put_in_parts, lambda store, key: has_object(store, key, 1500)),
+    "create": (begin, has_parts),
+    "part": (send_part, lambda store, key: has_parts(store, key, PART)),
+    "complete": (complete, lambda store, key: has_object(store, key, 1500)),
+    "abort": (abort, has_no_upload),
+    "remove": (remove, has_no_object),
+}
+"""For each way to write: what writes, and whether the S3 has carried it out, which is asked after a success."""
+
+FRAMINGS = {
+    "create": ("length", "chunked", "close"),
+    "complete": ("length", "chunked", "close"),
+    "abort": ("length", "close"),
+    "remove": ("length", "close"),
+}
+
+
+@pytest.mark.parametrize(("way", "reads"), [*((way, "loop") for way in WRITES), ("complete", "executor")])
+async def test_no_write_is_done_that_s3_has_not_carried_out(way, reads, record_property):
+    """An answer breaks off after each of its bytes, once or each time, with the write carried out or not."""
+    act, is_done = WRITES[way]
+    confirmed = failed = 0
+    async with (
+        cutting_s3() as s3,
+        store_at(s3.url, reads, threads=16, part_size=PART, max_attempts=1 if reads == "executor" else 2) as store,
+    ):
+
+        async def attempt(cut: Cut) -> None:
+            nonlocal confirmed, failed
+            prepare(s3, cut.key, act)
+            try:
+                await act(store, cut.key)
+            except StorageError:
+                failed += 1
+                return
+            confirmed += 1
+            assert await is_done(store, cut.key), f"{way}: {cut} is false"
+
+        write = way.partition(" ")[0]
+        for framing in FRAMINGS.get(way, ("length",)):
+            whole = Cut(write, framing)
+            await attempt(whole)
+            assert confirmed
+            length = s3.sent[whole.key]
+            cuts = [Cut(write, framing, after) for after in range(length)]
+            if framing == "length" and reads == "loop":
+                cuts += [Cut(write, framing, after, "done") for after in range(length)]
+                cuts += [Cut(write, framing, after, "lost", "once") for after in range(length)]
+            for start in range(0, len(cuts), 64):
+                await asyncio.gather(*map(attempt, cuts[start : start + 64]))
+    record_property("cuts", f"{way}: {confirmed} confirmed, {failed} failed, 0 false")
+
+
+ETAG = '"0123456789abcdef0123456789abcdef"'
+BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+LISTED = reply(200, f"<ListPartsResult><Part><PartNumber>1</PartNumber><ETag>{ETAG}</ETag><Size>5</Size></Part></ListPartsResult>".encode())  # fmt: skip
+# S3 sends its head before it knows the outcome.
+UNKNOWN = reply(200)
+FAILED = reply(200, b"<Error><Code>InternalError</Code><Message>So it is</Message></Error>")
+MISSING = reply(404)
+EMPTY = reply(200, b"<ListBucketResult/>")  # asked once: the bucket is there
+
+
+@pytest.mark.parametrize("unconfirmed", [UNKNOWN, FAILED, Reply(UNKNOWN.data[:17], Then.CLOSE)])
+async def test_a_form_is_answered_502_and_leaves_no_parts_if_s3_does_not_confirm_it(unconfirmed):
+    """The upload is looked for, completed again, looked for, and then aborted."""
+    part = reply(200, ETag=ETAG)
+    with scripted_s3(BEGUN, part, part, unconfirmed, MISSING, EMPTY, unconfirmed, MISSING, reply(204)) as s3:
+        async with store_at(s3.url, max_attempts=2, threads=1) as store, serve(store, actions=EVERYTHING) as site:
+            answer = await site.upload("/", file_part("file", bytes(9 * 1024**2), filename="a.bin"))
+    assert answer.status == 502
+    assert [request.split(" ")[0] for request in s3.requests[3:]] == [
+        "POST", "HEAD", "GET", "POST", "HEAD", "DELETE",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("unconfirmed", [UNKNOWN, FAILED, Reply(UNKNOWN.data[:17], Then.CLOSE)])
+async def test_an_upload_in_parts_is_kept_for_its_client_if_s3_does_not_confirm_it(unconfirmed):
+    """The completion is answered 502, and its client may send it again."""
+    completed = reply(
+        200, f"<CompleteMultipartUploadResult><ETag>{ETAG}</ETag></CompleteMultipartUploadResult>".encode()
+    )
+    with scripted_s3(LISTED, unconfirmed, MISSING, EMPTY, unconfirmed, MISSING, LISTED, completed) as s3:
+        async with store_at(s3.url, max_attempts=2, threads=1) as store, serve(store, actions=EVERYTHING) as site:
+            first = await site.request("PUT", "/a.bin?upload=complete&id=u&size=5")
+            second = await site.request("PUT", "/a.bin?upload=complete&id=u&size=5")
+    assert (first.status, second.status) == (502, 201)
+    assert json.loads(second.body)["etag"] == ETAG
+    assert "DELETE" not in [request.split(" ")[0] for request in s3.requests]
+
+
+async def test_an_upload_whose_object_is_there_is_done():
+    """The object has the size and the ETag that its parts make: the completion whose answer was lost has happened."""
+    etag = f'"{md5(bytes.fromhex(ETAG[1:-1]), usedforsecurity=False).hexdigest()}-1"'
+    with scripted_s3(LISTED, UNKNOWN, object_reply(b"", etag, Content_Length="5")) as s3:
+        async with store_at(s3.url) as store, serve(store, actions=EVERYTHING) as site:
+            answer = await site.request("PUT", "/a.bin?upload=complete&id=u&size=5")
+    assert (answer.status, json.loads(answer.body)["etag"]) == (201, etag)
