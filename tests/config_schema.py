@@ -32,7 +32,6 @@ _KEYWORDS = {
     values.host: {"pattern": values.HOST},
     values.http_url: {"pattern": r"^https?://"},
     values.line: {"minLength": 1},
-    values.rules_url: {"pattern": r"^s3://[^/]+"},
 }
 
 
@@ -103,8 +102,7 @@ def _default(option):
 
 def _value_schema(kind):
     if kind.section:
-        section = {"$ref": f"#/$defs/{kind.section.__name__}"}
-        return {"anyOf": [{"type": "string", "minLength": 1}, section]} if Mark.OR_PATH in kind.marks else section
+        return {"$ref": f"#/$defs/{kind.section.__name__}"}
     if kind.is_list:
         item = _value_schema(kind.item)
         not_empty = Mark.NOT_EMPTY in kind.marks
@@ -112,8 +110,7 @@ def _value_schema(kind):
             names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
             return {"type": "object", "additionalProperties": item} | names
         items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})
-        one = item["anyOf"][0] if Mark.OR_PATH in kind.item.marks else item
-        return {"anyOf": [one, items]} if Mark.ONE_OR_MANY in kind.marks else items
+        return {"anyOf": [item, items]} if Mark.ONE_OR_MANY in kind.marks else items
     if get_origin(kind.base) is Literal:
         return {"type": "string", "enum": list(get_args(kind.base))}
     if kind.bounds:

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gotemplate.regexp.parser import parse
-from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.cli.main import COMMANDS, load_command
 
 ROOT = Path(__file__).parent.parent
@@ -49,13 +47,6 @@ def test_one_table_shows_the_exit_statuses_of_every_command():
     table = PAGE.split("## Exit statuses")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
     assert {word for row in rows for word in re.findall(r"`([a-z]+)", row)} == set(COMMANDS)
-
-
-def test_the_error_in_the_example_of_fleet_is_a_real_message():
-    """The example of `fleet` shows the message about an expression with a missing parenthesis."""
-    with pytest.raises(PatternError) as caught:
-        parse("^/(")
-    assert f"rules/site.rules:2: {caught.value}\n" in _section("fleet")
 
 
 def _command_lines(text):

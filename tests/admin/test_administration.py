@@ -19,7 +19,6 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
-from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.storage.probe import BucketProblem, Outlook, ProbeResult
@@ -68,9 +67,7 @@ EXPLAIN = "tornado_proxy.admin.administration._explain"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(
-        last=None, failure=None, is_current=True, stage=None, from_last_good=False, sources=RuleSources()
-    )
+    reloader = SimpleNamespace(last=None, failure=None, is_current=True, stage=None, from_last_good=False)
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,

@@ -145,17 +145,6 @@ def pages():
     return StatusPages()
 
 
-def test_rules_that_cannot_be_fetched_are_shown(pages):
-    """A push does not reach the service, which has nothing else to say about it."""
-    rules = {
-        "s3://<a>/": {"digest": "1", "fetched": "1", "at": None, "problem": "refused <b>"},
-        "s3://b/": {"problem": None},
-    }
-    html = _render(pages, state=STATE | {"rules": rules})
-    assert "The rules in <code>s3://&lt;a&gt;/</code> cannot be fetched: refused &lt;b&gt;" in html
-    assert "s3://b/" not in html
-
-
 def _render(pages, **fields) -> str:
     return pages.render(overview(**fields)).decode()
 

@@ -1,4 +1,4 @@
-"""Tests `tornado-proxy reload` and `fleet` against running services, over TLS too."""
+"""Tests `tornado-proxy reload` against running services, over TLS too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import html
 import http.server
 import json
 import re
-import shutil
 import socket
 import threading
 from contextlib import contextmanager
@@ -15,19 +14,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from administering import CONFIGURATION as PLAIN
 from administering import RULES, Admin, service
 from certificates import pair
 from endless_s3 import endless_s3
 from running import start_proxy
 from scripted_s3 import error_reply, scripted_s3
 
-from tornado_proxy.cli.admin import Member, admin_url, compared, most_common
-from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.loading import Read, RuleFile
-from tornado_proxy.rules.releases import Release
-from tornado_proxy.service.reload.last_good import LastGood
-from tornado_proxy.service.reload.snapshot import compile_text
+from tornado_proxy.cli.admin import admin_url
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -101,20 +94,6 @@ def test_a_reload_with_a_certificate_succeeds(command, certificate_folder, tls_l
     assert command("reload", "--admin", tls_listener, "--cert", certificate_folder / "ann.pem").status == 0
 
 
-def test_fleet_presents_a_certificate(command, certificate_folder, tls_listener):
-    """`fleet` presents the same certificate to all services."""
-    result = command("fleet", tls_listener, "--cert", certificate_folder / "ann.pem")
-    assert result.status == 0
-    assert result.out.endswith("1 of 1 as expected\n")
-
-
-def test_fleet_without_a_certificate_reports_a_finding(command, tls_listener):
-    """The status is 1, and the line of the service gives the reason."""
-    result = command("fleet", tls_listener)
-    assert result.status == 1
-    assert "; if it demands a certificate, present one with `--cert`\n" in result.out
-
-
 def test_the_certificate_of_the_listener_is_verified_with_ca(command, certificate_folder, tls_listener):
     """On loopback the name isn't checked, and without `--ca` nothing is verified."""
     cert = ("--cert", certificate_folder / "ann.pem")
@@ -137,14 +116,11 @@ def test_the_certificate_of_the_listener_is_verified_with_ca(command, certificat
         (("--ca", "ann.key"), "`ann.key` cannot be used for TLS: no certificate or crl found"),
     ],
 )
-@pytest.mark.parametrize("command_line", ["reload --admin", "fleet"])
-def test_unusable_certificate_files_are_a_failure(
-    command, certificate_folder, monkeypatch, command_line, words, message
-):
+def test_unusable_certificate_files_are_a_failure(command, certificate_folder, monkeypatch, words, message):
     """The message names the file, the status is 2, and no request is sent."""
     monkeypatch.chdir(certificate_folder)
-    result = command(*command_line.split(), "https://127.0.0.1:1", *words)
-    assert (result.status, result.err) == (2, f"tornado-proxy {command_line.split()[0]}: {message}\n")
+    result = command("reload", "--admin", "https://127.0.0.1:1", *words)
+    assert (result.status, result.err) == (2, f"tornado-proxy reload: {message}\n")
 
 
 @pytest.mark.parametrize(
@@ -356,80 +332,6 @@ def test_an_answer_that_is_no_object_is_a_failure(command):
     assert (result.status, result.err) == (2, f"tornado-proxy promote: http://{address} answered 200: [1]\n")
 
 
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory):
-    """Starts two services with files of their own; returns their listeners and their rule files."""
-    folders = [tmp_path_factory.mktemp("fleet") for _ in range(2)]
-    with service(folders[0]) as (_, first), service(folders[1]) as (_, second):
-        yield (first, second), [certificate_folder / "rules" / "site.rules" for certificate_folder in folders]
-
-
-def test_a_single_service_is_as_expected(command, fleet):
-    """The output has its digest and the time of its last load, and the status is 0."""
-    (admin, _), _ = fleet
-    result = command("fleet", admin.url)
-    status = admin.status()
-    assert (result.status, result.err) == (0, "")
-    assert result.out == f"{admin.url}  {status['digest'][:12]}  {status['loadedAt']}  OK\n\n1 of 1 as expected\n"
-
-
-def test_a_service_with_other_files_differs(command, fleet):
-    """The first digits of a digest are enough for `--expect`, and a difference gives status 1."""
-    (first, second), (rule_file, _) = fleet
-    rule_file.write_text(RULES.format("newer"))
-    first.reload()
-    expected = second.status()["digest"][:12]
-    result = command("fleet", first.url, second.url, "--expect", expected)
-    assert result.status == 1
-    assert [line.rsplit("  ", 1)[1] for line in result.out.splitlines()[:2]] == [f"differs from {expected}", "OK"]
-    assert result.out.endswith("\n1 of 2 as expected\n")
-
-
-def test_the_expected_files_may_be_those_of_a_checkout(command, fleet, tmp_path):
-    """The same files have the same digest in every directory, and their secrets needn't exist."""
-    (first, _), (rule_file, _) = fleet
-    shutil.copytree(rule_file.parents[1], tmp_path / "checkout")
-    assert command("fleet", first.url, "--expect", "checkout/proxy.yaml").status == 0
-    (tmp_path / "checkout" / "rules" / "site.rules").write_text(RULES.format("next"))
-    assert command("fleet", first.url, "--expect", "checkout/proxy.yaml").status == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "message"),
-    [
-        ("nonsense: 1\n", 1, "unknown option `nonsense`"),
-        (b"\xff", 2, "invalid UTF-8"),
-    ],
-)
-def test_an_invalid_checkout_is_reported_before_any_request(command, tmp_path, text, status, message):
-    """The mistakes of the configuration are printed, and no service is queried."""
-    (tmp_path / "proxy.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    result = command("fleet", "127.0.0.1:1", "--expect", "proxy.yaml")
-    assert (result.status, result.out) == (status, "")
-    assert message in result.err
-
-
-@pytest.mark.parametrize("text", ["missing.yaml", "52f8a1b", "x" * 12])
-def test_an_unusable_value_of_expect_is_a_failure(command, text):
-    """The value is neither a file nor a digest, so the status is 2."""
-    result = command("fleet", "127.0.0.1:1", "--expect", text)
-    message = f"tornado-proxy fleet: `{text}` is neither a file nor 8 digits or more of a digest\n"
-    assert (result.status, result.err) == (2, message)
-
-
-def test_a_service_that_refuses_its_files_is_reported(command, fleet):
-    """The line of the service has the position of the mistake."""
-    (first, _), (rule_file, _) = fleet
-    good = rule_file.read_text()
-    rule_file.write_text("target site { rewrite `^/(` }")
-    first.reload()
-    result = command("fleet", first.url)
-    rule_file.write_text(good)
-    first.reload()
-    assert result.status == 1
-    assert f"refuses its files: {rule_file}:1: " in result.out
-
-
 _DOWN = """
   {name}:
     mount: {{path: [/{name}]}}
@@ -438,9 +340,9 @@ _DOWN = """
 """
 
 
-def test_targets_whose_buckets_are_down_are_named(command, fleet, closed_port):
-    """`reload`, also a quiet one, `fleet` and the status page name each with the reason, until it is mended."""
-    (first, _), (rule_file, _) = fleet
+def test_targets_whose_buckets_are_down_are_named(command, listener_url, rule_file, closed_port):
+    """`reload`, also a quiet one, and the status page name each with the reason, until it is mended."""
+    listener = Admin(listener_url)
     configuration = rule_file.parents[1] / "proxy.yaml"
     good = configuration.read_text()
     refusal = error_reply(403, "InvalidAccessKeyId")
@@ -451,176 +353,15 @@ def test_targets_whose_buckets_are_down_are_named(command, fleet, closed_port):
     with scripted_s3(*[refusal] * 20) as s3:
         gone = _DOWN.format(name="gone", endpoint=f"http://127.0.0.1:{closed_port}")
         configuration.write_text(good + gone + _DOWN.format(name="refused", endpoint=s3.url))
-        quiet = command("reload", "--quiet", "--admin", first.url)
-        loud = command("reload", "--admin", first.url)
-        asked = command("fleet", first.url)
-        page = html.unescape(re.sub("<[^>]+>", "", first.request("GET", "/-/")[1]))
+        quiet = command("reload", "--quiet", "--admin", listener.url)
+        loud = command("reload", "--admin", listener.url)
+        page = html.unescape(re.sub("<[^>]+>", "", listener.request("GET", "/-/")[1]))
     configuration.write_text(good)
-    mended = command("reload", "--admin", first.url), command("fleet", first.url)
-    assert [result.status for result in (quiet, loud, asked, *mended)] == [0, 0, 1, 0, 0]
+    mended = command("reload", "--admin", listener.url)
+    assert [result.status for result in (quiet, loud, mended)] == [0, 0, 0]
     for name, reason in reasons.items():
         sentence = f"the bucket of target `{name}` cannot be used: {reason}"
-        for text in (quiet.err, loud.err, asked.out):
+        for text in (quiet.err, loud.err):
             assert sentence in text
         assert f"The bucket of target {name} cannot be used: {reason}." in page
-        assert not any("cannot be used" in result.out + result.err for result in mended)
-
-
-def test_a_service_that_does_not_answer_is_reported_beside_the_others(command, fleet, closed_port):
-    """The other services are reported in full, here in JSON."""
-    (first, _), _ = fleet
-    result = command("fleet", f"127.0.0.1:{closed_port}", first.url, "--format", "json")
-    dead, alive = json.loads(result.out)["services"]
-    assert result.status == 1
-    assert (dead["problem"], dead["digest"]) == ("Connection refused", "")
-    assert (alive["problem"], alive["generation"]) == (None, first.status()["generation"])
-
-
-def test_an_address_with_a_user_is_a_usage_error(command, fleet):
-    """The listener has no sign-in, so a user in its URL is an error."""
-    (first, _), _ = fleet
-    result = command("fleet", first.url.replace("http://", "http://localhost.invalid@"))
-    assert result.status == 2
-
-
-def test_the_most_common_files_are_expected():
-    """Without `--expect`, a service that restarted last with old files doesn't define the expected files."""
-    members = [
-        Member("a", digest="2", loaded_at="2026-05-02"),
-        Member("b", digest="2", loaded_at="2026-05-02"),
-        Member("restarted", digest="1", loaded_at="2026-05-03"),
-    ]
-    assert most_common(members) == "2"
-
-
-def test_equally_common_files_are_ranked_by_time_of_load():
-    """The files that were loaded last are expected, and services that don't answer don't count."""
-    members = [
-        Member("a", digest="1", loaded_at="2026-05-02"),
-        Member("b", digest="2", loaded_at="2026-05-03"),
-        Member("c"),
-        Member("d"),
-    ]
-    assert most_common(members) == "2"
-
-
-def test_a_service_that_is_not_ready_is_not_reported_as_different():
-    """Only the first problem of a service is reported."""
-    good = Member("a", digest="2", loaded_at="2026-05-02")
-    waiting = Member("b", digest="1", loaded_at="2026-05-01", problem="not ready")
-    assert compared([good, waiting], "2") == [good, waiting]
-
-
-def test_fleet_waits_until_all_are_as_expected(command, fleet):
-    """It asks again, and ends as soon as the edit has reached the service."""
-    (first, _), (rule_file, _) = fleet
-    before = first.status()["digest"]
-    rule_file.write_text(RULES.format("waited"))
-    first.reload()
-    expected = first.status()["digest"]
-    assert expected != before
-    rule_file.write_text(RULES.format("other"))
-    first.reload()
-    saved = threading.Timer(1.0, lambda: rule_file.write_text(RULES.format("waited")))
-    saved.start()
-    result = command("fleet", first.url, "--expect", expected, "--wait", "60")
-    assert (result.status, "1 of 1 as expected" in result.out) == (0, True)
-
-
-def test_fleet_gives_up_waiting(command, fleet):
-    """The lines say what is missing, as without `--wait`."""
-    (first, _), _ = fleet
-    result = command("fleet", first.url, "--expect", "0" * 12, "--wait", "0.01")
-    assert (result.status, "differs from 000000000000" in result.out) == (1, True)
-    result = command("fleet", first.url, "--wait", "1")
-    assert (result.status, result.err) == (2, "tornado-proxy fleet: `--wait` needs `--expect`\n")
-
-
-def test_fleet_asks_each_address_of_a_name(command, fleet, monkeypatch):
-    """Each has its line; an address where nothing listens is a problem of its own."""
-    (first, _), _ = fleet
-    port = urlsplit(first.url).port
-    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 0)) for each in ("127.0.0.1", "127.0.0.9")]
-    genuine = socket.getaddrinfo
-    monkeypatch.setattr(
-        socket,
-        "getaddrinfo",
-        lambda host, *rest, **more: addresses if host == "localhost" else genuine(host, *rest, **more),
-    )
-    result = command("fleet", f"http://localhost:{port}", "--every-address", "--timeout", "10")
-    lines = result.out.splitlines()
-    assert lines[0].startswith(f"http://localhost:{port} at 127.0.0.1  ")
-    assert lines[0].endswith("OK")
-    assert lines[1].endswith("Connection refused")
-
-
-def test_fleet_names_who_has_the_edit_staged():
-    """An edit that proves itself is not yet in force."""
-    (member,) = compared([Member("a", digest="1", staged="22")], "2")
-    assert member.problem == "has staged 2"
-
-
-def test_a_release_that_was_pushed_can_be_expected():
-    """A service that has it in force is as expected; one may have it staged."""
-    has, has_staged, has_not = (
-        Member("a", digest="1", releases=("33",), fetched=("33",)),
-        Member("b", digest="2", staged="4", releases=("22",), fetched=("33",)),
-        Member("c", digest="2", releases=("22",), fetched=("33",)),
-    )
-    assert [each.problem for each in compared([has, has_staged, has_not], "3")] == [
-        None,
-        "has staged 3",
-        "differs from 3",
-    ]
-
-
-def test_the_files_of_a_configuration_with_rules_in_a_bucket_cannot_be_expected(command, tmp_path):
-    """The command fetches nothing: a push prints the digest of its rules."""
-    (tmp_path / "proxy.yaml").write_text("rules: [s3://b/]\ntargets: {site: {bucket: {name: my-bucket}}}")
-    result = command("fleet", "127.0.0.1:1", "--expect", "proxy.yaml")
-    assert (result.status, result.err) == (
-        2,
-        "tornado-proxy fleet: `proxy.yaml` has rules in a bucket: expect the digest that `push` printed\n",
-    )
-
-
-@pytest.fixture(scope="module")
-def stale(tmp_path_factory):
-    """A service whose bucket of rules went away after its first start."""
-    folder = tmp_path_factory.mktemp("stale")
-    pair = "{accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
-    place = f"{{s3: s3://gone/, s3Endpoint: http://127.0.0.1:1, credentials: {pair}}}"
-    text = PLAIN.format(endpoint="http://127.0.0.1:1").replace("[rules]", f"[{place}]")
-    release = Release.of([RuleFile("site.rules", RULES.format("first").encode())])
-    config = SourceFile(str(folder / "proxy.yaml"), text)
-    kept = Read(release.below("s3://gone/"), releases=(("s3://gone/", release.digest),))
-    environment = {"ACCESS": "a", "SECRET": "b"}
-    LastGood(folder / "kept").keep(compile_text(config, environment, read_files=lambda _: (kept, Read(()))))
-    with start_proxy(folder, text, "--last-good", str(folder / "kept")) as proxy:
-        yield Admin.of(proxy), release.digest
-
-
-def test_rules_that_cannot_be_fetched_are_reported(command, stale):
-    """The service has its last release in force: a reload says why there may be a newer one, and so does the fleet."""
-    admin, digest = stale
-    reload = command("reload", "--admin", admin.url)
-    assert (reload.status, "the rules in `s3://gone/` cannot be fetched: " in reload.err) == (0, True)
-    fleet = command("fleet", admin.url)
-    assert (fleet.status, "cannot fetch its rules: `s3://gone/current.json`: " in fleet.out) == (1, True)
-    rules = admin.status()["rules"]["s3://gone/"]
-    assert (rules["digest"], rules["fetched"], rules["at"]) == (digest, digest, None)
-    assert admin.metric("tornado_proxy_rules_up") == 0
-    assert admin.status()["files"][1] == "s3://gone/site.rules"
-
-
-def test_an_unknown_name_is_reported(command):
-    """As without `--every-address`."""
-    result = command("fleet", "http://nowhere.invalid:9090", "--every-address")
-    assert result.status == 1
-    assert result.out.startswith("http://nowhere.invalid:9090  -")
-
-
-def test_fleet_asks_each_address_over_tls(command, certificate_folder, tls_listener):
-    """The certificate is that of the name."""
-    result = command("fleet", tls_listener, "--every-address", "--cert", certificate_folder / "ann.pem")
-    assert "OK" in result.out
+    assert "cannot be used" not in mended.out + mended.err

@@ -44,8 +44,6 @@ TESTED_ELSEWHERE = {
     "staged": "tests/cli/test_staging.py",
     "promote": "tests/cli/test_staging.py",
     "discard": "tests/cli/test_staging.py",
-    "fleet": "tests/cli/test_admin.py",
-    "push": "tests/cli/test_push.py",
     "config": "tests/cli/test_configuration.py",
     "demo": "tests/end_to_end/test_demo.py",
     "lsp": "tests/cli/test_rules.py",

@@ -49,17 +49,8 @@ def _type(kind: OptionType) -> str:
         item = kind.item
         if kind.is_mapping:
             return f"{_PLURALS.get(_type(item), 'sections')} by name"
-        plural = (
-            "strings and sections"
-            if Mark.OR_PATH in item.marks
-            else "sections"
-            if item.section
-            else "methods"
-            if get_origin(item.base) is Literal
-            else "strings"
-        )
-        them = plural if Mark.OR_PATH in item.marks else "them"
-        return f"string, or a list of {them}" if Mark.ONE_OR_MANY in kind.marks else f"list of {plural}"
+        plural = "sections" if item.section else "methods" if get_origin(item.base) is Literal else "strings"
+        return "string, or a list of them" if Mark.ONE_OR_MANY in kind.marks else f"list of {plural}"
     if get_origin(kind.base) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(kind.base))
     return "secret" if kind.is_secret else "section" if kind.section else _NAMES[kind.base]

@@ -14,7 +14,6 @@ from configurations import (
 )
 
 from tornado_proxy.config.document import compose
-from tornado_proxy.config.model import RulesBucket
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import Secret, unresolved
@@ -45,7 +44,7 @@ def _diagnostic_parts(text):
         ("server: [1]", "wrong-type", "`server` must be a mapping, but is a list", "server"),
         ("rules: {a: b}", "wrong-type", "`rules` must be a string or a list, but is a mapping", "rules"),
         ("rules: [~]", "empty-value", "an item of `rules` has no value", "~"),
-        ("rules: [[a]]", "wrong-type", "an item of `rules` must be a string or a mapping, but is a list", "[•]"),
+        ("rules: [[a]]", "wrong-type", "an item of `rules` must be a string, but is a list", "[•]"),
         ("rules: ''", "bad-value", "`rules` is empty", "''"),
         ("rules: 2024-01-01", "wrong-type", "`rules` must be a string or a list, but is a date", "2024-01-01"),
         ("log: {level: loud}", "bad-value", "`level` cannot be `loud`", "loud"),
@@ -181,34 +180,10 @@ def test_relative_paths_start_from_the_directory_of_the_file():
     assert parsed.directory == DIRECTORY
 
 
-def test_rules_can_be_in_a_bucket():
-    """A place in a bucket is a string, or a mapping that says how to reach it; its prefix is a directory."""
-    pair = "accessKey: {env: ACCESS}, secretKey: {env: SECRET}"
-    mapping = f"{{s3: s3://other/, region: eu-west-1, s3Endpoint: minio:9000, credentials: {{{pair}}}}}"
-    parsed = settings(
-        f"rules: [rules, s3://my-bucket/a/b, {mapping}]\ntargets: {{site: {{bucket: {{name: my-bucket}}}}}}"
-    )
-    folder, short, long = parsed.rules
-    assert (folder, short) == (DIRECTORY / "rules", RulesBucket("s3://my-bucket/a/b/"))
-    assert (str(long), long.region, long.s3_endpoint) == ("s3://other/", "eu-west-1", "minio:9000")
-    assert long.credentials.access_key.reveal() == "access"
-    assert [span.text for span in parsed.rule_spans.values()] == ["rules", "s3://my-bucket/a/b", mapping]
-
-
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        ("s3://", ("bad-value", "`rules` is not a place in a bucket")),
-        ("[s3:///rules/]", ("bad-value", "an item of `rules` is not a place in a bucket")),
-        ("[s3://b/../a]", ("bad-value", "an item of `rules` is not a place in a bucket")),
-        ("[{s3: rules/}]", ("bad-value", "`s3` is not a place in a bucket")),
-        ("[1]", ("wrong-type", "an item of `rules` must be a string or a mapping, but is a number")),
-        ("[s3://b/a, s3://b/a/]", ("duplicate-place", "the rules in `s3://b/a/` are listed twice")),
-    ],
-)
-def test_a_place_of_rules_that_cannot_be(rules, expected):
-    """A mistake names the place."""
-    assert codes_and_messages(f"rules: {rules}\ntargets: {{site: {{bucket: {{name: my-bucket}}}}}}") == [expected]
+def test_rules_listed_twice_are_a_mistake():
+    """The mistake names the place."""
+    text = "rules: [rules/a, rules/a/]\ntargets: {site: {bucket: {name: my-bucket}}}"
+    assert codes_and_messages(text) == [("duplicate-place", "the rules in `rules/a/` are listed twice")]
 
 
 def test_credentials_are_resolved():

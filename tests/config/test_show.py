@@ -330,4 +330,6 @@ def test_rules_are_named_relative_to_their_configuration():
         compile_configuration(SourceFile("proxy.yaml", f"rules: [rules, {last}]\n{target}"), Path(place), unresolved)
         for place, last in (("main:deploy", "/a"), ("deploy", "/b"))
     )
-    assert [tuple(each) for each in changed_options(old.settings, new.settings)] == [("rules[1]", "/a", "/b")]
+    assert [tuple(each) for each in changed_options(old.settings, new.settings)] == [
+        ("rules", ["rules", "/a"], ["rules", "/b"])
+    ]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.rules import RuleFileError, load, loading
-from tornado_proxy.rules.loading import LARGEST, Read, RuleFile, compile_rule_files, read_rule_files
+from tornado_proxy.rules.loading import LARGEST, RuleFile, compile_rule_files, read_rule_files
 
 RULES = 'target site { rewrite `^/a$` -> "/b" }'
 
@@ -55,29 +55,11 @@ def test_files_are_sorted_by_the_bytes_of_their_relative_paths():
     assert _names("r") == ["r/B.rules", "r/a-b.rules", "r/a.rules", "r/a/z.rules", "r/b.rules", "r/é.rules"]
 
 
-def test_what_is_no_path_is_fetched_in_its_turn():
-    """Files of a bucket stand where its place does, and count for the largest size of all files."""
-    _write("first.rules", "last.rules")
-    fetched = Read((RuleFile("s3://b/a.rules", b" " * LARGEST),), releases=(("s3://b/", "digest"),))
-    spans = {}
-
-    def fetch(root, span):
-        spans[root] = span
-        return fetched
-
-    read = read_rule_files([Path("first.rules"), "s3://b/"], {"s3://b/": "span"}, fetch)
-    assert [file.name for file in read.files] == ["first.rules", "s3://b/a.rules"]
-    assert (read.releases, spans) == (fetched.releases, {"s3://b/": "span"})
-    too_large = read_rule_files(["s3://b/", Path("last.rules")], None, fetch)
-    assert [each.code for each in too_large.diagnostics] == ["rules-too-large"]
-
-
-def test_a_bucket_is_a_mistake_where_nothing_is_fetched():
-    """A command without a network says so, and what to name instead; so it does of an argument."""
-    (diagnostic,) = read_rule_files(["s3://b/rules/"]).diagnostics
-    assert diagnostic.message == "this command does not fetch the rules in `s3://b/rules/`"
-    assert diagnostic.help == "name the files themselves, which are pushed there"
-    assert _messages("s3://b/rules/") == ["this command does not fetch the rules in `s3://b/rules/`"]
+def test_a_bucket_is_no_place_of_rules():
+    """Rules are files; the help says how those of a bucket come into a directory."""
+    (diagnostic,) = read_rule_files([Path("s3://b/rules/")]).diagnostics
+    assert diagnostic.message == "`s3:/b/rules` is no path"
+    assert diagnostic.help == "rules are files: sync the bucket into a directory, as docs/scaling.md shows"
 
 
 def test_hidden_files_and_other_files_are_not_read():

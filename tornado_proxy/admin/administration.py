@@ -32,7 +32,6 @@ from tornado_proxy.admin.status import (
 )
 from tornado_proxy.config.options import camel_case
 from tornado_proxy.config.show import show
-from tornado_proxy.config.values import S3
 from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.compare import Kind
 from tornado_proxy.routing.mounts import Mounts
@@ -43,7 +42,6 @@ from tornado_proxy.rules.excerpt import render
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.certificates import certificate_views, validities
-from tornado_proxy.service.reload.rule_sources import FetchedRules
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stage import BY_OPERATOR, Stage
 from tornado_proxy.service.reload.stores import look_now
@@ -138,7 +136,6 @@ class Administration:
             "digest": snapshot.digest,
             "loadedAt": moment(generation.since),
             "files": [*map(_absolute, files)],
-            "rules": rules_view(self._reloader.sources.fetched, dict(snapshot.rules.releases)),
             "targets": {
                 target.name: {
                     "host": target.mount.host,
@@ -249,8 +246,7 @@ class Administration:
         report = await self._reloader.reload()
         await self._probed(_PROBED_WITHIN)
         problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
-        stale = {place: each.problem for place, each in self._reloader.sources.fetched.items() if each.problem}
-        return report.is_in_force, {**report_view(report), "targetsDown": problems, "rulesNotFetched": stale}
+        return report.is_in_force, {**report_view(report), "targetsDown": problems}
 
     async def staged(self) -> dict[str, object]:
         """Returns the last edit that was staged as JSON; its `state` is `none` if there was none."""
@@ -308,7 +304,6 @@ class Administration:
             {(each.listener, each.name): each.not_after for each in ends},
             self._serving.worker_ends,
             bool(self._last_good and self._last_good.trouble),
-            {place: not each.problem for place, each in self._reloader.sources.fetched.items()},
         )
         return as_text((*report.counts, *service_metrics(state), *staged_metrics(report.staged, share)))
 
@@ -411,20 +406,7 @@ def report_view(report: ReloadReport) -> dict[str, object]:
 
 
 def _absolute(name: str) -> str:
-    return name if name.startswith(S3) else str(Path(name).absolute())
-
-
-def rules_view(fetched: Mapping[str, FetchedRules], in_force: Mapping[str, str]) -> dict[str, object]:
-    """Returns the buckets of rules as JSON: the digests of the release in force and of the one fetched last."""
-    return {
-        place: {
-            "digest": in_force.get(place),
-            "fetched": each.release and each.release.digest,
-            "at": moment(each.at) if each.at else None,
-            "problem": each.problem or None,
-        }
-        for place, each in fetched.items()
-    }
+    return str(Path(name).absolute())
 
 
 def stage_view(stage: Stage, counts: StagedCounts) -> dict[str, object]:

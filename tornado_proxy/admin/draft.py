@@ -45,11 +45,6 @@ class DraftFile(msgspec.Struct, frozen=True):
     name: str
     targets: tuple[str, ...] = ()
 
-    @property
-    def is_pushed(self) -> bool:
-        """Whether it is of a release in a bucket, and so in no directory."""
-        return self.path.startswith("s3://")
-
 
 class ChangedRequest(msgspec.Struct, frozen=True):
     """A request that a draft changes, and how often it was made; `old` and `new` are keys, or errors in parentheses."""

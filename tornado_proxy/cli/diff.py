@@ -24,10 +24,9 @@ from tornado_proxy.cli.requests import (
     request_defaults,
     requests_of,
 )
-from tornado_proxy.config.model import RulesBucket, Settings
+from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, resolver, unresolved
 from tornado_proxy.config.show import changed_options
-from tornado_proxy.config.values import S3, InvalidValue, rules_url
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.loading import Read, RuleFile
@@ -42,9 +41,9 @@ _HEAD_WITHIN = 10.0  # seconds
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    place = "a configuration in YAML, a rule file, a directory of them, or a place in a Git revision or a bucket"
+    place = "a configuration in YAML, a rule file, a directory of them, or a place in a Git revision"
     parser.add_argument(
-        "old", metavar="OLD", help=f"what was before: {place}, such as `main:rules/` or `s3://…`; or a revision alone"
+        "old", metavar="OLD", help=f"what was before: {place}, such as `main:rules/`; or a revision alone"
     )
     parser.add_argument("new", metavar="NEW", help="what is after: the same kind")
     where = parser.add_argument_group("input")
@@ -104,13 +103,7 @@ def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
         raise CommandError(f"only one of `{places[0]}` and `{places[1]}` is a configuration (.yaml or .yml)")
     if arguments.probe and not arguments.config:
         raise CommandError("`--probe` asks buckets: compare configurations, or give `--config`")
-    return _rule_sides([_read(place) for place in places], arguments, probes=arguments.probe)
-
-
-def compare_rules(reads: Sequence[Read], arguments: argparse.Namespace) -> DiffReport:
-    """Returns what changes for the requests of a log between two sets of rules; raises `CommandError`."""
-    old, new = _rule_sides(reads, arguments)
-    return _compared(old, new, arguments)
+    return _rule_sides([read_rules(place) for place in places], arguments, probes=arguments.probe)
 
 
 def _rule_sides(reads: Sequence[Read], arguments: argparse.Namespace, *, probes: bool = False) -> Sequence[_Side]:
@@ -161,33 +154,13 @@ def _noting(directory: Path, missing: dict[str, SecretMissing]) -> Resolver:
 
 
 def _rules(settings: Settings) -> Read:
-    read = [(root, _read(root)) for root in settings.rules]
+    read = [(root, read_rules(str(root))) for root in settings.rules]
     files = {file.name: file for _, each in read for file in each.files}
     spans = settings.rule_spans
     diagnostics = tuple(
         msgspec.structs.replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics
     )
     return Read(tuple(files.values()), diagnostics)
-
-
-def _read(place: str | Path | RulesBucket) -> Read:
-    """Reads the rule files of a place, which may be in a bucket; its credentials are those that boto3 finds."""
-    if isinstance(place, str) and place.startswith(S3):
-        try:
-            place = RulesBucket(rules_url(place))
-        except InvalidValue as error:
-            raise CommandError(f"`{place}` {error} ({error.help})") from error
-    if not isinstance(place, RulesBucket):
-        return read_rules(str(place))
-    from tornado_proxy.s3.releases import release_in_force  # noqa: PLC0415 - boto3, for a bucket only
-    from tornado_proxy.storage.errors import ObjectMissing, StorageError  # noqa: PLC0415 - the same
-
-    try:
-        return Read(release_in_force(msgspec.structs.replace(place, credentials=None)))
-    except ObjectMissing as error:
-        raise CommandError(f"nothing was pushed to `{place.s3}`") from error
-    except StorageError as error:
-        raise CommandError(str(error)) from error
 
 
 def _helpers(settings: Settings) -> HelperTexts:

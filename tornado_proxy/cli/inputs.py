@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
-from tornado_proxy.config.model import RulesBucket, Settings
+from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.values import enumeration
 from tornado_proxy.routing.mounts import Site, sites
@@ -30,7 +30,7 @@ def load_settings(path: Path) -> Settings:
     return loaded.settings
 
 
-def load_rules(places: Sequence[Path | RulesBucket], settings: Settings | None = None) -> LoadedRules:
+def load_rules(places: Sequence[Path], settings: Settings | None = None) -> LoadedRules:
     """Returns the rules of files and directories; raises `CommandError`."""
     if settings is None:
         return compiled(read_rule_files(places))

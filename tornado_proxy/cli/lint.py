@@ -24,7 +24,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 if TYPE_CHECKING:
-    from tornado_proxy.config.model import RulesBucket, Settings
+    from tornado_proxy.config.model import Settings
 
 _STANDARD_INPUT = "-"
 _CONFIGURATIONS = (".yaml", ".yml")
@@ -145,7 +145,7 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
     linting = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     config, paths = _configuration_and_rules(arguments)
     settings, helpers, mistakes = _configuration(config)
-    usual: Sequence[Path | RulesBucket] = settings.rules if settings else default_places()
+    usual: Sequence[Path] = settings.rules if settings else default_places()
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
     files = _files(paths or usual, arguments.stdin_filename)
@@ -204,9 +204,9 @@ def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tup
     return loaded.settings, pages.helpers, (*loaded.diagnostics, *pages.diagnostics)
 
 
-def _files(places: Sequence[str | Path | RulesBucket], stdin_filename: str) -> tuple[RuleFile, ...]:
+def _files(places: Sequence[str | Path], stdin_filename: str) -> tuple[RuleFile, ...]:
     """Returns the rule files of some places, one of them from standard input; raises `CommandError`."""
-    roots = (Path(place) if isinstance(place, str) else place for place in places if place != _STANDARD_INPUT)
+    roots = (Path(place) for place in places if place != _STANDARD_INPUT)
     read = read_rule_files(roots)
     if read.diagnostics:
         reasons = (each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)

@@ -151,6 +151,6 @@ def run_lsp(arguments: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     # A thread of pygls waits for the editor, so that `KeyboardInterrupt` could not end the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    places = arguments.paths or [each for each in (settings.rules if settings else ()) if isinstance(each, Path)]
+    places = arguments.paths or list(settings.rules if settings else ())
     RulesServer(version("tornado-proxy"), places, settings).start_io()
     return end_process(ExitStatus.CLEAN)

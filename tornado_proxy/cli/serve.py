@@ -24,11 +24,9 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, not_a_file, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
-from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
-from tornado_proxy.rules.loading import Read
+from tornado_proxy.rules.diagnostic import Diagnostic, counted
 from tornado_proxy.service import demo
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
-from tornado_proxy.service.reload.rule_sources import UNREACHABLE, RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import (
     FAILING_TEST,
@@ -102,18 +100,12 @@ def run_serve(arguments: argparse.Namespace) -> int:
 
 def _served(arguments: argparse.Namespace) -> int:
     """Serves or checks, from the first snapshot that can be used; returns an exit status."""
-    # What was in force stands in for rules in a bucket that is away.
-    kept = LastGood(arguments.last_good).read_rules(arguments.config) if arguments.last_good else Read(())
-    reader = SnapshotReader(arguments.config, dict(os.environ), sources=RuleSources(kept=kept))
-    status = ExitStatus.FINDINGS
+    reader = SnapshotReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = None if arguments.check else _log(start)
         if not start.in_spite_of_tests:
             _report(start.configuration.diagnostics, log)
         if not start.configuration.usable:
-            # A bucket may be back at the next start, while mistakes stay until somebody edits them.
-            mistakes = errors(start.configuration.diagnostics)
-            status = ExitStatus.FAILED if all(each.code == UNREACHABLE for each in mistakes) else status
             continue
         if arguments.check:
             return _checked(start.configuration, arguments)
@@ -129,7 +121,7 @@ def _served(arguments: argparse.Namespace) -> int:
             return _fail(str(error), log)
         else:
             return runtime.end_process(ExitStatus.CLEAN)
-    return status
+    return ExitStatus.FINDINGS
 
 
 def _log(start: _Start) -> Log | None:
@@ -228,7 +220,6 @@ async def _serve(
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
         mark=start.mark,
-        sources=reader.sources,
     )
     await Process(launch, serving).run()
 

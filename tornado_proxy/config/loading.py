@@ -17,7 +17,7 @@ import msgspec
 
 from tornado_proxy.config import access_checks, checks, document
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionType, SettingsSection, members_of
+from tornado_proxy.config.options import Option, OptionGroup, OptionType, SettingsSection, members_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span, decode, did_you_mean, errors, read_file
@@ -198,7 +198,7 @@ class _Redactor:
             self._value(member.type, value)
 
     def _value(self, kind: OptionType, node: document.Node) -> None:
-        if kind.section and (Mark.OR_PATH not in kind.marks or isinstance(node, document.MappingNode)):
+        if kind.section:
             self.section(kind.section, node)
         elif kind.is_mapping and isinstance(node, document.MappingNode):
             for key, value in node.entries:
@@ -208,8 +208,7 @@ class _Redactor:
             for item in node.items:
                 self._value(kind.item, item)
         else:
-            are_sections = kind.is_list and kind.item.section and Mark.OR_PATH not in kind.item.marks
-            self._value_of(node, may_hold_secrets=bool(are_sections))
+            self._value_of(node, may_hold_secrets=bool(kind.is_list and kind.item.section))
 
     def _value_of(self, node: document.Node, *, may_hold_secrets: bool) -> None:
         """Shows a scalar if it cannot be a secret; hides any other node."""

@@ -115,26 +115,6 @@ class Bucket(SettingsSection, frozen=True):
     """The size of the parts of a large upload to S3. Two of them are held in memory."""
 
 
-class RulesBucket(SettingsSection, frozen=True):
-    """Rules in a bucket, which `tornado-proxy push` puts there. A string is short for `s3` alone."""
-
-    shape = "such as `{s3: s3://my-bucket/rules/, region: eu-west-1}`"
-
-    s3: Annotated[str, values.rules_url]
-    """The place: `s3://BUCKET/PREFIX/`."""
-    region: Region | None = None
-    """The bucket's region. By default, the one that boto3 finds, else `us-east-1`."""
-    s3_endpoint: Endpoint | None = None
-    """The URL of an S3 server that is not AWS. By default, the one that boto3 finds."""
-    force_path_style: bool = field(name="s3ForcePathStyle", default=False)
-    """Whether the bucket's name is part of the path instead of the host name."""
-    credentials: Credentials | None = None
-    """The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance)."""
-
-    def __str__(self) -> str:
-        return self.s3
-
-
 class PageOptions(SettingsSection, frozen=True):
     """A page: its Go template, and the templates of its headers and its status."""
 
@@ -310,9 +290,9 @@ class Settings(SettingsSection, frozen=True):
     """The server for clients."""
     internal_server: InternalServer = InternalServer()
     """The admin listener."""
-    rules: Annotated[tuple[Path | RulesBucket, ...], Mark.ONE_OR_MANY] = ()
-    """Rule files, and directories of `*.rules` files, relative to the configuration file, and places in buckets
-    (`s3://BUCKET/PREFIX/`), in order."""
+    rules: Annotated[tuple[Path, ...], Mark.ONE_OR_MANY] = ()
+    """Rule files, and directories of `*.rules` files, relative to the configuration file, in
+    order."""
     basic_providers: ByName[BasicProvider] = field(name="authProviders.basic", default=())
     """Providers of basic authentication, by the name that resources use."""
     oidc_providers: ByName[OidcProvider] = field(name="authProviders.oidc", default=())
@@ -342,7 +322,7 @@ class Settings(SettingsSection, frozen=True):
     directory: NoOption[Path] = Path()  # of the configuration file; relative paths start from it
 
     @property
-    def rule_spans(self) -> dict[Path | RulesBucket, Span]:
+    def rule_spans(self) -> dict[Path, Span]:
         """The places of `rules`."""
         return dict(zip(self.rules, self.place.values("rules"), strict=False))
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache
-from types import NoneType, UnionType
+from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
@@ -47,7 +47,6 @@ class Mark(Enum):
     BY_NAME = "a tuple of sections, written as a mapping from their `name`"
     PAIRS = "a tuple of names and values, written as a mapping"
     MAY_BE_HASHED = "a secret whose hash may stand in the file"
-    OR_PATH = "a string may stand for a section: it is a path"
     REQUIRED = "the file must have it, although the field has a default"
     NO_OPTION = "a field that is not read from the file"
 
@@ -153,8 +152,6 @@ def option_type(annotation: Any) -> OptionType:
         return OptionType(inner.base, (*inner.marks, *marks))
     if NoneType in get_args(annotation):
         return option_type(get_args(annotation)[0])
-    if isinstance(annotation, UnionType):
-        return OptionType(get_args(annotation)[1], (Mark.OR_PATH,))
     return OptionType(annotation)
 
 

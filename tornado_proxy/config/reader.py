@@ -25,7 +25,7 @@ from tornado_proxy.config.document import (
     bare,
     span_of,
 )
-from tornado_proxy.config.model import RulesBucket, Settings
+from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import (
     Mark,
     Option,
@@ -208,9 +208,6 @@ class _DocumentReader:
             raise InvalidValue(message, (kind.section and kind.section.shape) or advice, code)
         if kind.is_secret:
             return self._secret(kind, place)
-        if Mark.OR_PATH in kind.marks and not isinstance(node, MappingNode):
-            text = values.line(_scalar(kind, place))
-            return RulesBucket(values.rules_url(text)) if text.startswith(values.S3) else self._directory / text
         if kind.section:
             return self._section(kind.section, place, preset)
         value: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
@@ -317,7 +314,7 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
         return data
     # A number with a unit is a string.
     if not (kind.bounds and kind.bounds.units):
-        expected, accepted = _SCALARS[Mark.OR_PATH if Mark.OR_PATH in kind.marks else kind.base]
+        expected, accepted = _SCALARS[kind.base]
         if not (isinstance(node, ScalarNode) and node.kind is accepted):
             raise _wrong_type(expected, place)
     if kind.bounds is None:
@@ -372,12 +369,10 @@ _FORMS = {
     "a list": _ITEMS,
     "a string or a list": _ITEMS,
     "a string": _ONE_TEXT,
-    "a string or a mapping": _ONE_TEXT,
     _WHOLE_NUMBER: "write one number in digits, without a unit or a fraction",
     _TRUTH: "write `true` or `false`, without quotes",
 }
 _SCALARS: dict[Any, tuple[str, ScalarKind]] = {
-    Mark.OR_PATH: ("a string or a mapping", ScalarKind.STRING),
     str: ("a string", ScalarKind.STRING),
     Path: ("a string", ScalarKind.STRING),
     values.GuardedUrl: ("a string", ScalarKind.STRING),

@@ -318,8 +318,6 @@ class Reload(SettingsSection, frozen=True):
     canary: Annotated[int, Bounds(1, 50)] | None = None
     """The percentage of clients that an edit answers after `stage`, for as long again; from less than 25 % it goes on
     to 25 %, and then to all. Without it, an edit answers all at once."""
-    poll_interval: Annotated[float, Duration(1, DAY)] = 10.0
-    """The time between two looks at rules in a bucket, plus or minus a tenth."""
     head_samples: Annotated[int, Bounds(0, 1000)] = 0
     """How many new keys a second, over all processes, are asked for by HEAD while an edit is staged."""
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from tornado_proxy.config.model import RulesBucket, Settings
+from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Mark, OptionType, SettingsSection, options_of
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
@@ -45,12 +45,9 @@ def changed_options(old: Settings, new: Settings) -> tuple[ChangedOption, ...]:
     return tuple(_changed("", *(replace(each, rules=_relative(each)) for each in (old, new))))
 
 
-def _relative(settings: Settings) -> tuple[Path | RulesBucket, ...]:
+def _relative(settings: Settings) -> tuple[Path, ...]:
     here = settings.directory
-    return tuple(
-        each.relative_to(here) if isinstance(each, Path) and each.is_relative_to(here) else each
-        for each in settings.rules
-    )
+    return tuple(each.relative_to(here) if each.is_relative_to(here) else each for each in settings.rules)
 
 
 def _changed(above: str, old: SettingsSection, new: SettingsSection) -> Iterator[ChangedOption]:

@@ -176,21 +176,6 @@ def prefix(text: str) -> str:
     return directory
 
 
-S3 = "s3://"
-
-
-def rules_url(text: str) -> str:
-    """The place of rules in a bucket, `s3://BUCKET/PREFIX/`, with one closing slash."""
-    name, _, path = text.removeprefix(S3).partition("/")
-    try:
-        place = f"{S3}{bucket_name(name)}/{prefix(path)}" if text.startswith(S3) else ""
-    except InvalidValue:
-        place = ""
-    if not place:
-        raise InvalidValue("is not a place in a bucket", "such as `s3://my-bucket/rules/`")
-    return place
-
-
 def glob(text: str) -> str:
     """A glob over request paths."""
     if not text.startswith("/"):

@@ -1,8 +1,7 @@
 """Reads rule files, and compiles them together to rule sets.
 
-A root is a file, a directory, or a place in a bucket, which a function of the caller fetches. A directory is read
-recursively: files named `*.rules`, sorted by the bytes of their relative paths. Names that begin with `.` are skipped,
-because the `..data` of a ConfigMap has the same files again.
+A root is a file or a directory. A directory is read recursively: files named `*.rules`, sorted by the bytes of their
+relative paths. Names that begin with `.` are skipped, because the `..data` of a ConfigMap has the same files again.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -44,21 +42,10 @@ class RuleFile:
 
 
 class Read(msgspec.Struct, frozen=True):
-    """Rule files in order, what cannot be read, and `releases` that were fetched: the place and digest of each."""
+    """Rule files in order, and what cannot be read."""
 
     files: tuple[RuleFile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
-    releases: tuple[tuple[str, str], ...] = ()
-
-
-Fetch = Callable[[Any, Span | None], Read]
-"""Returns the rule files of a root that is no path; the span is the place that names it."""
-
-
-def not_fetched(root: object, span: Span | None) -> Read:
-    """The rule files of a bucket for a command that needs no network: a mistake."""
-    message = f"this command does not fetch the rules in `{root}`"
-    return Read((), (Diagnostic("unread-rules", message, span, "name the files themselves, which are pushed there"),))
 
 
 def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
@@ -88,20 +75,17 @@ def compile_rule_files(
     return replace(compiled, diagnostics=(*diagnostics, *compiled.diagnostics), parsed=tuple(parsed))
 
 
-def read_rule_files(
-    roots: Iterable[Any], named: Mapping[Any, Span] | None = None, fetch: Fetch = not_fetched, *, again: bool = False
-) -> Read:
+def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = None, *, again: bool = False) -> Read:
     """Reads every rule file of the roots, each once, in the order of the roots; `named` has the places that name them.
 
-    A root that is no path is fetched. A root may be a pipe, unless it will be read `again`.
+    A root may be a pipe, unless it will be read `again`.
     """
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
-    releases: list[tuple[str, str]] = []
     for root in roots:
         span = named.get(root) if named else None
         try:
-            read = _read_root(root, span, files, again=again) if isinstance(root, Path) else fetch(root, span)
+            read = _read_root(root, span, files, again=again)
         except FileTooLargeError as error:
             size = f"{LARGEST // 1024**2} MiB together"
             message = f"the rule files are larger than {size}, counted up to `{error.filename}`"
@@ -109,8 +93,7 @@ def read_rule_files(
             return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
         files |= {file.name: file for file in read.files}
         diagnostics += read.diagnostics
-        releases += read.releases
-    return Read(tuple(files.values()), tuple(diagnostics), tuple(releases))
+    return Read(tuple(files.values()), tuple(diagnostics))
 
 
 def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *, again: bool) -> Read:
@@ -163,6 +146,6 @@ def _nothing_there(root: Path, span: Span | None) -> Diagnostic:
         advice = "the names of rule files end with `.rules`"
         return Diagnostic("no-rule-files", f"`{root}` has no rule file", span, advice)
     if root.parts[:1] == ("s3:",):
-        place = f"s3://{'/'.join(root.parts[1:])}/"  # a path has lost a slash
-        return not_fetched(place, span).diagnostics[0]
+        advice = "rules are files: sync the bucket into a directory, as docs/scaling.md shows"
+        return Diagnostic("no-rule-files", f"`{root}` is no path", span, advice)
     return Diagnostic("no-rule-files", f"there is no `{root}`", span)

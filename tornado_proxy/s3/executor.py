@@ -297,19 +297,6 @@ class Executor:
         self._is_closed = True
 
 
-def make_within(seconds: float, function: Callable[[], T]) -> T:
-    """Makes a call in this thread and returns its result; raises `TimedOut` after some seconds, although S3 sends."""
-    call = BlockingCall[T](math.inf)
-    timer = threading.Timer(seconds, call.end, [f"S3 did not send the whole answer within {seconds:g} s"])
-    timer.daemon = True
-    timer.start()
-    try:
-        call.make(function, None)
-    finally:
-        timer.cancel()
-    return call.outcome.result()
-
-
 def ask(method: Callable[..., T], **parameters: object) -> T:
     """Returns the result of an operation; raises `UpstreamError` for an invalid number or date in the answer."""
     try:

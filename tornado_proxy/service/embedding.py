@@ -42,7 +42,6 @@ def application(config: str | Path) -> ProxyApplication:
     except Unbuildable as error:
         raise ConfigurationError(error.diagnostics) from None
     reloader = Reloader(serving, reader, serving.emit)
-    reloader.sources = reader.sources
 
     async def run() -> None:
         await serving.start((), inherited=False)

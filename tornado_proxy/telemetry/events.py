@@ -171,13 +171,6 @@ class Probed(msgspec.Struct, frozen=True):
     is_news: bool = False
 
 
-class RulesPolled(msgspec.Struct, frozen=True):
-    """The rules in a bucket cannot be fetched any more, for a new reason, or can be again; then `problem` is empty."""
-
-    place: str
-    problem: str = ""
-
-
 class ObjectWritten(msgspec.Struct, frozen=True):
     """A write to a bucket or a deletion ended, successful or not; `key` is the object key."""
 
@@ -227,7 +220,6 @@ Event = (
     | Retired
     | S3Called
     | Probed
-    | RulesPolled
     | ReadResumed
     | ObjectWritten
     | ObjectUsed

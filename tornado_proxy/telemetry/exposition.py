@@ -100,7 +100,6 @@ class ServiceState(msgspec.Struct, frozen=True):
     not_after: Mapping[tuple[str, str], float] = {}  # of certificates, by listener and name
     worker_ends: int = 0
     last_good_trouble: bool = False
-    rules_up: Mapping[str, bool] = {}  # whether the last poll succeeded, by place of rules in a bucket
 
 
 def service_metrics(state: ServiceState) -> Iterator[Metric]:
@@ -130,8 +129,6 @@ def _service_gauges(state: ServiceState) -> Iterator[tuple[str, str, tuple[str, 
     yield "certificate_not_after_seconds", text, ("listener", "name"), state.not_after
     text = "Whether the last good copy cannot be kept (1 or 0)"
     yield "last_good_trouble", text, (), {(): state.last_good_trouble}
-    rules_up = {(place,): is_up for place, is_up in state.rules_up.items()}
-    yield "rules_up", "Whether the last poll of rules in a bucket succeeded (1 or 0)", ("place",), rules_up
 
 
 def staged_metrics(counts: StagedCounts | None, share: float) -> Iterator[Metric]:

@@ -23,7 +23,6 @@ from tornado_proxy.telemetry.events import (
     ReloadOutcome,
     ReloadReport,
     Retired,
-    RulesPolled,
     Served,
 )
 
@@ -175,7 +174,7 @@ _LOG = logging.getLogger(EVENTS)
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
 
 
-ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired | RulesPolled
+ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
 
 
 def log_service_events(bus: Bus) -> None:
@@ -192,10 +191,6 @@ def service_log(event: ServiceEvent) -> None:
             _log_reload(event)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
-        case RulesPolled(place, ""):
-            _LOG.info("`%s`: the rules can be fetched again", place)
-        case RulesPolled(place, reason):
-            _LOG.warning("`%s`: the rules cannot be fetched, those fetched before stay: %s", place, reason)
         case ReadResumed(target, cause, outcome, key, received):
             # A slow client is no news, and while S3 is down there may be thousands of tries.
             is_news = outcome != "failed" and (cause, outcome) != ("slow", "ok")

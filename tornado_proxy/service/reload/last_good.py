@@ -57,7 +57,6 @@ class _Copy(msgspec.Struct, frozen=True):
     text: str
     rules: tuple[RuleFile, ...]
     templates: tuple[RuleFile, ...]
-    releases: tuple[tuple[str, str], ...] = ()
     staged: Any = None  # a mark, which the rest does not depend on
 
 
@@ -74,7 +73,7 @@ class LastGood:
         assert snapshot.text is not None, "what is in force could be read"
         config = _name_of(Path(snapshot.text.name))
         rules, templates = snapshot.rules, snapshot.templates
-        kept = _Copy(config, snapshot.text.text, rules.files, templates.files, rules.releases, mark)
+        kept = _Copy(config, snapshot.text.text, rules.files, templates.files, mark)
         # Not by `msgspec.json`: a name of a file may have bytes that are no text.
         copy = json.dumps(msgspec.to_builtins(kept)).encode()
         if copy == self._kept:
@@ -102,12 +101,6 @@ class LastGood:
         copy, kept = self._read_for(config)
         return compile_text(SourceFile(str(config), copy.text), environment, read_files=lambda _: kept)
 
-    def read_rules(self, config: Path) -> Read:
-        """Reads the rule files of the copy for a configuration file; none if it cannot be used."""
-        with suppress(NoLastGood):
-            return self._read_for(config)[1][0]
-        return Read(())
-
     def _read_for(self, config: Path) -> tuple[_Copy, tuple[Read, Read]]:
         copy, kept = self._read()
         if copy.configuration != _name_of(config):
@@ -120,7 +113,7 @@ class LastGood:
             self._check()
             with open(self.directory / COPY, "rb", opener=_own) as file:
                 copy = msgspec.convert(json.loads(file.read()), _Copy)
-            return copy, (Read(copy.rules, releases=copy.releases), Read(copy.templates))
+            return copy, (Read(copy.rules), Read(copy.templates))
         except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:  # it may have been edited
             reason = getattr(error, "strerror", None) or error
             raise NoLastGood(f"`{self.directory}` has no copy: {reason}") from error

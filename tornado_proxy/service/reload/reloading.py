@@ -21,7 +21,6 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted, errors
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
-from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
 from tornado_proxy.service.reload.stage import BY_OPERATOR, PROMOTE, Looks, Stage, StageMark, verdict
@@ -34,7 +33,6 @@ from tornado_proxy.web.generation import Generation
 _LOG = logging.getLogger("tornado_proxy")
 
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
-POLL_WITHIN = 5.0  # the same for the buckets of rules; what they answer later is for the next reload
 
 _UNSETTLED = Diagnostic(
     "unsettled", "the files keep changing: no two readings were the same", help="leave them alone for a second"
@@ -102,7 +100,7 @@ class Serving(Protocol):
 
 
 class Reloader:
-    """Makes new generations, one attempt at a time; `read` is called on a thread, and so are the polls of `sources`."""
+    """Makes new generations, one attempt at a time; `read` is called on a thread."""
 
     def __init__(
         self,
@@ -116,12 +114,10 @@ class Reloader:
         self.stage: Stage | None = None  # of the last edit that was staged
         self.left: StageMark | None = None  # by an earlier process
         self.from_last_good = from_last_good  # while the copy from which the service started is in force
-        self.sources = RuleSources()
         self._serving = serving
         self._at_start = serving.configuration.settings
         self._read_within = read_within
         self._reading: asyncio.Future[Snapshot] | None = None
-        self._polling: asyncio.Future[None] | None = None
         self._read = read
         self._emit = emit
         self._lock = asyncio.Lock()
@@ -155,21 +151,13 @@ class Reloader:
         place = f"{first.place}: " if first.place else ""
         return f"{line}; an edit was refused: {place}{first.message}"
 
-    async def look(self) -> ReloadReport:
-        """Reloads, but polls the buckets of rules only when it is time."""
-        return await self.reload(polls=self.sources.due_in() == 0)
-
-    async def reload(self, *, polls: bool = True) -> ReloadReport:
+    async def reload(self) -> ReloadReport:
         """Reads the snapshot, and puts it in force if it is new and good; raises nothing but cancellation."""
         # Two attempts at once would give two generations one number, and the older snapshot could win.
         async with self._lock:
             began = time.perf_counter()
             try:
-                if polls:
-                    await self._poll()
                 report = await self._attempt()
-                for event in self.sources.news():
-                    self._emit(event)
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
                 text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
                 report = replace(self._report(ReloadOutcome.FAILED, "", (Diagnostic("defect", text),)), error=error)
@@ -307,16 +295,6 @@ class Reloader:
                 diagnostics = (*diagnostics, *error.diagnostics)
         self._refused = None if may_pass(diagnostics) else snapshot
         return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(in_force.diagnostics, diagnostics))
-
-    async def _poll(self) -> None:
-        """Polls the buckets of rules; one that hangs is waited for again, not doubled."""
-        if self._polling is None or self._polling.done():
-            self._polling = asyncio.get_running_loop().run_in_executor(None, self.sources.poll)
-        try:
-            async with asyncio.timeout(POLL_WITHIN):
-                await asyncio.shield(self._polling)
-        except TimeoutError:
-            self.sources.note_silence()
 
     async def _snapshot(self) -> Snapshot:
         """Reads the snapshot; raises `TimeoutError`. A reading that hangs is waited for again, not doubled."""

@@ -9,7 +9,6 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -24,7 +23,7 @@ from tornado_proxy.config.show import canonical
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, errors
-from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files
+from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.service.reload.certificates import (
     INVALID_DATES,
@@ -34,7 +33,6 @@ from tornado_proxy.service.reload.certificates import (
     unusable_certificates,
     validities,
 )
-from tornado_proxy.service.reload.rule_sources import RuleSources
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 AT_REST = 1.0  # seconds without a change after which a start needs no second reading
@@ -85,9 +83,10 @@ class Snapshot(Unshown, frozen=True):
         return (*self.rules.files, *self.templates.files)
 
 
-def read_named(settings: Settings | None, sources: RuleSources | None = None) -> tuple[Read, Read]:
-    """Reads the rule files and the templates that settings name; a bucket of other sources is asked."""
-    return (sources or RuleSources()).read(settings), read_templates(settings)
+def read_named(settings: Settings | None) -> tuple[Read, Read]:
+    """Reads the rule files and the templates that settings name."""
+    rules = read_rule_files(settings.rules, settings.rule_spans, again=True) if settings else Read(())
+    return rules, read_templates(settings)
 
 
 def read_snapshot(
@@ -159,9 +158,8 @@ def compile_text(
 
 
 def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
-    rules = (each for each in settings.rules if isinstance(each, Path))
     config, *secrets = snapshot.watched
-    watched = (config, *rules, *template_places(settings), *secrets)
+    watched = (config, *settings.rules, *template_places(settings), *secrets)
     certificates = (*unusable_certificates(settings), *doubtful_certificates(settings, time.time()))
     remarks = (*_doubtful_passwords(settings), *certificates)
     options = canonical(_anywhere(settings))
@@ -173,7 +171,6 @@ def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
 class SnapshotReader:
     """Reads the snapshot until two readings agree, so that an edit of several files is never taken half done.
 
-    `sources` are those of its rules; a bucket is asked once, and then when it is polled.
     One reading is enough if nothing changed since the last call. If readings never agree, the last one is not settled.
     """
 
@@ -182,10 +179,7 @@ class SnapshotReader:
         config: Path,
         environment: Mapping[str, str],
         pause: Callable[[float], None] = time.sleep,
-        sources: RuleSources | None = None,
     ) -> None:
-        self.sources = sources or RuleSources()
-        self._read_files = partial(read_named, sources=self.sources)
         self._config = config
         self._environment = environment
         self._pause = pause
@@ -198,7 +192,7 @@ class SnapshotReader:
         for number in range(MOST_READINGS):
             if number:
                 self._pause(SETTLED_AFTER)
-            snapshot = read_snapshot(self._config, self._environment, last, self._read_files)
+            snapshot = read_snapshot(self._config, self._environment, last)
             agreed = agreed + 1 if snapshot.is_as(last) else 0
             needed = READINGS_IF_HALFWAY if _may_be_halfway(settled, snapshot) else 1
             if snapshot.is_as(settled) or agreed >= needed or (last is None and _is_at_rest(snapshot)):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import math
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
@@ -157,7 +156,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class Follower:
-    """Calls `reload` after every edit around `places`, which it asks for again each time, and in `due_in` seconds."""
+    """Calls `reload` after every edit around `places`, which it asks for again each time."""
 
     def __init__(
         self,
@@ -165,12 +164,10 @@ class Follower:
         reload: Callable[[], Awaitable[object]],
         pace: Pace | None = None,
         watch: Callable[[Callable[[], None]], Watch] = Watch,
-        due_in: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self._places = places
         self._reload = reload
         self._pace = pace or Pace()
-        self._due_in = due_in
         self._poked = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._logged_trouble = ""  # the last one
@@ -194,7 +191,7 @@ class Follower:
                 except Exception:  # noqa: BLE001 - the next look may go well
                     _LOG.exception("following edits failed")
                 period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
-                if await comes_within(self._poked, min(period, self._due_in())):
+                if await comes_within(self._poked, period):
                     end = self._loop.time() + self._pace.patience
                     while self._loop.time() < end and await comes_within(self._poked, self._pace.quiet):
                         pass
@@ -216,7 +213,7 @@ class Follower:
 async def follow(reloader: Reloader) -> None:
     """Reloads when files change, and ends the stage of an edit whose time is over, until cancelled."""
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(Follower(reloader.watched, reloader.look, due_in=reloader.sources.due_in).run())
+        tasks.create_task(Follower(reloader.watched, reloader.reload).run())
         tasks.create_task(_judge(reloader))
 
 

@@ -16,7 +16,6 @@ import msgspec
 from tornado_proxy.service.reload.background import comes_within, in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
-from tornado_proxy.service.reload.rule_sources import RuleSources
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import probe_stores
@@ -40,14 +39,13 @@ class Launch(msgspec.Struct, frozen=True):
     """The arguments of a process."""
 
     sockets: Sockets
-    read: Callable[[], Snapshot]  # reads the snapshot again, with rules from `sources`
+    read: Callable[[], Snapshot]  # reads the snapshot again
     administer: Callable[[Process], AbstractAsyncContextManager[None]]  # answers operators from its start to its end
     announce: Callable[[], None]  # called when requests are answered
     notifier: Notifier = msgspec.field(default_factory=Notifier)
     last_good: LastGood | None = None  # keeps each snapshot that is put in force
     from_last_good: bool = False  # whether the first one came from there
     mark: StageMark | None = None  # of a stage that an earlier process left
-    sources: RuleSources = msgspec.field(default_factory=RuleSources)
 
 
 class Process:
@@ -64,7 +62,6 @@ class Process:
         self._prober = Prober(lambda: probe_stores(serving.generation), settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
-        self.reloader.sources = launch.sources
         self.reloader.left = launch.mark
         bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
