@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tornado_proxy.config.model import Bucket, KeyFolding
+from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.request import (
     BadAddress,
     KeyTooLong,
@@ -13,8 +13,6 @@ from tornado_proxy.routing.request import (
     RequestError,
     RequestPath,
     UnknownFormat,
-    fold,
-    fold_objection,
     host_name,
     object_key,
     parse_request_path,
@@ -24,7 +22,7 @@ from tornado_proxy.routing.request import (
     shown_path,
     upload_path,
 )
-from tornado_proxy.rules.model import Key
+from tornado_proxy.rules.model import Key, KeyFolding, fold, fold_objection
 
 
 @pytest.mark.parametrize(

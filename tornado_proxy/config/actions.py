@@ -87,7 +87,8 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     """The Content-Security-Policy of files, such as `sandbox`. Listings and errors have their own."""
     active_content: Literal["auto", "attachment", "inline"] = "auto"
     """How browsers treat files that can run scripts, such as HTML and SVG: show them (`inline`) or save them
-    (`attachment`). `auto` is `attachment` where uploads are enabled, else `inline`."""
+    (`attachment`). `auto` is `attachment` where uploads are enabled, here or in another target that has the same files
+    of a bucket, else `inline`."""
     webhooks: tuple[Webhook, ...] = ()
     """Calls after each successful GET."""
 

@@ -15,7 +15,7 @@ from typing import assert_never
 
 import msgspec
 
-from tornado_proxy.config import access_checks, checks, document
+from tornado_proxy.config import access_checks, checks, document, shared_buckets
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, OptionGroup, OptionType, SettingsSection, members_of
 from tornado_proxy.config.reader import read as read_settings
@@ -26,6 +26,8 @@ LARGEST = 8 * 1024 * 1024
 """The most bytes that a configuration file may have."""
 
 MASK = "•"
+
+_CHECKS = (*checks.CHECKS, *access_checks.CHECKS, *shared_buckets.CHECKS)
 
 _Range = tuple[int, int]
 
@@ -97,8 +99,8 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
         context, mistakes = read_settings(composed.root, shown, directory, secrets)
         diagnostics += mistakes
         if context:
-            settings = context.settings
-            diagnostics += [each for check in (*checks.CHECKS, *access_checks.CHECKS) for each in check(context)]
+            diagnostics += [each for check in _CHECKS for each in check(context)]
+            settings = shared_buckets.resolved(context.settings)
     ordered = tuple(sorted(dict.fromkeys(diagnostics), key=lambda each: each.span.start if each.span else 0))
     return Loaded(None if errors(ordered) else settings, ordered, shown)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from msgspec import field
 
@@ -27,11 +27,11 @@ from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration
 from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
 from tornado_proxy.rules.diagnostic import Span
+from tornado_proxy.rules.model import KeyFolding
 
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif")  # that browsers show
 Region = Annotated[str, values.region]
 Endpoint = Annotated[str, values.endpoint]
-KeyFolding = Literal["emptySegments", "backslashes", "case", "unicode", "trailingDots"]
 S3Headers = Annotated[Pairs[Annotated[str, values.s3_header]], values.s3_headers]
 
 

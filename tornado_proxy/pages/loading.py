@@ -21,6 +21,7 @@ from tornado_proxy.config.model import (
     Templates,
     ThemeOptions,
 )
+from tornado_proxy.config.shared_buckets import Uploads, exposed_templates
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 LARGEST = 1024 * 1024
 """The most bytes of a template file."""
+
+
+_UNTRUSTED = "sandbox; default-src 'self' 'unsafe-inline' data:"
+"""The policy of pages whose template clients can upload: no scripts, and nothing of a visitor goes to other hosts."""
 
 
 class LoadedPages(msgspec.Struct, frozen=True):
@@ -108,6 +113,7 @@ class _Loader:
     def __init__(self, settings: Settings, read: Read) -> None:
         self._settings = settings
         self._targets = {each.name: each for each in settings.targets}
+        self._uploads = Uploads(settings.targets)
         self._files = {file.name: file.data for file in read.files}
         self._sources: dict[str, SourceFile] = {}
         self.pages: dict[tuple[str | None, str], CustomPage | Recipe] = {}
@@ -146,7 +152,16 @@ class _Loader:
         body = self._part(page)
         if page.path is not None and body is None:
             return None
-        return Recipe(kind, body, page.headers, page.status or base.status, self._helpers(target))
+        headers = page.headers
+        has_policy = any(name.lower() == "content-security-policy" for name, _ in headers)
+        if target is not None and not has_policy and self._is_exposed(target, page):
+            headers = (*headers, ("Content-Security-Policy", _UNTRUSTED))
+        return Recipe(kind, body, headers, page.status or base.status, self._helpers(target))
+
+    def _is_exposed(self, target: Target, page: PageOptions) -> bool:
+        """Whether an upload can replace the template of a page, or one of its helpers."""
+        exposed = (each for each, _ in exposed_templates(target, self._uploads))
+        return any(each is page or isinstance(each, HelperOptions) for each in exposed)
 
     def _part(self, options: PageOptions | HelperOptions) -> Part | None:
         if options.path is None:

@@ -10,9 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
-from tornado_proxy.config.model import KeyFolding
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
-from tornado_proxy.routing.request import RequestPath, fold
+from tornado_proxy.routing.request import RequestPath
+from tornado_proxy.rules.model import KeyFolding, fold
 from tornado_proxy.semantics.request import User
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")

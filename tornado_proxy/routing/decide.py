@@ -23,8 +23,6 @@ from tornado_proxy.routing.request import (
     Request,
     RequestError,
     RequestPath,
-    fold,
-    fold_objection,
     object_key,
     upload_path,
 )
@@ -35,6 +33,8 @@ from tornado_proxy.rules.model import (
     Rewrite,
     RewriteError,
     Rewritten,
+    fold,
+    fold_objection,
     segment_objection,
 )
 from tornado_proxy.semantics.request import READING, User

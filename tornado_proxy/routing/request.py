@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NewType
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from tornado_proxy.config.model import Bucket, KeyFolding
+from tornado_proxy.config.model import Bucket
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.forwarded import ClientCertificate
@@ -101,34 +99,6 @@ def upload_path(directory: RequestPath, file_name: str) -> RequestPath:
     if (reason := segment_objection(name)) is not None:
         raise RequestError(f"the file's name {reason}")
     return RequestPath(directory + name)
-
-
-_FOLDINGS: dict[KeyFolding, Callable[[str], str]] = {
-    "backslashes": lambda path: path.replace("\\", "/"),
-    "case": str.casefold,
-    "unicode": partial(unicodedata.normalize, "NFKC"),
-    # Of a segment that has nothing else, they are no ending.
-    "trailingDots": partial(re.compile(r"(?<![/. ])[. ]+(?=/|\Z)").sub, ""),
-    "emptySegments": partial(re.compile("//+").sub, "/"),
-}
-
-_ONLY_DOTS = re.compile(r"/[. ]+(?:/|\Z)")
-
-
-def fold(path: str, folding: Sequence[KeyFolding]) -> str:
-    """Returns a path as a store reads it."""
-    for name, folded in _FOLDINGS.items():
-        if name in folding:
-            path = folded(path)
-    return path
-
-
-def fold_objection(path: str, folding: Sequence[KeyFolding]) -> str | None:
-    r"""Returns why a path cannot be one once it is folded, such as `/a\..\b`; None if it can."""
-    folded = fold(path, folding)
-    if "trailingDots" in folding and _ONLY_DOTS.search(folded):
-        return "has a segment of dots and spaces only"
-    return None if folded == path else path_objection(folded)
 
 
 def object_key(bucket: Bucket, key: Key) -> ObjectKey:

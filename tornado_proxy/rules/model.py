@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from typing import NewType
+from functools import partial
+from typing import Literal, NewType
 
 import msgspec
 
@@ -55,6 +57,37 @@ def segment_objection(name: str) -> str | None:
     if not name:
         return "is empty"
     return "contains a `/`" if "/" in name else path_objection(name)
+
+
+KeyFolding = Literal["emptySegments", "backslashes", "case", "unicode", "trailingDots"]
+"""A difference between keys that a store does not see."""
+
+_FOLDINGS: dict[KeyFolding, Callable[[str], str]] = {
+    "backslashes": lambda path: path.replace("\\", "/"),
+    "case": str.casefold,
+    "unicode": partial(unicodedata.normalize, "NFKC"),
+    # Of a segment that has nothing else, they are no ending.
+    "trailingDots": partial(re.compile(r"(?<![/. ])[. ]+(?=/|\Z)").sub, ""),
+    "emptySegments": partial(re.compile("//+").sub, "/"),
+}
+
+_ONLY_DOTS = re.compile(r"/[. ]+(?:/|\Z)")
+
+
+def fold(path: str, folding: Sequence[KeyFolding]) -> str:
+    """Returns a path as a store reads it."""
+    for name, folded in _FOLDINGS.items():
+        if name in folding:
+            path = folded(path)
+    return path
+
+
+def fold_objection(path: str, folding: Sequence[KeyFolding]) -> str | None:
+    r"""Returns why a path cannot be one once it is folded, such as `/a\..\b`; None if it can."""
+    folded = fold(path, folding)
+    if "trailingDots" in folding and _ONLY_DOTS.search(folded):
+        return "has a segment of dots and spaces only"
+    return None if folded == path else path_objection(folded)
 
 
 # RFC 3986 3.2.2, with the port and an address's brackets, and without the comma, which separates joined headers.
