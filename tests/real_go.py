@@ -76,8 +76,8 @@ def build(name: str, folder: Path) -> GoProgram:
     return GoProgram(built, version)
 
 
-def build_with_modules(name: str, folder: Path, module: str, *, tag: str) -> GoProgram:
-    """Builds a program with a build tag that needs a module; skips the test if Go or the module is missing."""
+def build_with_modules(name: str, folder: Path, *modules: str, tag: str) -> GoProgram:
+    """Builds a program with a build tag that needs modules; skips the test if Go or a module is missing."""
     plain = build(name, folder)
     source = _source(folder)
     environment = {
@@ -91,10 +91,10 @@ def build_with_modules(name: str, folder: Path, module: str, *, tag: str) -> GoP
     go = str(_toolchain())
     (source / "go.mod").write_text(f"module compared\n\ngo {plain.version[0]}.{plain.version[1]}\n", encoding="utf-8")
     fetched = subprocess.run(
-        [go, "get", module], cwd=source, env=environment, capture_output=True, text=True, check=False
+        [go, "get", *modules], cwd=source, env=environment, capture_output=True, text=True, check=False
     )
     if fetched.returncode:
-        pytest.skip(f"Go cannot fetch {module}: {fetched.stderr.strip()[-200:]}")
+        pytest.skip(f"Go cannot fetch {modules}: {fetched.stderr.strip()[-200:]}")
     built = folder / f"{name}-{tag}"
     subprocess.run([go, "build", "-tags", tag, "-o", built, "."], cwd=source, env=environment, check=True)
     return GoProgram(built, plain.version)

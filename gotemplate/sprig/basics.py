@@ -45,17 +45,19 @@ def _fail(message: bytes) -> go.Value:
     raise go.ExecutionError(runes(message))
 
 
-_ZERO_DECIMALS = re.compile(r"\.0+\.*\Z")
+_DECIMAL = re.compile(r"([+-]?)([0-9]*)\.[0-9]*")
 _LARGEST_UINT = (20, str(MAX_UINT))  # as the number of its digits and their text, which compare as numbers do
 _LEADING_DIGITS = re.compile(r"[+-]?0*([0-9]*)")
 
 
 def to_int(value: go.Value) -> int:
-    """cast.ToInt: truncates floats, reads strings as Go's integer literals; any other value is 0."""
+    """cast.ToInt: truncates floats, reads strings as Go's integer literals or cuts decimals; any other value is 0."""
     if isinstance(value, float):
         return float_to_int(value)
     if isinstance(value, bytes):
-        return _read_int(_ZERO_DECIMALS.sub("", runes(value)), 0)
+        text = runes(value)
+        decimal = _DECIMAL.fullmatch(text)
+        return _read_int(decimal[1] + (decimal[2] or "0") if decimal else text, 0)
     return wrap_int(int(value)) if isinstance(value, int) else 0
 
 

@@ -1,4 +1,4 @@
-"""Semantic versions and constraints on them: `^1.2`, `~1.2.3 || >=2, <3` (package Masterminds/semver 3.3)."""
+"""Semantic versions and constraints on them: `^1.2`, `~1.2.3 || >=2, <3` (package Masterminds/semver 3.5)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-
 
 _VERSION_COST = 8  # steps; reading a version is slow
 _LONGEST = len(str(MAX_UINT))
+_LONGEST_VERSION = 256  # bytes, semver's MaxVersionLen
 _VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
 
 
@@ -44,7 +45,7 @@ class Version(msgspec.Struct, frozen=True):
 
 def parse_version(text: bytes) -> Version:
     """Parses a version, which may lack minor and patch; raises `ExecutionError`."""
-    match = _VERSION.fullmatch(text)
+    match = _VERSION.fullmatch(text) if len(text) <= _LONGEST_VERSION else None
     if match is None:
         raise ExecutionError(f"invalid semantic version `{runes(text)}`")
     major, minor, patch = (_number((match[number] or b".0").lstrip(b".")) for number in (1, 2, 3))
@@ -108,12 +109,20 @@ def _comparing(holds: Callable[[int], Any]) -> Function:
     return function(lambda receiver, version: holds(compare(receiver.source, version.source)), other)
 
 
+def _next(number: int) -> int:
+    if number == MAX_UINT:
+        raise ExecutionError("the next version has a number out of range")
+    return number + 1
+
+
+def _with_next_patch(version: Version) -> Version:
+    return Version(version.major, version.minor, version.patch if version.pre else _next(version.patch))
+
+
 _OF_VALUES: Mapping[bytes, Function] = {
-    b"IncMajor": reading(lambda version: _changed(version, Version(version.major + 1, 0, 0))),
-    b"IncMinor": reading(lambda version: _changed(version, Version(version.major, version.minor + 1, 0))),
-    b"IncPatch": reading(
-        lambda version: _changed(version, Version(version.major, version.minor, version.patch + (not version.pre)))
-    ),
+    b"IncMajor": reading(lambda version: _changed(version, Version(_next(version.major), 0, 0))),
+    b"IncMinor": reading(lambda version: _changed(version, Version(version.major, _next(version.minor), 0))),
+    b"IncPatch": reading(lambda version: _changed(version, _with_next_patch(version))),
     b"Major": reading(lambda version: Uint64(version.major)),
     b"Metadata": reading(lambda version: version.metadata),
     b"Minor": reading(lambda version: Uint64(version.minor)),
@@ -152,6 +161,7 @@ VERSION = _version_type(
 
 
 _CONSTRAINT_COST = 50  # steps; reading a constraint is slow
+_LONGEST_CONSTRAINT, _MOST_ALTERNATIVES = 512, 32  # semver's MaxConstraintLen and MaxConstraintGroups
 _OPERATOR = rb"(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
 _SPACE = rb"[\t\n\f\r ]"
 _NUMBERS = rb"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?" + SUFFIXES
@@ -174,11 +184,9 @@ class _Constraint(msgspec.Struct, frozen=True):
     fixed: int
 
     def admits(self, version: Version) -> bool:  # noqa: PLR0911 - one case for each operator
-        """Returns whether a version satisfies it; a pre-release only if the constraint has one."""
+        """Returns whether a version satisfies it."""
         bound, fixed = self.version, self.fixed
         is_exact = fixed in (0, 3)  # `1.2.3` and `*`, whose version is 0.0.0
-        if version.pre and not bound.pre and (self.operator != b"!=" or fixed < 3):
-            return False
         order = compare(version, bound)
         match self.operator:
             case b"!=" if is_exact:
@@ -218,6 +226,8 @@ def _read(match: Any) -> _Constraint:
 
 def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> bool:
     budget.spend(_CONSTRAINT_COST + len(constraint))
+    if len(constraint) > _LONGEST_CONSTRAINT or constraint.count(b"||") >= _MOST_ALTERNATIVES:
+        raise ExecutionError("a version constraint is too long")
     alternatives = []
     rewritten = constraint  # with two operators in place of `a - b`
     for match in _RANGE.finditer(constraint):
@@ -227,7 +237,11 @@ def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> 
             raise ExecutionError(f"invalid version constraint `{runes(alternative)}`")
         alternatives.append([_read(match) for match in _CONSTRAINT.finditer(alternative)])
     parsed = parse_version(version)
-    return any(all(each.admits(parsed) for each in alternative) for alternative in alternatives)
+    return any(
+        all(each.admits(parsed) for each in alternative)
+        for alternative in alternatives
+        if not parsed.pre or any(each.version.pre for each in alternative)  # who wants a pre-release names one
+    )
 
 
 FUNCTIONS: Mapping[str, Function] = {

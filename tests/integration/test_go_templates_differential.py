@@ -24,7 +24,13 @@ CASES = int(os.environ.get("TORNADO_PROXY_TEMPLATE_CASES", "50000"))
 BATCH = 5000
 OLDEST_GO = (1, 27)  # an older encoding/json writes invalid UTF-8 differently
 VECTORS = vectors("template")
-SPRIG = "github.com/Masterminds/sprig/v3@v3.3.0"
+# The versions that s3-proxy ships.
+SPRIG = (
+    "github.com/Masterminds/sprig/v3@v3.3.0",
+    "github.com/Masterminds/semver/v3@v3.5.0",
+    "github.com/spf13/cast@v1.10.0",
+    "dario.cat/mergo@v1.0.2",
+)
 HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REFUSED)
 
 # Refusals that docs/go-templates.md documents as different from Go.
@@ -110,5 +116,5 @@ def test_generated_templates_have_the_results_of_go(tmp_path):
 
 def test_generated_templates_have_the_results_of_sprig(tmp_path):
     """With sprig's functions, both refuse, fail or write the same, if Go can fetch sprig."""
-    go = build_with_modules("templates", tmp_path, SPRIG, tag="sprig")
+    go = build_with_modules("templates", tmp_path, *SPRIG, tag="sprig")
     _compare(go, HELM, _generator(go, sprig=True))

@@ -99,7 +99,11 @@ CASES = [
     ("1.2.3", "1.2.3", True),
     ("=1.2.3", "1.2.4", False),
     ("!=1.2.3", "1.2.4", True),
-    ("!=1.2.3", "1.2.3-rc", True),
+    ("!=1.2.3", "1.2.3-rc", False),
+    ("!=1.2.3 >=1.0.0-a", "1.2.3-rc", True),
+    (">=1.0.0-a, <1.3", "1.2.3-rc", True),
+    (">=1.0.0-a || <1.3", "1.2.3-rc", True),
+    ("<1.3 || >=2.0.0-a", "1.2.3-rc", False),
     ("!=1.x", "1.5.0", False),
     ("!=1.x", "2.0.0", True),
     ("!=1.2.x", "1.3.0", True),
@@ -155,7 +159,7 @@ CASES = [
 
 @pytest.mark.parametrize(("constraint", "version", "matches"), CASES)
 def test_constraints_match_versions(constraint, version, matches):
-    """A pre-release matches only a constraint with a pre-release."""
+    """A pre-release matches only where one of the constraints that hold together has a pre-release."""
     assert rendered("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(matches).lower()
 
 
@@ -176,3 +180,19 @@ def test_an_invalid_version_is_not_compared():
 def test_a_long_constraint_is_read_in_linear_time():
     """An invalid constraint with many spaces is refused without trying all ways to divide them."""
     assert failure('{{ semverCompare .c "1.2.3" }}', {"c": "1   " * 40 + "!"})
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        '{{ semver (printf "1.2.3-%s" (repeat 251 "a")) }}',
+        '{{ semverCompare (repeat 171 ">1 ") "1.2.3" }}',
+        '{{ semverCompare (printf "%s>1" (repeat 32 ">1||")) "1.2.3" }}',
+        '{{ (semver "18446744073709551615.0.0").IncMajor }}',
+        '{{ (semver "0.18446744073709551615.0").IncMinor }}',
+        '{{ (semver "0.0.18446744073709551615").IncPatch }}',
+    ],
+)
+def test_the_limits_of_semver_hold(template):
+    """A text that the package refuses for its length, and a number that it cannot raise, are errors."""
+    assert failure(template)
