@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
-from overviews import STAGED, STATE, overview
+from overviews import overview
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
@@ -26,8 +26,6 @@ class FakeAdministration:
     levels: list[str] = field(default_factory=list)
     purges: list[tuple[str | None, str]] = field(default_factory=list)
     is_read_only: bool = False
-    staged: str | None = None  # the digest of the edit that is staged, as generation 4
-    ended: list[tuple[str, str]] = field(default_factory=list)
     drafts: list[tuple[str, str]] = field(default_factory=list)
     result: DraftResult = field(default_factory=DraftResult)
 
@@ -38,32 +36,7 @@ class FakeAdministration:
     async def overview(self, fields):
         """The values of the status page."""
         explanation = Explanation(f"GET {fields['path']}", ()) if "path" in fields else None
-        return overview(asked=fields, explanation=explanation, state=STATE | {"staged": self.stage()})
-
-    def stage(self):
-        """The stage: of the edit that is staged, or of the one whose stage was ended."""
-        if self.staged is not None:
-            return STAGED | {"digest": self.staged}
-        return (
-            STAGED | {"state": {"promote": "promoted", "discard": "discarded"}[self.ended[-1][0]]}
-            if self.ended
-            else {"state": "none"}
-        )
-
-    async def promote(self, digest=""):
-        """Record the end of the stage."""
-        return self._end("promote", digest)
-
-    async def discard(self, digest=""):
-        """Record the end of the stage."""
-        return self._end("discard", digest)
-
-    def _end(self, end, digest):
-        was_staged = self.staged is not None and digest in ("", self.staged)
-        if was_staged:
-            self.ended.append((end, digest))
-            self.staged = None
-        return was_staged, self.stage()
+        return overview(asked=fields, explanation=explanation)
 
     async def draft(self, path, text=None):
         """The page of a draft, whose text is recorded."""
@@ -75,6 +48,10 @@ class FakeAdministration:
             return page
         self.drafts.append((path, text))
         return replace(page, text=text, result=self.result)
+
+    async def requests(self):
+        """The last requests."""
+        return {"version": 1, "requests": []}
 
     async def rewrites(self):
         """The rewrites."""

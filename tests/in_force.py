@@ -10,7 +10,6 @@ from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.telemetry.metrics import ProcessReport
-from tornado_proxy.telemetry.staging import StagedCounts
 from tornado_proxy.web.generation import Generation, Parts
 
 _PAGES = Pages()
@@ -34,25 +33,10 @@ class RecordingServing:
 
     def __post_init__(self) -> None:
         self.generation = generation_of(self.configuration)
-        self.staged: Configuration | None = None
-        self.counts = StagedCounts()
-        self.share = 0.0
-
-    async def stage(self, number: int, configuration: Configuration) -> None:
-        """Hold a configuration beside the one in force."""
-        self.staged, self.counts = configuration, StagedCounts(number)
-
-    async def canary(self, share: float) -> None:
-        """Note the share."""
-        self.share = share
-
-    async def discard(self) -> None:
-        """Forget what is staged."""
-        self.staged = None
 
     async def report(self, *, has_metrics: bool = False) -> ProcessReport:
-        """The counts of the stage."""
-        return ProcessReport(staged=self.counts)
+        """No counts."""
+        return ProcessReport()
 
     def workers(self) -> list[dict[str, object]]:
         """No workers."""
@@ -63,5 +47,4 @@ class RecordingServing:
         if self.mistake:
             raise Unbuildable((self.mistake,))
         self.activated.append((number, configuration))
-        self.staged = None
         self.configuration, self.generation = configuration, generation_of(configuration, number)

@@ -27,31 +27,12 @@ STATE: dict[str, Any] = {
     "targets": {},
     "rules": {},
     "failingTests": [],
-    "staged": {"state": "none"},
     "lastAttempt": None,
     "lastFailedAttempt": None,
     "startedFromLastGood": False,
     "lastGoodTrouble": None,
     "certificates": [],
     "workers": [{"pid": 4711, "generation": 3, "inFlight": 2, "retiring": 0}, {"pid": 4712}],
-}
-STAGED: dict[str, Any] = {
-    "state": "staged",
-    "generation": 4,
-    "digest": "77ab",
-    "until": "2026-05-28T20:36:40.000Z",
-    "share": 0.05,
-    "requests": 12,
-    "kinds": {"same": 9, "key": 2, "answer": 1, "error": 0, "unknown": 0},
-    "newKeys": {"present": 1, "missing": 1, "unknown": 0},
-    "answers": {
-        "inForce": {"requests": 190, "clientErrors": 2, "missing": 1, "serverErrors": 0, "seconds": 0.95},
-        "staged": {"requests": 10, "clientErrors": 0, "missing": 4, "serverErrors": 3, "seconds": 0.064},
-    },
-    "changes": ["target `site`: rewrites changed: `press` (site.rules:2)"],
-    "examples": [
-        {"kind": "key", "method": "GET", "path": "/press/<a>.html", "old": "/archive/<a>.html", "new": "/2026/<a>.html"}
-    ],
 }
 FAILED = {
     "outcome": "refused",

@@ -9,9 +9,8 @@ import pytest
 
 from tornado_proxy.admin.application import PATHS
 from tornado_proxy.telemetry.events import ReloadOutcome
-from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceState, service_metrics, staged_metrics
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceState, service_metrics
 from tornado_proxy.telemetry.metrics import RequestMetrics
-from tornado_proxy.telemetry.staging import StagedCounts
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -24,7 +23,6 @@ def _metrics() -> dict[str, tuple[str, ...]]:
         *service_metrics(ServiceState("1", "abc", 1, 0.0)),
         *RequestMetrics().collect(),
         *ProcessMetrics().collect(),
-        *staged_metrics(StagedCounts(), 0.0),
     ]
     suffix = {"counter": "_total"}
     families = [family for family in families if family.name.startswith("tornado_proxy")]

@@ -13,20 +13,18 @@ import pytest
 from files import CONFIGURATION, Files
 from in_force import generation_of
 
-from tornado_proxy.admin.administration import Administration, stage_view
+from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.status import Explanation, PathStep, shown_wait
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
-from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.storage.probe import BucketProblem, Outlook, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ProcessReport, Tally
 from tornado_proxy.telemetry.recent import RequestRow
-from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
@@ -67,7 +65,7 @@ EXPLAIN = "tornado_proxy.admin.administration._explain"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, is_current=True, stage=None, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, is_current=True, from_last_good=False)
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,
@@ -403,14 +401,3 @@ def test_a_draft_is_tried_on_the_kept_requests(in_force):
     assert (page.kept, page.result, page.text) == (1, None, file.data.decode())
     result = asyncio.run(administration.draft(file.name, page.text.replace('"/x"', '"/z"'))).result
     assert (result.kinds, administration._serving.configuration) == ({"key": 1}, in_force)
-
-
-def test_a_stage_has_names_as_the_other_json():
-    """In camel case: those of the answers of both generations, too."""
-    counts = StagedCounts(answers={3: Answers(10, 1, 2, 3, 0.5), 4: Answers(4)})
-    view = stage_view(Stage(4, "77ab", 0.0, 60.0), counts)
-    figures = {"requests": 10, "clientErrors": 1, "missing": 2, "serverErrors": 3, "seconds": 0.5}
-    assert view["answers"] == {
-        "inForce": figures,
-        "staged": {"requests": 4, "clientErrors": 0, "missing": 0, "serverErrors": 0, "seconds": 0.0},
-    }

@@ -328,8 +328,8 @@ def test_a_page_of_another_listener_is_not_shown(command):
 def test_an_answer_that_is_no_object_is_a_failure(command):
     """Another server may answer with a list: it is shown, without a traceback."""
     with _serve_response(200, "[1]", "application/json") as address:
-        result = command("promote", "--admin", address)
-    assert (result.status, result.err) == (2, f"tornado-proxy promote: http://{address} answered 200: [1]\n")
+        result = command("reload", "--admin", address)
+    assert (result.status, result.err) == (2, f"tornado-proxy reload: http://{address} answered 200: [1]\n")
 
 
 _DOWN = """

@@ -59,12 +59,11 @@ def test_a_defect_has_status_2():
 
 
 def test_exit_statuses_are_fixed():
-    """0 means clean, 1 means findings, 2 means that the tool could not do its work, 3 that an edit is staged."""
+    """0 means clean, 1 means findings, 2 means that the tool could not do its work."""
     assert [(status.name, status.value) for status in command.ExitStatus] == [
         ("CLEAN", 0),
         ("FINDINGS", 1),
         ("FAILED", 2),
-        ("WAITING", 3),
     ]
 
 

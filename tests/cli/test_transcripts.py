@@ -41,9 +41,6 @@ AS_PROCESSES = ["fmt-stdin", "fmt-mistakes", "test-failure", "diff-nothing", "ex
 TESTED_ELSEWHERE = {
     "probe": "tests/cli/test_probe.py",
     "reload": "tests/cli/test_admin.py",
-    "staged": "tests/cli/test_staging.py",
-    "promote": "tests/cli/test_staging.py",
-    "discard": "tests/cli/test_staging.py",
     "config": "tests/cli/test_configuration.py",
     "demo": "tests/end_to_end/test_demo.py",
     "lsp": "tests/cli/test_rules.py",

@@ -45,10 +45,9 @@ def _request(port: int, method: str, path: str, body: bytes | None = None) -> tu
         return answer.status, answer.read()
 
 
-@pytest.mark.parametrize("option", ["", "reload: {stage: 1s, promoteIf: {requests: 1}}"], ids=["at once", "staged"])
-def test_the_program_of_the_readme_serves_files_and_follows_edits(bucket, tmp_path, option):
+def test_the_program_of_the_readme_serves_files_and_follows_edits(bucket, tmp_path):
     """Own handlers and targets answer on one port; an upload is stored; an edit of a rule takes effect."""
-    (tmp_path / "proxy.yaml").write_text(_configuration(bucket) + option)
+    (tmp_path / "proxy.yaml").write_text(_configuration(bucket))
     (tmp_path / "site.rules").write_text('target site { rewrite `^/old$` -> "/one" }')
     port = free_port()
     program = _program().replace("8080", str(port))

@@ -37,11 +37,11 @@ TESTS = Path(__file__).parents[1]
 FEATURES = (
     "nested mounts", "isolation", "resources", "policies", "rewrites by user", "index", "slash redirect", "listings", "README",
     "previews", "archives", "parts", "direct uploads", "forms", "cache", "compression", "CORS", "custom pages", "webhooks",
-    "sign-in away", "staged edits", "resumed reads", "HTTP/2",
+    "sign-in away", "resumed reads", "HTTP/2",
 )  # fmt: skip
 
 _HERE, _OTHER, _ATTACKS = "hostile/test_interactions.py", "hostile/test_other_paths.py", "hostile/test_attacks.py"
-_STAGED, _RESUMED, _BOTH = (f"hostile/test_{name}.py" for name in ("staged_edits", "resumed_reads", "both_protocols"))
+_RESUMED, _BOTH = "hostile/test_resumed_reads.py", "hostile/test_both_protocols.py"
 _VIEWS = ("index", "slash redirect", "listings", "README", "archives")
 _WRITES = ("parts", "direct uploads", "forms")
 
@@ -201,25 +201,6 @@ HELD = (
     ("custom pages", ("webhooks",), "a page that fails is a 500, and nothing is reported", ["web/test_custom_pages.py::test_a_failing_page_is_a_default_500"]),
     ("sign-in away", ("compression", "custom pages", "webhooks"), "a provider that is away is an error, with the page of one, and is reported as failed",
      ["web/test_sign_in.py::test_each_sign_in_is_reported_with_its_outcome"]),
-
-    ("staged edits", ("nested mounts", "resources", "isolation", "rewrites by user"),
-     "the edit decides again for the same path and user; another target, status or key is counted by its kind",
-     ["routing/test_compare.py::test_the_user_is_known_from_the_decision", "routing/test_compare.py::test_the_reason_is_the_first_part_that_differs"]),
-    ("staged edits", ("policies", *_VIEWS, "direct uploads", "forms", "webhooks"), "one decision, and no effect: nothing is read, written, reported or asked for the edit",
-     [f"{_STAGED}::test_an_edit_decides_without_an_effect"]),
-    ("staged edits", ("parts",), "an upload goes on in the generation that began it, and is lost where its client gets another that stores elsewhere",
-     [f"{_STAGED}::test_an_upload_in_parts_is_lost_with_its_edit"]),
-    ("staged edits", ("cache",), "each generation has its own memory where bucket or cache differ; purges and writes reach both",
-     [f"{_STAGED}::test_each_generation_has_the_cache_of_its_bucket", "service/reload/test_stores.py::test_a_write_reaches_a_staged_generation",
-      "service/reload/test_stores.py::test_a_purge_reaches_a_staged_generation"]),
-    ("staged edits", ("custom pages", "compression", "CORS", "previews"), "a client whom the edit answers gets its pages and headers, others those in force",
-     [f"{_STAGED}::test_the_pages_of_an_edit_are_its_own"]),
-    ("staged edits", ("sign-in away",), "no provider is asked for the edit; a client whom it answers is known by the proxies that it trusts",
-     [f"{_STAGED}::test_an_edit_asks_no_provider", f"{_STAGED}::test_an_edit_knows_the_proxies_that_it_trusts"]),
-    ("staged edits", ("resumed reads",), "a read goes on from the bucket of its generation, whatever is put in force meanwhile",
-     [f"{_RESUMED}::test_a_read_goes_on_in_its_generation"]),
-    ("staged edits", ("HTTP/2",), "the generation is chosen for each request by the client's address, whatever connection it comes by",
-     [f"{_STAGED}::test_requests_of_one_connection_may_have_two_generations"]),
 
     ("resumed reads", ("index", "webhooks"), "the body is whole and reported once, or cut and not reported", [f"{_RESUMED}::test_a_resumed_read_is_reported_once"]),
     ("resumed reads", ("README",), "a README is read to its end", [f"{_RESUMED}::test_a_readme_is_whole"]),

@@ -15,9 +15,7 @@ from tornado_proxy.telemetry.exposition import (
     added,
     as_text,
     service_metrics,
-    staged_metrics,
 )
-from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
 
 def _process(**requests_by_target):
@@ -130,22 +128,3 @@ def test_processes_are_added_up_but_for_their_start():
     single, total = _last_values(counts), _last_values(added((*counts, *counts)))
     assert total["process_resident_memory_bytes"] == 2 * single["process_resident_memory_bytes"]
     assert total["process_start_time_seconds"] == single["process_start_time_seconds"]
-
-
-def test_a_canary_has_its_share_and_the_answers_of_both_generations():
-    """What decides about a staged edit can be watched; without one there is none of it."""
-    counts = StagedCounts(7, answers={6: Answers(50, missing=1), 7: Answers(9, client_errors=1, server_errors=2)})
-    text = as_text(tuple(staged_metrics(counts, 0.05))).decode()
-    assert "tornado_proxy_staged_share 0.05\n" in text
-    answers = [line.removeprefix("tornado_proxy_staged_answers") for line in text.splitlines() if "_answers{" in line]
-    assert answers == [
-        '{generation="in_force",result="ok"} 49.0',
-        '{generation="in_force",result="missing"} 1.0',
-        '{generation="in_force",result="client_error"} 0.0',
-        '{generation="in_force",result="server_error"} 0.0',
-        '{generation="staged",result="ok"} 6.0',
-        '{generation="staged",result="missing"} 0.0',
-        '{generation="staged",result="client_error"} 1.0',
-        '{generation="staged",result="server_error"} 2.0',
-    ]
-    assert [*staged_metrics(None, 0.0)] == []

@@ -30,10 +30,8 @@ from tornado_proxy.admin.status import (
     TargetRow,
     shown_wait,
 )
-from tornado_proxy.config.options import camel_case
 from tornado_proxy.config.show import show
 from tornado_proxy.pages.listing import human_size
-from tornado_proxy.routing.compare import Kind
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
@@ -43,7 +41,6 @@ from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stage import BY_OPERATOR, Stage
 from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.probe import Outlook
@@ -60,7 +57,6 @@ from tornado_proxy.telemetry.metrics import (
     Tally,
     rewrite_id,
 )
-from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
 from tornado_proxy.wire.late import late
 
 if TYPE_CHECKING:
@@ -146,7 +142,6 @@ class Administration:
                 }
                 for target in configuration.settings.targets
             },
-            "staged": await self.staged(),
             "failingTests": [diagnostic_fields(each) for each in configuration.failing_tests],
             "lastAttempt": report_view(last) if last else None,
             "lastFailedAttempt": report_view(failure) if failure else None,
@@ -248,20 +243,10 @@ class Administration:
         problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
         return report.is_in_force, {**report_view(report), "targetsDown": problems}
 
-    async def staged(self) -> dict[str, object]:
-        """Returns the last edit that was staged as JSON; its `state` is `none` if there was none."""
-        if (stage := self._reloader.stage) is None:
-            return {"state": "none"}
-        counts = (await self._serving.report()).staged if stage.state == "staged" else None
-        return stage_view(stage, counts or stage.counts)
-
-    async def promote(self, digest: str = "") -> tuple[bool, dict[str, object]]:
-        """Puts the staged edit in force; returns whether there was one, with the digest if any, and its stage."""
-        return await self._reloader.promote(digest), await self.staged()
-
-    async def discard(self, digest: str = "") -> tuple[bool, dict[str, object]]:
-        """Discards the staged edit; returns whether there was one, with the digest if any, and its stage."""
-        return await self._reloader.discard(BY_OPERATOR, digest=digest), await self.staged()
+    async def requests(self) -> dict[str, object]:
+        """Returns the last requests that are kept in memory as JSON, the oldest first."""
+        kept = await self._serving.requests()
+        return {"version": 1, "requests": [{**each._asdict(), "at": moment(each.at)} for each in kept]}
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""
@@ -286,10 +271,8 @@ class Administration:
             ServiceState,
             as_text,
             service_metrics,
-            staged_metrics,
         )
 
-        share = self._reloader.stage.share if self._reloader.stage else 0.0
         configuration, generation = self._serving.configuration, self._serving.generation
         # Of several certificates of one name, the first end counts.
         ends = sorted(validities(configuration.settings), key=lambda each: -each.not_after)
@@ -305,7 +288,7 @@ class Administration:
             self._serving.worker_ends,
             bool(self._last_good and self._last_good.trouble),
         )
-        return as_text((*report.counts, *service_metrics(state), *staged_metrics(report.staged, share)))
+        return as_text((*report.counts, *service_metrics(state)))
 
 
 def _explain(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
@@ -395,7 +378,6 @@ def report_view(report: ReloadReport) -> dict[str, object]:
         "outcome": report.outcome.value,
         "generation": report.generation,
         "loadedAt": moment(report.since),
-        "staged": report.staged or None,
         "digest": report.digest,
         "at": moment(report.at),
         "seconds": round(report.seconds, 6),
@@ -407,31 +389,3 @@ def report_view(report: ReloadReport) -> dict[str, object]:
 
 def _absolute(name: str) -> str:
     return str(Path(name).absolute())
-
-
-def stage_view(stage: Stage, counts: StagedCounts) -> dict[str, object]:
-    """Returns a stage with its counts as JSON."""
-    return {
-        "state": stage.state,
-        "generation": stage.number,
-        "digest": stage.digest,
-        "since": moment(stage.since),
-        "until": moment(stage.until),
-        "share": stage.share,
-        "changes": list(stage.changes),
-        "reasons": list(stage.reasons),
-        "requests": counts.requests,
-        "kinds": {kind.value: counts.kinds[kind.value] for kind in Kind},
-        "newKeys": {result: counts.samples[result] for result in SAMPLES},
-        "answers": {
-            "staged" if number == stage.number else "inForce": {
-                camel_case(name): n for name, n in each._asdict().items()
-            }
-            for number, each in counts.answers.items()
-        },
-        "pairs": [
-            {"kind": kind, "target": pair.target, "old": pair.old, "new": pair.new, "requests": count}
-            for (kind, pair), count in counts.pairs.most_common()
-        ],
-        "examples": [each._asdict() for each in counts.examples],
-    }

@@ -122,30 +122,11 @@ class _Root(_Handler):
 
 
 class _Page(_Handler):
-    """A page for people, whose forms only the page itself can post."""
-
-    allow = "GET, HEAD, POST"
+    """A page for people."""
 
     @property
     def may_act(self) -> bool:
         return self.may_command and self.is_named
-
-    def prepare(self) -> None:
-        super().prepare()
-        if self._finished or self.request.method != "POST":
-            return
-        if not self.may_command:
-            self.say(403, _READ_ONLY)
-        elif not self.is_named:
-            self.say(421, "forms are taken at an address of this listener, or at `localhost`")
-        elif not self._is_from_itself():
-            self.say(403, "only from the page itself")
-
-    def _is_from_itself(self) -> bool:
-        """Whether a page of this listener made the request: browsers name the origin of every POST (Fetch, 3.2)."""
-        asked = self.request
-        origin, site = asked.headers.get("Origin", ""), asked.headers.get("Sec-Fetch-Site", "same-origin")
-        return origin.lower() == f"{asked.protocol}://{asked.host}".lower() and site == "same-origin"
 
     def show(self, body: bytes) -> None:
         for name, value in self.pages.headers:
@@ -154,7 +135,7 @@ class _Page(_Handler):
 
 
 class _Overview(_Page):
-    """The status page; its form ends the stage of the edit that it showed."""
+    """The status page."""
 
     async def get(self) -> None:
         fields = {name: self.get_query_argument(name, "")[:_LONGEST] for name in _ASKED}
@@ -163,23 +144,7 @@ class _Overview(_Page):
         if asked and self.request.headers.get("Sec-Fetch-Site") in _ELSEWHERE and not self._is_visited():
             self.say(403, "not for the page of another site")
             return
-        await self._show(asked, ended=self.get_query_argument("ended", ""))
-
-    async def post(self) -> None:
-        end, digest = self.get_body_argument("end", ""), self.get_body_argument("digest", "")
-        if end not in ("promote", "discard") or not digest:
-            self.say(400, "the form has `end`, which is `promote` or `discard`, and the `digest` of the staged edit")
-            return
-        was_staged, stage = await methodcaller(end, digest)(self.administration)
-        if was_staged:
-            self.redirect(f"/-/?ended={stage['generation']}#ended", status=HTTPStatus.SEE_OTHER)
-        else:
-            self.set_status(HTTPStatus.CONFLICT)
-            await self._show({}, is_late=True)
-
-    async def _show(self, asked: Mapping[str, str], *, ended: str = "", is_late: bool = False) -> None:
-        overview = await self.administration.overview(asked)
-        self.show(self.pages.render(overview, may_act=self.may_act, ended=ended, is_late=is_late))
+        self.show(self.pages.render(await self.administration.overview(asked), may_act=self.may_act))
 
     def _is_visited(self) -> bool:
         headers = self.request.headers
@@ -187,12 +152,29 @@ class _Overview(_Page):
 
 
 class _Draft(_Page):
-    """A box with a rule file, whose draft is tried on the last requests; nothing is written."""
+    """A box with a rule file, whose draft is tried on the last requests; only the page itself can post it.
+
+    Nothing is written.
+    """
+
+    allow = "GET, HEAD, POST"
 
     def prepare(self) -> None:
         super().prepare()
-        if not self._finished and not self.may_act:
+        if self._finished:
+            return
+        if not self.may_command:
             self.say(403, _READ_ONLY)
+        elif not self.is_named:
+            self.say(421, "drafts are taken at an address of this listener, or at `localhost`")
+        elif self.request.method == "POST" and not self._is_from_itself():
+            self.say(403, "only from the page itself")
+
+    def _is_from_itself(self) -> bool:
+        """Whether a page of this listener made the request: browsers name the origin of every POST (Fetch, 3.2)."""
+        asked = self.request
+        origin, site = asked.headers.get("Origin", ""), asked.headers.get("Sec-Fetch-Site", "same-origin")
+        return origin.lower() == f"{asked.protocol}://{asked.host}".lower() and site == "same-origin"
 
     async def get(self) -> None:
         self.show(self.pages.render_draft(await self.administration.draft(self.get_query_argument("file", ""))))
@@ -271,21 +253,12 @@ class _LogLevel(_Command):
 
 
 class _Reload(_Command):
-    """Reloads; answers 200 if the files on disk are in force, 202 if they are staged, 422 if they are refused."""
+    """Reloads; answers 200 if the files on disk are in force, 422 if they are refused."""
 
     async def post(self) -> None:
         in_force, report = await self.administration.reload()
-        self.set_status(200 if in_force else 202 if report["outcome"] == "staged" else 422)
+        self.set_status(200 if in_force else 422)
         self.finish(dict(report))
-
-
-class _EndStage(_Command):
-    """Ends the stage of an edit; answers 409 if nothing is staged."""
-
-    async def post(self) -> None:
-        was_staged, stage = await self.call(self.administration)
-        self.set_status(200 if was_staged else 409)
-        self.finish(stage)
 
 
 class _JsonPage(_Handler):
@@ -317,9 +290,7 @@ _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/healthy": (_Healthy, {}),
     "/-/ready": (_Ready, {}),
     "/-/reload": (_Reload, {}),
-    "/-/staged": (_JsonPage, {"call": methodcaller("staged")}),
-    "/-/promote": (_EndStage, {"call": methodcaller("promote")}),
-    "/-/discard": (_EndStage, {"call": methodcaller("discard")}),
+    "/-/requests": (_JsonPage, {"call": methodcaller("requests")}),
     "/-/purge": (_Purge, {}),
     "/-/log-level": (_LogLevel, {}),
     "/-/status": (_JsonPage, {"call": methodcaller("status")}),

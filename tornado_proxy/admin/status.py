@@ -237,14 +237,10 @@ class StatusPages:
             ("Cross-Origin-Resource-Policy", "same-origin"),
         )
 
-    def render(self, overview: Overview, *, may_act: bool = False, ended: str = "", is_late: bool = False) -> bytes:
-        """Returns the page, with the form that ends a stage if one may be posted.
-
-        `ended` is the number of a generation whose stage was ended by the form; `is_late` says that the edit of the
-        form was staged no more.
-        """
-        values = {"may_act": may_act, "ended": ended, "is_late": is_late}
-        text = self._template.render(page=overview, style=self._style.name, script=self._script.name, **values)
+    def render(self, overview: Overview, *, may_act: bool = False) -> bytes:
+        """Returns the page, with the link to the draft box if that may be used."""
+        names = {"style": self._style.name, "script": self._script.name}
+        text = self._template.render(page=overview, may_act=may_act, **names)
         return text.encode("utf-8", "replace")
 
     def render_draft(self, page: DraftPage) -> bytes:

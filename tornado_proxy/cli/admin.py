@@ -177,7 +177,7 @@ def reload_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_reload(arguments: argparse.Namespace) -> int:
     """Reloads; returns 1 if the service refuses the files."""
-    status, report = listener_of(arguments).ask("POST", "/-/reload", arguments.timeout, 202, 422)
+    status, report = listener_of(arguments).ask("POST", "/-/reload", arguments.timeout, 422)
     if status == 422 or not arguments.quiet:
         print(*_diagnostics(report), sep="", end="", file=sys.stderr)
     if status == 422:
@@ -187,9 +187,7 @@ def run_reload(arguments: argparse.Namespace) -> int:
         print(f"the bucket of target `{visible(name)}` cannot be used: {visible(reason)}", file=sys.stderr)
     for name in report["restartNeededFor"]:
         print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
-    if status == 202 and not arguments.quiet:
-        print(f"generation {report['staged']} is staged: generation {report['generation']} stays in force")
-    elif not arguments.quiet:
+    if not arguments.quiet:
         loaded = f", loaded at {report['loadedAt']}" if report["outcome"] != "loaded" else ""
         print(f"generation {report['generation']} is in force{loaded}")
     if not arguments.quiet:

@@ -31,7 +31,6 @@ class ExitStatus(IntEnum):
     CLEAN = 0
     FINDINGS = 1  # the files are wrong: diagnostics, failed tests, differences
     FAILED = 2  # the tool could not do its work: usage, files that cannot be read, a dead port
-    WAITING = 3  # of `staged`: the edit is still staged
 
 
 def not_a_file(path: Path) -> str:

@@ -31,13 +31,11 @@ from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import (
     FAILING_TEST,
     Configuration,
-    Snapshot,
     SnapshotReader,
     compile_snapshot,
     read_to_check,
     tolerant_of_dates,
 )
-from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.run import runtime
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging, form_of
@@ -84,7 +82,6 @@ class _Start(msgspec.Struct, frozen=True):
 
     configuration: Configuration
     is_last_good: bool = False
-    mark: StageMark | None = None  # of the files, which wait beside the last good copy
     in_spite_of_tests: bool = False  # rule tests fail, and there is nothing else to start from
 
 
@@ -163,8 +160,6 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
     if arguments.check:
         yield _Start(compiled)
         return
-    if arguments.last_good is not None and (staged := _staged(arguments, snapshot)) is not None:
-        yield staged
     # With an expired certificate it still serves some clients, and its metrics and status page say what is wrong.
     first = _Start(tolerant_of_dates(compiled, None, time.time()))
     yield first
@@ -177,16 +172,6 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
             yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
     if not first.configuration.usable and (milder := first.configuration.tolerating(FAILING_TEST)).usable:
         yield msgspec.structs.replace(first, configuration=milder, in_spite_of_tests=True)
-
-
-def _staged(arguments: argparse.Namespace, snapshot: Snapshot) -> _Start | None:
-    """Returns the last good copy as the start, if the files are an edit that was staged beside it, or discarded."""
-    last_good = LastGood(arguments.last_good)
-    mark = last_good.read_mark(arguments.config)
-    if mark is None or mark.digest != snapshot.digest:
-        return None
-    kept = compile_snapshot(last_good.read(arguments.config, dict(os.environ)))
-    return _Start(tolerant_of_dates(kept, None, time.time()), is_last_good=True, mark=mark)
 
 
 def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
@@ -204,9 +189,7 @@ async def _serve(
     settings = start.configuration.settings
     configure_logging(settings.log)
     serving = supervisor or SingleProcess(start.configuration)
-    if start.mark is not None:
-        _LOG.info("the files are an edit that was staged: started from the copy of what was in force")
-    elif start.is_last_good:
+    if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:
         _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
@@ -219,7 +202,6 @@ async def _serve(
         notifier=Notifier(os.environ.get("NOTIFY_SOCKET", "")),
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
-        mark=start.mark,
     )
     await Process(launch, serving).run()
 

@@ -288,17 +288,6 @@ class S3Pool(SettingsSection, frozen=True):
     """Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded."""
 
 
-class PromoteIf(SettingsSection, frozen=True):
-    """What must hold at the end of a stage for its edit to be put in force."""
-
-    requests: Annotated[int, Bounds(1)] = 100
-    """The fewest requests that were compared."""
-    errors: Annotated[int, Bounds(0)] = 0
-    """The most requests that fail with the edit and do not fail without it."""
-    missing_percent: Annotated[int, Bounds(0, 100)] = 0
-    """The percentage of new keys, of those that were asked for, that may not exist."""
-
-
 class Reload(SettingsSection, frozen=True):
     """The tests of an edit before it is put in force."""
 
@@ -310,16 +299,6 @@ class Reload(SettingsSection, frozen=True):
     logged. `off` does not ask S3."""
     test_timeout: Timeout = 10.0
     """How long the tests may run. Tests that have not finished by then count as failed."""
-    stage: Annotated[float, Duration(1, 7 * DAY)] | None = None
-    """How long an edit decides beside what is in force, without an effect, before it is put in force. Without it, an
-    edit is in force at once."""
-    promote_if: PromoteIf = PromoteIf()
-    """The conditions at the end of `stage`; else the edit is refused."""
-    canary: Annotated[int, Bounds(1, 50)] | None = None
-    """The percentage of clients that an edit answers after `stage`, for as long again; from less than 25 % it goes on
-    to 25 %, and then to all. Without it, an edit answers all at once."""
-    head_samples: Annotated[int, Bounds(0, 1000)] = 0
-    """How many new keys a second, over all processes, are asked for by HEAD while an edit is staged."""
 
 
 class Log(SettingsSection, frozen=True):

@@ -1,39 +1,29 @@
 """Two decisions about one request: the one in force, and the one of an edit that is tried beside it.
 
-`diff` compares decisions of a log's requests. A staged edit has no effect, so its questions are answered from the
-finished decision: no password is checked, nobody is asked. A draft changes nothing but rules, so a request is replayed
-from the key that the rules saw; where a template reads what was not kept of it, the difference is unknown.
+`diff` compares decisions of a log's requests. A draft changes nothing but rules, so a request is replayed from the key
+that the rules saw; where a template reads what was not kept of it, the difference is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, NamedTuple, assert_never, cast
+from typing import Any, NamedTuple, cast
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
+from tornado_proxy.routing.access import Nobody, SignedIn
 from tornado_proxy.routing.decide import (
     NOT_AUTHORIZED,
-    Authenticate,
-    Authorize,
-    Deciding,
     Decision,
-    NameFile,
-    Question,
-    QuestionAnswer,
     RewriteTrace,
-    decide,
     trace,
 )
-from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
+from tornado_proxy.routing.mounts import RouteMatch, Site
 from tornado_proxy.routing.plan import Redirect, RedirectToSignedUrl, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import ObjectKey, Request
 from tornado_proxy.rules.model import Key, RewriteError, Rewritten, RuleSet
-from tornado_proxy.semantics.request import READING, RequestData, User
+from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
-
-_CREDENTIALS = ("authorization", "cookie")
 
 
 class Kind(StrEnum):
@@ -43,7 +33,7 @@ class Kind(StrEnum):
     KEY = "key"  # another key of the same target
     ANSWER = "answer"  # another target, status, redirect or kind of answer
     ERROR = "error"  # a rewrite that fails, or a 5xx, where there was none
-    UNKNOWN = "unknown"  # the edit asks what the decision in force does not tell
+    UNKNOWN = "unknown"  # it depends on what was not kept of the request
 
 
 class Reason(StrEnum):
@@ -76,21 +66,11 @@ class Difference(NamedTuple):
     key: ObjectKey | None = None  # of the object that the edit serves, if any
 
 
-def beside_edit(mounts: Mounts, decision: Decision) -> Difference:
-    """Decides the request of a finished decision again with the mounts of an edit; returns the difference."""
-    if not decision.plan:
-        return compare(decision, None)
-    return compare(decision, decision if _is_untouched(mounts, decision) else _decided_again(mounts, decision))
-
-
-def compare(old: Decision, new: Decision | None) -> Difference:
-    """Returns the difference between two decisions about one request; None is one that could not be made."""
-    match = (new.match if new else None) or old.match
-    pair = Pair(match.site.target.name if match else "", _label(old), _label(new) if new else None)
-    kind = Kind.UNKNOWN if new is None else _kind(old, new)
-    request = old.request
-    key = _served(new) if new else None
-    return Difference(kind, pair, request.method, request.path, _outcome(old), _outcome(new) if new else "", key)
+def compare(old: Decision, new: Decision) -> Difference:
+    """Returns the difference between two decisions about one request."""
+    match, request = new.match or old.match, old.request
+    pair = Pair(match.site.target.name if match else "", _label(old), _label(new))
+    return Difference(_kind(old, new), pair, request.method, request.path, _outcome(old), _outcome(new), _served(new))
 
 
 def reason(old: Decision, new: Decision) -> Reason:
@@ -137,19 +117,6 @@ def _address(bucket: Bucket) -> object:
     return bucket.name, bucket.s3_endpoint, bucket.disable_ssl
 
 
-def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
-    """Whether the edit kept the site of a request: most edits change one target of many."""
-    request, match = decision.request, decision.match
-    # The pages of providers and of the list of targets come before all sites; what an upload is for may be elsewhere.
-    if match is None or mounts.provider_pages or mounts.target_list or request.method not in READING:
-        return False
-    now, before = mounts.find(request.host, request.path), match.site
-    if now is None or now.key != match.key:
-        return False
-    # The access of an equal target is the same, and so are rules that did not change.
-    return now.site.access is before.access and now.site.rules is before.rules
-
-
 def _kind(old: Decision, new: Decision) -> Kind:
     if _fails(new) and not _fails(old):
         return Kind.ERROR
@@ -188,11 +155,11 @@ def _label(decision: Decision) -> str | None:
 
 
 def _outcome(decision: Decision) -> str:
-    first = decision.plan[0] if decision.plan else None
+    first = decision.plan[0]
     if isinstance(first, Refuse):
         return f"({first.status})"
     # The location of a redirect has the query.
-    return decision.rewritten.key if decision.rewritten else f"({type(first).__name__ if first else 'not decided'})"
+    return decision.rewritten.key if decision.rewritten else f"({type(first).__name__})"
 
 
 def _served(decision: Decision) -> ObjectKey | None:
@@ -200,54 +167,6 @@ def _served(decision: Decision) -> ObjectKey | None:
     first = decision.plan[0]
     is_file = isinstance(first, Serve | RedirectToSignedUrl) and not decision.request.path.endswith("/")
     return first.key if is_file else None  # type: ignore[union-attr] # both have one
-
-
-def _decided_again(mounts: Mounts, decision: Decision) -> Decision | None:
-    deciding = Deciding(decide(mounts, decision.request))
-    while deciding.question is not None:
-        if (answer := _remembered(deciding.question, decision)) is None:
-            return None
-        deciding.answer(answer)
-    return deciding.decision
-
-
-def _remembered(question: Question, decision: Decision) -> QuestionAnswer:
-    """Returns the answer that a finished decision tells; None if it tells none."""
-    match question:
-        case Authenticate(so_far, guard):
-            return _user(so_far, guard, decision)
-        case Authorize(so_far, server, user):
-            place = len(so_far.checks) - 1
-            passed = decision.checks[place].guard
-            assert isinstance(passed, SignedIn), "the same check told the user"
-            if passed.opa != server or not passed.permits(user):
-                return None
-            return place < len(decision.checks) - 1 or decision.plan != NOT_AUTHORIZED
-        case NameFile():
-            return decision.checks[1].path[len(decision.request.path) :] if len(decision.checks) > 1 else None
-        case _:
-            assert_never(question)
-
-
-def _user(so_far: Decision, guard: SignedIn, decision: Decision) -> QuestionAnswer:
-    place = len(so_far.checks) - 1
-    passed = decision.checks[place].guard if place < len(decision.checks) else None
-    refused, user, request = Refuse(401, "the edit asks for a user"), decision.user, decision.request
-    if isinstance(passed, Anyone):
-        # Who asks without credentials would be asked for them; whether those that are sent are right is not known.
-        sends = any(name.lower() in _CREDENTIALS for name, _ in request.headers)
-        return None if sends or request.certificate or request.from_trusted_proxy else refused
-    if not isinstance(passed, SignedIn) or passed.provider != guard.provider:
-        return None
-    if user is None:
-        first = decision.plan[0]
-        return first if passed.users == guard.users and isinstance(first, Refuse) else None
-    if guard.users is None:
-        return user
-    if (listed := guard.find(user.username)) is None:
-        return refused
-    # Of one name, each resource may have another password.
-    return user if listed == passed.find(user.username) else None
 
 
 class KeptRequest(NamedTuple):

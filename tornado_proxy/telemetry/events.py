@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 from tornado_proxy.config.actions import Webhook
-from tornado_proxy.routing.compare import Difference
 from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.storage.probe import ProbeResult
@@ -83,9 +82,6 @@ class ReloadOutcome(Enum):
     REVERTED = "reverted"  # a bad edit was taken back: the files on disk are in force again
     REFUSED = "refused"
     FAILED = "failed"  # a defect of ours
-    STAGED = "staged"  # the edit decides beside what is in force
-    PROMOTED = "promoted"  # a staged edit was put in force
-    DISCARDED = "discarded"  # a staged edit was taken away, and will not be in force
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +97,6 @@ class ReloadReport:
     changes: tuple[str, ...] = ()  # from the generation before, a line each
     kept_back: tuple[str, ...] = ()  # names of changed settings that need a restart
     rewrites: int = 0
-    staged: int = 0  # the generation that was staged
     error: BaseException | None = field(default=None, compare=False)
     at: float = field(default=0.0, compare=False)  # Unix time, seconds
     seconds: float = field(default=0.0, compare=False)
@@ -109,33 +104,17 @@ class ReloadReport:
     @property
     def is_in_force(self) -> bool:
         """Whether the files on disk are in force."""
-        return self.outcome is not ReloadOutcome.STAGED and not self.is_failure
+        return not self.is_failure
 
     @property
     def is_failure(self) -> bool:
         """Whether the files on disk will not be in force until they are edited again."""
-        return self.outcome in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED, ReloadOutcome.DISCARDED)
+        return self.outcome in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED)
 
     @property
     def is_new(self) -> bool:
         """Whether another generation is in force than before."""
-        return self.outcome in (ReloadOutcome.LOADED, ReloadOutcome.PROMOTED)
-
-
-class Shadowed(NamedTuple):
-    """A staged generation decided about a request that was answered; `status` is the one that its client got."""
-
-    generation: int
-    difference: Difference
-    status: int
-
-
-class KeySampled(NamedTuple):
-    """The new key of a request was asked for; `exists` is None if the bucket did not say."""
-
-    generation: int
-    difference: Difference
-    exists: bool | None
+        return self.outcome is ReloadOutcome.LOADED
 
 
 class Retired(msgspec.Struct, frozen=True):
@@ -215,8 +194,6 @@ Event = (
     | ErrorServed
     | Failed
     | ReloadReport
-    | Shadowed
-    | KeySampled
     | Retired
     | S3Called
     | Probed

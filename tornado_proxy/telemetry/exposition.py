@@ -16,9 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from tornado_proxy.routing.compare import Kind
 from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
 
 Key = TypeVar("Key", bound=tuple[str, ...])
 
@@ -84,7 +82,7 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         yield total
 
 
-RELOADS = ("loaded", "refused", "failed", "staged", "promoted", "discarded")  # the outcomes of reloads that are counted
+RELOADS = ("loaded", "refused", "failed")  # the outcomes of reloads that are counted
 
 
 class ServiceState(msgspec.Struct, frozen=True):
@@ -129,25 +127,6 @@ def _service_gauges(state: ServiceState) -> Iterator[tuple[str, str, tuple[str, 
     yield "certificate_not_after_seconds", text, ("listener", "name"), state.not_after
     text = "Whether the last good copy cannot be kept (1 or 0)"
     yield "last_good_trouble", text, (), {(): state.last_good_trouble}
-
-
-def staged_metrics(counts: StagedCounts | None, share: float) -> Iterator[Metric]:
-    """Yields the metrics of the staged generation, which answers a share of the clients; none if nothing is staged."""
-    if counts is not None:
-        kinds = {(kind.value,): counts.kinds[kind.value] for kind in Kind}
-        text = "Requests that were decided with the staged generation too"
-        yield gauge("tornado_proxy_staged_requests", text, ("kind",), kinds)
-        samples = {(result,): counts.samples[result] for result in SAMPLES}
-        yield gauge("tornado_proxy_staged_keys", "New keys that were asked for by HEAD", ("result",), samples)
-        text = "The share of the clients that the staged generation answers (0 to 1)"
-        yield gauge("tornado_proxy_staged_share", text, (), {(): share})
-        answers = {
-            ("staged" if number == counts.generation else "in_force", result): count
-            for number, each in counts.answers.items()
-            for result, count in each.results().items()
-        }
-        text = "Answers of both generations, while the staged one answers clients"
-        yield gauge("tornado_proxy_staged_answers", text, ("generation", "result"), answers)
 
 
 class ProcessMetrics(ProcessCollector):

@@ -208,9 +208,6 @@ _RELOADS = {
     ReloadOutcome.REVERTED: "the bad edit was reverted: generation {0.generation} is in force",
     ReloadOutcome.REFUSED: "an edit was refused: generation {0.generation} stays in force",
     ReloadOutcome.FAILED: "a reload failed: generation {0.generation} stays in force",
-    ReloadOutcome.STAGED: "generation {0.staged} is staged: generation {0.generation} stays in force",
-    ReloadOutcome.PROMOTED: "generation {0.generation} was promoted, and is in force",
-    ReloadOutcome.DISCARDED: "a staged edit was discarded: generation {0.generation} stays in force",
 }
 
 

@@ -43,7 +43,6 @@ from tornado_proxy.telemetry.recent import (
     latest_errors,
     request_row,
 )
-from tornado_proxy.telemetry.staging import StagedCounts
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -168,11 +167,10 @@ class Activity(msgspec.Struct, frozen=True):
 
 
 class ProcessReport(NamedTuple):
-    """All counts of a process: its metrics, its activity, and those of a staged generation. Can be pickled."""
+    """All counts of a process: its metrics and its activity. Can be pickled."""
 
     counts: tuple[Metric, ...] = ()
     activity: Activity = Activity()
-    staged: StagedCounts | None = None
 
 
 class _Observed:

@@ -21,7 +21,7 @@ from tornado.web import Application
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, client_at, is_proxy, origin_behind, peer_address
+from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, is_proxy, origin_behind, peer_address
 from tornado_proxy.semantics.request import READING
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
@@ -77,11 +77,6 @@ class ProxyApplication(Application):
         generation = self._current()
         parts = generation.parts
         origin, is_proxied = _origin_of(request, parts.trusted_proxies)
-        if generation.canary is not None:
-            generation = generation.canary(client_at(origin.address))
-            if generation.parts is not parts:
-                parts = generation.parts
-                origin, is_proxied = _origin_of(request, parts.trusted_proxies)
         arguments: dict[str, Any]
         try:
             handler, arguments = _handler_for(request, parts, origin, is_proxied=is_proxied)

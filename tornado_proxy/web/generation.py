@@ -111,10 +111,6 @@ class Generation:
         self.parts = parts
         self.since = time.time()  # Unix time, seconds
         named = parts.settings.server.generation_header and parts.digest
-        # Gets each decision with the status of its answer while an edit is staged.
-        self.shadow: Callable[[Decision, int], None] | None = None
-        # Returns the generation that answers a client, while an edit answers some.
-        self.canary: Callable[[str], Generation] | None = None
         self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
         self._requests = 0
         self._left: asyncio.Event | None = None  # set when the last request has left, once that is waited for

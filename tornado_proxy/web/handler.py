@@ -228,8 +228,6 @@ class Handler(RequestHandler):
             event = ErrorServed(self._record(), status, *counts, self._error_answer.reason, self._first_byte)
         if self.is_recorded:
             self.application.emit(event)
-        if self.generation.shadow is not None and self.decision is not None:
-            self.generation.shadow(self.decision, event.status)
         self.application.in_flight -= 1
         self.generation.__exit__()
 

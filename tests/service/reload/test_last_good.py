@@ -10,7 +10,6 @@ from files import ENVIRONMENT, Files
 
 from tornado_proxy.service.reload.last_good import COPY, LastGood, NoLastGood, keep_each
 from tornado_proxy.service.reload.snapshot import read_snapshot
-from tornado_proxy.service.reload.stage import StageMark
 
 
 @pytest.fixture
@@ -130,9 +129,9 @@ class _BlockedLastGood(LastGood):
         self.kept = asyncio.Event()
         self._loop = loop
 
-    def keep(self, snapshot, mark=None):
+    def keep(self, snapshot):
         """Keep the snapshot; after a failure, remove the file."""
-        super().keep(snapshot, mark)
+        super().keep(snapshot)
         if self.trouble:
             self.directory.unlink()
         else:
@@ -146,7 +145,7 @@ def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
     async def scenario():
         loop = asyncio.get_running_loop()
         last_good = _BlockedLastGood(tmp_path / "kept", loop)
-        keeping = loop.create_task(keep_each(last_good, lambda: (snapshot, None), asyncio.Event(), retry=0.001))
+        keeping = loop.create_task(keep_each(last_good, lambda: snapshot, asyncio.Event(), retry=0.001))
         await last_good.kept.wait()
         keeping.cancel()
         await asyncio.wait([keeping])
@@ -167,11 +166,11 @@ def test_a_change_during_a_copy_is_kept(snapshot, tmp_path):
         class Slow(LastGood):
             """A copy that gets an edit while it keeps the first snapshot."""
 
-            def keep(self, snapshot, mark=None):
+            def keep(self, snapshot):
                 kept.append(snapshot)
                 loop.call_soon_threadsafe((changed if len(kept) == 1 else kept_again).set)
 
-        keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: (snapshot, None), changed))
+        keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: snapshot, changed))
         await kept_again.wait()
         keeping.cancel()
         await asyncio.wait([keeping])
@@ -236,26 +235,3 @@ def test_the_directory_may_be_a_link(files, snapshot, tmp_path):
     last_good = LastGood(tmp_path / "kept")
     last_good.keep(snapshot)
     assert last_good.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
-
-
-def test_a_damaged_mark_leaves_the_copy_usable(files, snapshot, tmp_path):
-    """A mark that cannot be read counts as none; the service still starts from the copy."""
-    last_good = LastGood(tmp_path / "kept")
-    last_good.keep(snapshot, StageMark("abc", 17.5, ()))
-    copy = tmp_path / "kept" / COPY
-    copy.write_text(copy.read_text().replace("17.5", '"yesterday"'))
-    assert last_good.read_mark(files.configuration) is None
-    assert last_good.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
-
-
-def test_the_mark_of_a_stage_is_kept(files, snapshot, tmp_path):
-    """It is part of the copy, so that both change at once; without a copy, or without a stage, there is none."""
-    last_good, mark = LastGood(tmp_path / "kept"), StageMark("abc", 17.5, ("9 new keys do not exist",))
-    assert last_good.read_mark(files.configuration) is None
-    last_good.keep(snapshot)
-    assert last_good.read_mark(files.configuration) is None
-    last_good.keep(snapshot, mark)
-    assert LastGood(tmp_path / "kept").read_mark(files.configuration) == mark
-    assert last_good.read_mark(tmp_path / "other.yaml") is None
-    last_good.keep(snapshot)
-    assert last_good.read_mark(files.configuration) is None

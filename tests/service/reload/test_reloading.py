@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 import threading
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,11 +21,9 @@ from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.service.reload.stage import BY_OPERATOR, Looks
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
-from tornado_proxy.telemetry.log import log_service_events, service_log
-from tornado_proxy.telemetry.staging import Answers, StagedCounts
+from tornado_proxy.telemetry.log import log_service_events
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -433,167 +430,3 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
         assert ("refused" in scene.reloader.status_line()) is refused
         logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
         assert ("stays in force" in (logged or [""])[-1]) is refused
-
-
-STAGED = CONFIGURATION + "reload: {stage: 1h, promoteIf: {requests: 2}}\n"
-
-
-@pytest.fixture
-def stage(tmp_path):
-    """A reloader whose edits are staged; the first of them already is."""
-    files = Files.create(tmp_path, site=GOOD)
-    files.configure(STAGED)
-    scene = ReloadScene(files)
-    scene.edit(BETTER)
-    return scene
-
-
-def test_a_staged_edit_is_not_in_force(stage):
-    """An edit is staged under the next number, and looking again reports nothing."""
-    assert stage.reload() is ReloadOutcome.STAGED
-    assert (stage.serving.activated, stage.serving.generation.number, stage.reloader.failure) == ([], 1, None)
-    assert (stage.reloader.stage.number, stage.reloader.stage.state, len(stage.events)) == (2, "staged", 1)
-    assert stage.reloader.status_line() == "generation 1, 1 rewrite; generation 2 is staged"
-
-
-def test_a_warning_of_a_staged_edit_is_told_before_it_is_in_force(stage):
-    """A rule test that fails is in the report of the stage, and not told again when the edit is promoted."""
-    stage.edit(BETTER + '\ntest "/a" -> "/nowhere"')
-    told = [(event.outcome, [each.code for each in event.news]) for event in stage.events[-1:]]
-    assert told == [(ReloadOutcome.STAGED, ["failing-test"])]
-    assert asyncio.run(stage.reloader.promote())
-    last = stage.reloader.last
-    assert (last.outcome, last.news, [each.code for each in last.diagnostics]) == (
-        ReloadOutcome.PROMOTED,
-        (),
-        ["failing-test"],
-    )
-
-
-def test_a_promoted_edit_is_in_force(stage):
-    """The staged generation keeps its number; then nothing is staged."""
-    assert asyncio.run(stage.reloader.promote())
-    assert not asyncio.run(stage.reloader.promote())
-    assert [number for number, _ in stage.serving.activated] == [2]
-    assert (stage.reloader.last.outcome, stage.reloader.stage.state) == (ReloadOutcome.PROMOTED, "promoted")
-    assert stage.reload() is ReloadOutcome.UNCHANGED
-
-
-def test_a_discarded_edit_is_not_staged_again(stage):
-    """The reasons are a diagnostic, and only another edit is staged, under a number of its own."""
-    assert asyncio.run(stage.reloader.discard("9 new keys do not exist"))
-    assert not asyncio.run(stage.reloader.discard())
-    assert stage.reload() is ReloadOutcome.DISCARDED
-    assert stage.reloader.failure.diagnostics[0].message == "the staged edit was discarded: 9 new keys do not exist"
-    assert stage.edit(BETTER + "\n")[-1] is ReloadOutcome.STAGED
-    assert stage.reloader.stage.number == 3
-
-
-@pytest.mark.parametrize(("reason", "level"), [(BY_OPERATOR, logging.INFO), ("1 request would fail", logging.ERROR)])
-def test_what_an_operator_discards_is_no_error(stage, caplog, reason, level):
-    """The log has no error for an operator's own command; the files on disk are not in force all the same."""
-    asyncio.run(stage.reloader.discard(reason))
-    with caplog.at_level(logging.INFO):
-        service_log(stage.events[-1])
-    assert [each.levelno for each in caplog.records] == [level] * 2
-    assert stage.reloader.failure is not None
-
-
-def test_only_the_edit_that_was_looked_at_ends(stage):
-    """Who names a digest means that edit, and no other that came meanwhile."""
-    seen = stage.reloader.stage.digest
-    stage.edit(BETTER + "\n")
-    assert not asyncio.run(stage.reloader.promote(seen))
-    assert not asyncio.run(stage.reloader.discard("no", digest=seen))
-    assert stage.reloader.stage.state == "staged"
-    assert asyncio.run(stage.reloader.discard("no", digest=stage.reloader.stage.digest))
-
-
-def test_a_newer_edit_ends_the_stage(stage):
-    """Even a bad one does: nobody wants the earlier edit any more."""
-    stage.edit(BAD)
-    assert (stage.serving.staged, stage.reloader.stage.reasons) == (None, ("there is a newer edit",))
-
-
-def test_taking_a_staged_edit_back_is_reported(stage):
-    """The files on disk are in force again."""
-    stage.edit(GOOD)
-    assert (stage.outcomes[-1], stage.serving.staged) == (ReloadOutcome.REVERTED, None)
-    assert stage.reloader.failure is None
-
-
-def test_without_the_option_an_edit_is_in_force_at_once(stage):
-    """An edit that takes `stage` out of the configuration is not staged."""
-    stage.files.configure(CONFIGURATION)
-    assert stage.reload() is ReloadOutcome.LOADED
-    assert stage.serving.staged is None
-
-
-def test_other_secrets_are_not_staged(stage, monkeypatch):
-    """They do not change what is decided, and a renewed certificate cannot wait."""
-    monkeypatch.setattr(stage.serving, "staged", None)
-    other = msgspec.structs.replace(stage.files.read(), secrets={"other": None})
-    stage.serving.configuration = msgspec.structs.replace(compile_snapshot(stage.files.read()), snapshot=other)
-    assert stage.reload() is ReloadOutcome.LOADED
-
-
-@pytest.mark.parametrize(
-    ("kinds", "samples", "outcome"),
-    [
-        ({"same": 2}, {}, ReloadOutcome.PROMOTED),
-        ({"same": 1}, {}, ReloadOutcome.DISCARDED),
-        ({"key": 2}, {"missing": 1, "present": 1}, ReloadOutcome.DISCARDED),
-    ],
-    ids=["good", "too few requests", "missing keys"],
-)
-def test_a_stage_ends_by_itself(stage, kinds, samples, outcome):
-    """When its time is over, its counts decide."""
-    stage.serving.counts = StagedCounts(2, Counter(kinds), samples=Counter(samples))
-    asyncio.run(stage.reloader.judge())
-    assert stage.reloader.stage.state == "staged"
-    stage.reloader.stage = msgspec.structs.replace(stage.reloader.stage, since=0.0)
-    asyncio.run(stage.reloader.judge())
-    assert stage.reloader.last.outcome is outcome
-    assert stage.reloader.stage.counts == stage.serving.counts
-    asyncio.run(stage.reloader.judge())
-    assert stage.reloader.last.outcome is outcome
-
-
-def test_a_restart_goes_on_with_the_stage(stage):
-    """A process that starts beside the mark of a staged edit keeps its time; one of a discarded edit stays discarded."""
-    mark = msgspec.structs.replace(stage.reloader.mark(), since=17.0)
-    scene = ReloadScene(stage.files)
-    scene.serving.configuration = stage.serving.configuration
-    scene.reloader.left = mark
-    assert scene.reload() is ReloadOutcome.STAGED
-    assert scene.reloader.stage.since == 17.0
-    asyncio.run(scene.reloader.discard("no"))
-    again = ReloadScene(stage.files)
-    again.serving.configuration = stage.serving.configuration
-    again.reloader.left = scene.reloader.mark()
-    assert again.reload() is ReloadOutcome.DISCARDED
-    assert (again.serving.staged, again.reloader.mark().reasons) == (None, ("no",))
-
-
-def test_what_is_in_force_leaves_no_mark(stage):
-    """Neither before an edit nor after a promotion is there anything that a restart must know."""
-    assert stage.reloader.mark().digest == stage.serving.staged.snapshot.digest
-    asyncio.run(stage.reloader.promote())
-    assert stage.reloader.mark() is None
-
-
-def test_a_canary_is_offered_then_discarded(stage):
-    """The edit answers a share of the clients once it met its conditions, and none when it is worse."""
-    stage.files.configure(STAGED.replace("stage: 1h", "stage: 1h, canary: 5"))
-    stage.reload()
-    number = stage.reloader.stage.number
-    stage.serving.counts = StagedCounts(number, Counter(same=2))
-    stage.reloader.stage = msgspec.structs.replace(stage.reloader.stage, since=0.0)
-    asyncio.run(stage.reloader.judge())
-    assert (stage.serving.share, stage.reloader.stage.share) == (0.05, 0.05)
-    stage.serving.counts = StagedCounts(number, answers={1: Answers(400), number: Answers(20)})
-    asyncio.run(stage.reloader.judge())
-    assert stage.reloader.stage.looks == Looks(1, 20)
-    stage.serving.counts = StagedCounts(number, answers={1: Answers(400), number: Answers(40, missing=40)})
-    asyncio.run(stage.reloader.judge())
-    assert stage.reloader.stage.reasons == ("40 of 40 answers with 404, 0 of 400 without the edit",)

@@ -78,36 +78,3 @@ def test_a_failing_close_does_not_block_retirement():
         assert events == [Retired(1)]
 
     _run(scenario)
-
-
-def test_a_staged_generation_is_discarded_or_promoted():
-    """What is discarded is closed; what is promoted is in force under its number."""
-
-    async def scenario():
-        first, second, third = _ClosableStore(), _ClosableStore(), _ClosableStore()
-        generations = Generations(_generation(1, first), lambda _event: None)
-        generations.stage(_generation(2, second))
-        generations.stage(_generation(3, third))
-        await asyncio.gather(*generations._retiring)
-        assert (first.closed, second.closed, third.closed) == (False, True, False)
-        generations.swap(generations.staged)
-        assert (generations.in_force.number, generations.staged) == (3, None)
-        await generations.close()
-        assert (first.closed, third.closed) == (True, True)
-
-    _run(scenario)
-
-
-def test_a_swap_discards_what_is_staged():
-    """So does the end."""
-
-    async def scenario():
-        second, fourth = _ClosableStore(), _ClosableStore()
-        generations = Generations(_generation(1, _ClosableStore()), lambda _event: None)
-        generations.stage(_generation(2, second))
-        generations.swap(_generation(3, _ClosableStore()))
-        generations.stage(_generation(4, fourth))
-        await generations.close()
-        assert (second.closed, fourth.closed) == (True, True)
-
-    _run(scenario)

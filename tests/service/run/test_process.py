@@ -36,7 +36,6 @@ class _FakeServing:
 
     configuration: Configuration
     worker_ends: int = 0
-    staged: None = None
     serves: bool = True
     responds: bool = True
     can_end: asyncio.Event = field(default_factory=asyncio.Event)

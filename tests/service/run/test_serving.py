@@ -171,21 +171,6 @@ async def test_requests_are_kept_as_the_configuration_says(tmp_path):
     await serving.wind_down(0.0)
 
 
-async def test_a_staged_edit_keeps_its_generation(tmp_path):
-    """It is not built again, so that clients who were answered by it stay with their generation."""
-    serving = _single_process(tmp_path, "targets: {}\n")
-    await serving.start((), inherited=False)
-    (tmp_path / "config.yaml").write_text("limits: {maxHeaderSize: 1KiB}\ntargets: {}\n")
-    edit = compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})())
-    await serving.stage(2, edit)
-    await serving.canary(1.0)
-    staged = serving.generation.canary("192.0.2.1")
-    await serving.activate(2, edit)
-    assert serving.generation is staged
-    assert (staged.number, serving.configuration, serving.staged) == (2, edit, None)
-    await serving.wind_down(0.0)
-
-
 async def test_new_limits_apply_to_new_connections(tmp_path):
     """A head above the new limit is refused."""
     serving = _single_process(tmp_path, "targets: {}\n")

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from errno import EPERM
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -22,7 +21,6 @@ from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
-from tornado_proxy.service.reload.stage import StageMark
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -37,14 +35,14 @@ class NoLastGood(Exception):
 
 async def keep_each(
     last_good: LastGood,
-    in_force: Callable[[], tuple[Snapshot, StageMark | None]],
+    in_force: Callable[[], Snapshot],
     changed: asyncio.Event,
     retry: float = RETRY,
 ) -> None:
-    """Keeps each snapshot that is put in force, and what is staged, until cancelled; a failure is tried again."""
+    """Keeps each snapshot that is put in force, until cancelled; a failure is tried again."""
     while True:
         before = last_good.trouble
-        await asyncio.to_thread(last_good.keep, *in_force())
+        await asyncio.to_thread(last_good.keep, in_force())
         if last_good.trouble and last_good.trouble != before:
             _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
         elif before and not last_good.trouble:
@@ -57,7 +55,6 @@ class _Copy(msgspec.Struct, frozen=True):
     text: str
     rules: tuple[RuleFile, ...]
     templates: tuple[RuleFile, ...]
-    staged: Any = None  # a mark, which the rest does not depend on
 
 
 class LastGood:
@@ -68,12 +65,12 @@ class LastGood:
         self._kept = b""
         self.trouble = ""  # why the last snapshot could not be kept, or empty
 
-    def keep(self, snapshot: Snapshot, mark: StageMark | None = None) -> None:
-        """Replaces the copy by a snapshot with the mark of what is staged; sets `trouble` if it cannot."""
+    def keep(self, snapshot: Snapshot) -> None:
+        """Replaces the copy by a snapshot; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"
         config = _name_of(Path(snapshot.text.name))
         rules, templates = snapshot.rules, snapshot.templates
-        kept = _Copy(config, snapshot.text.text, rules.files, templates.files, mark)
+        kept = _Copy(config, snapshot.text.text, rules.files, templates.files)
         # Not by `msgspec.json`: a name of a file may have bytes that are no text.
         copy = json.dumps(msgspec.to_builtins(kept)).encode()
         if copy == self._kept:
@@ -89,12 +86,6 @@ class LastGood:
             self.trouble = f"`{self.directory}` cannot be written: {error.strerror or error}"
         else:
             self._kept, self.trouble = copy, ""
-
-    def read_mark(self, config: Path) -> StageMark | None:
-        """Returns the mark of what was staged; None if nothing was, or if the copy cannot be used."""
-        with suppress(NoLastGood, msgspec.ValidationError):
-            return msgspec.convert(self._read_for(config)[0].staged, StageMark | None)
-        return None
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
         """Reads the copy for a configuration file, and its secrets anew; raises `NoLastGood`."""

@@ -14,20 +14,16 @@ from pathlib import Path
 from socket import socket
 from typing import Protocol
 
-import msgspec
-
 from tornado_proxy.routing.compare import KeptRequest
-from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted, errors
+from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
-from tornado_proxy.service.reload.stage import BY_OPERATOR, PROMOTE, Looks, Stage, StageMark, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
-from tornado_proxy.telemetry.staging import Answers, StagedCounts
 from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -59,23 +55,7 @@ class Serving(Protocol):
         """
 
     async def activate(self, number: int, configuration: Configuration) -> None:
-        """Puts a configuration in force, and returns when all new requests get it; raises `Unbuildable` before.
-
-        A staged configuration keeps its generation, which is not built again.
-        """
-
-    @property
-    def staged(self) -> Configuration | None:
-        """The configuration of the staged generation."""
-
-    async def stage(self, number: int, configuration: Configuration) -> None:
-        """Has a configuration decide beside the one in force, as a generation; raises `Unbuildable`."""
-
-    async def canary(self, share: float) -> None:
-        """Has the staged generation answer a share of the clients, from 0 to 1."""
-
-    async def discard(self) -> None:
-        """Takes the staged generation away, if there is one."""
+        """Puts a configuration in force, and returns when all new requests get it; raises `Unbuildable` before."""
 
     def responsive(self) -> Sequence[bool]:
         """Returns of each process that should answer requests whether it does, and its event loop ran recently."""
@@ -111,8 +91,6 @@ class Reloader:
         from_last_good: bool = False,
         read_within: float = READ_WITHIN,
     ) -> None:
-        self.stage: Stage | None = None  # of the last edit that was staged
-        self.left: StageMark | None = None  # by an earlier process
         self.from_last_good = from_last_good  # while the copy from which the service started is in force
         self._serving = serving
         self._at_start = serving.configuration.settings
@@ -126,7 +104,6 @@ class Reloader:
         self.last: ReloadReport | None = None
         # While the files on disk are not in force; status page, status line, metrics and log follow it.
         self.failure: ReloadReport | None = None
-        self._waiting: ReloadReport | None = None  # of the edit that is staged
 
     def watched(self) -> tuple[Path, ...]:
         """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
@@ -135,7 +112,7 @@ class Reloader:
     @property
     def is_current(self) -> bool:
         """Whether the files on disk are in force."""
-        return self.failure is None and self._waiting is None
+        return self.failure is None
 
     def status_line(self) -> str:
         """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
@@ -143,8 +120,6 @@ class Reloader:
         line = f"generation {self._serving.generation.number}, {counted(rewrites, 'rewrite')}"
         if self.from_last_good:
             line += ", started from the last good copy"
-        if failure is None and self.stage is not None and self.stage.state == "staged":
-            line += f"; generation {self.stage.number} is staged"
         if failure is None:
             return line
         first = errors(failure.diagnostics)[0]
@@ -161,13 +136,12 @@ class Reloader:
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
                 text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
                 report = replace(self._report(ReloadOutcome.FAILED, "", (Diagnostic("defect", text),)), error=error)
-            if report in (self.failure, self._waiting):
+            if report == self.failure:
                 return report  # reported once: the files are looked at every few seconds
             return self._told(replace(report, seconds=time.perf_counter() - began))
 
     def _told(self, report: ReloadReport) -> ReloadReport:
         self.failure = report if report.is_failure else None
-        self._waiting = report if report.outcome is ReloadOutcome.STAGED else None
         self.from_last_good = self.from_last_good and not report.is_in_force
         # A reading that finds nothing new does not hide the result of the last edit.
         if report.outcome is not ReloadOutcome.UNCHANGED:
@@ -175,83 +149,6 @@ class Reloader:
         if report.outcome is not ReloadOutcome.UNCHANGED or self.last is None:
             self.last = report
         return report
-
-    async def promote(self, digest: str = "") -> bool:
-        """Puts the staged edit in force; returns false if nothing, or nothing with the digest, is staged."""
-        async with self._lock:
-            configuration, stage = self._serving.staged, self.stage
-            if configuration is None or stage is None or (digest and digest != stage.digest):
-                return False
-            counts = await self._counts()
-            await self._serving.activate(stage.number, configuration)
-            self.stage = msgspec.structs.replace(stage, state="promoted", counts=counts)
-            self._told(self._loaded(ReloadOutcome.PROMOTED, configuration, configuration.diagnostics))
-            return True
-
-    async def discard(self, *reasons: str, digest: str = "") -> bool:
-        """Discards the staged edit; returns false if nothing, or nothing with the digest, is staged."""
-        async with self._lock:
-            configuration = self._serving.staged
-            if configuration is None or (digest and digest != configuration.snapshot.digest):
-                return False
-            await self._end_stage(*reasons)
-            self._refused = configuration.snapshot
-            self._told(self._discarded(configuration, reasons))
-            return True
-
-    async def judge(self) -> None:
-        """Ends the stage, or its step, if it is time: the edit answers more clients, is in force, or is discarded."""
-        configuration, stage = self._serving.staged, self.stage
-        if configuration is None or stage is None or (not stage.share and time.time() < stage.until):
-            return
-        counts = await self._counts()
-        if self.stage is not stage:
-            return  # another edit came meanwhile
-        share, reasons = judged = verdict(stage, counts, configuration.settings.reload, time.time())
-        requests = counts.answers.get(stage.number, Answers()).requests
-        if reasons:
-            await self.discard(*reasons)
-        elif judged == PROMOTE:
-            await self.promote()
-        elif share:
-            await self._answer(stage, share)
-        elif stage.looks.are_due(requests):
-            self.stage = msgspec.structs.replace(stage, looks=Looks(stage.looks.number + 1, requests))
-
-    async def _answer(self, stage: Stage, share: float) -> None:
-        async with self._lock:
-            if self._serving.staged is not None and self.stage is stage:
-                await self._serving.canary(share)
-                self.stage = msgspec.structs.replace(stage, share=share, step_since=time.time())
-                _LOG.info("generation %d answers %g %% of the clients", stage.number, 100 * share)
-
-    def mark(self) -> StageMark | None:
-        """Returns what a restart must know of the files on disk; None if they are in force, or cannot be."""
-        stage = self.stage
-        if stage is None or self._serving.configuration.snapshot.digest == stage.digest:
-            return None
-        is_current = stage.state == "staged" or (self.failure and self.failure.outcome is ReloadOutcome.DISCARDED)
-        return StageMark(stage.digest, stage.since, stage.reasons) if is_current else None
-
-    async def _counts(self) -> StagedCounts:
-        return (await self._serving.report()).staged or StagedCounts()
-
-    async def _end_stage(self, *reasons: str) -> None:
-        if self._serving.staged is not None and self.stage is not None:
-            counts = await self._counts()
-            await self._serving.discard()
-            self.stage = msgspec.structs.replace(self.stage, state="discarded", reasons=reasons, counts=counts)
-
-    def _discarded(self, configuration: Configuration, reasons: Iterable[str]) -> ReloadReport:
-        diagnostics = tuple(
-            Diagnostic(
-                "discarded",
-                f"the staged edit was discarded: {each}",
-                severity=Severity.INFO if each == BY_OPERATOR else Severity.ERROR,
-            )
-            for each in reasons
-        )
-        return self._report(ReloadOutcome.DISCARDED, configuration.snapshot.digest, diagnostics)
 
     async def _attempt(self) -> ReloadReport:
         refused, self._refused = self._refused, None
@@ -261,14 +158,8 @@ class Reloader:
         except TimeoutError:
             return self._report(ReloadOutcome.REFUSED, in_force.snapshot.digest, (_HANGS,))
         self._watched = snapshot.watched
-        staged = self._serving.staged
-        if staged is not None and self._waiting is not None and snapshot.is_as(staged.snapshot):
-            self._refused = refused
-            return self._waiting
         if snapshot.is_as(in_force.snapshot):
-            await self._end_stage("the edit was taken back")
-            is_back = self.failure is not None or self._waiting is not None
-            outcome = ReloadOutcome.REVERTED if is_back else ReloadOutcome.UNCHANGED
+            outcome = ReloadOutcome.REVERTED if self.failure is not None else ReloadOutcome.UNCHANGED
             # The watcher may have loaded the edit already: repeat its warnings.
             report = self._report(outcome, snapshot.digest, in_force.diagnostics)
             return replace(report, news=(), kept_back=in_force.kept_back)
@@ -277,7 +168,6 @@ class Reloader:
         if self.failure is not None and snapshot.is_as(refused):
             self._refused = refused
             return self.failure
-        await self._end_stage("there is a newer edit")
         return await self._tried(snapshot, in_force)
 
     async def _tried(self, snapshot: Snapshot, in_force: Configuration) -> ReloadReport:
@@ -304,36 +194,16 @@ class Reloader:
             return await asyncio.shield(self._reading)
 
     async def _activate(self, configuration: Configuration) -> ReloadReport:
-        in_force, number = self._serving.configuration, self._next_number()
-        settings, digest = configuration.settings.reload, configuration.snapshot.digest
-        mark, self.left = self.left, None
-        if mark is not None and mark.digest == digest and mark.reasons:
-            self.stage = Stage(number, digest, mark.since, 0.0, state="discarded", reasons=mark.reasons)
-            self._refused = configuration.snapshot
-            return self._discarded(configuration, mark.reasons)
+        in_force = self._serving.configuration
         lines = await in_background(tuple, changes(in_force, configuration))
-        # Files that are the same, with other secrets or certificates, lead to the same answers.
-        if settings.stage is not None and digest != in_force.snapshot.digest:
-            await self._serving.stage(number, configuration)
-            since = mark.since if mark is not None and mark.digest == digest else time.time()
-            self.stage = Stage(number, digest, since, settings.stage, lines)
-            # A test that fails is told while the edit can still be discarded.
-            report = self._loaded(ReloadOutcome.STAGED, configuration, in_force.diagnostics)
-            return replace(report, changes=lines, staged=number)
-        await self._serving.activate(number, configuration)
-        return replace(self._loaded(ReloadOutcome.LOADED, configuration, in_force.diagnostics), changes=lines)
+        await self._serving.activate(self._serving.generation.number + 1, configuration)
+        return replace(self._loaded(configuration, in_force.diagnostics), changes=lines)
 
-    def _next_number(self) -> int:
-        """Returns the number of the next generation; each stage has its own, whatever becomes of it."""
-        return 1 + max(self._serving.generation.number, self.stage.number if self.stage else 0)
-
-    def _loaded(
-        self, outcome: ReloadOutcome, configuration: Configuration, old: tuple[Diagnostic, ...] = ()
-    ) -> ReloadReport:
+    def _loaded(self, configuration: Configuration, old: tuple[Diagnostic, ...]) -> ReloadReport:
         # Nothing is awaited before this: the status would contradict itself meanwhile.
-        diagnostics, digest = configuration.diagnostics, configuration.snapshot.digest
+        diagnostics = configuration.diagnostics
         return replace(
-            self._report(outcome, digest, diagnostics),
+            self._report(ReloadOutcome.LOADED, configuration.snapshot.digest, diagnostics),
             news=_news(old, diagnostics) if diagnostics else (),
             kept_back=configuration.kept_back,
             rewrites=configuration.rewrite_count,

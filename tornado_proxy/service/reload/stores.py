@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -106,19 +106,15 @@ def cache_counts(parts: Parts) -> dict[str, CacheCounts]:
     return {target.name: cache.counts for target, cache in _caches(parts)}
 
 
-def purge(generations: Iterable[Parts], target: str | None, prefix: str) -> int:
-    """Purges the caches of a target, or all, of several generations; returns the number of objects."""
-    cached = (each for parts in generations for each in _caches(parts))
-    caches = dict.fromkeys(cache for each, cache in cached if target in (None, each.name))
-    return sum(cache.purge(prefix) for cache in caches)
+def purge(parts: Parts, target: str | None, prefix: str) -> int:
+    """Purges the caches of a target, or all; returns the number of objects."""
+    return sum(cache.purge(prefix) for each, cache in _caches(parts) if target in (None, each.name))
 
 
-def forget_written(generations: Sequence[Parts], written: ObjectWritten) -> bool:
-    """Drops an object from all caches of its bucket, in each generation; returns whether there is such a cache."""
-    targets = (target for parts in generations for target in parts.settings.targets)
-    # Of the bucket of a target that an edit moves, each generation knows its own.
-    places = {_place(target) for target in targets if target.name == written.target}
-    caches = [cache for parts in generations for target, cache in _caches(parts) if _place(target) in places]
+def forget_written(parts: Parts, written: ObjectWritten) -> bool:
+    """Drops an object from all caches of its bucket; returns whether there is such a cache."""
+    places = {_place(target) for target in parts.settings.targets if target.name == written.target}
+    caches = [cache for target, cache in _caches(parts) if _place(target) in places]
     for cache in caches:
         cache.forget(written.key)
     return bool(caches)

@@ -50,7 +50,6 @@ _LIMITS = {
 }
 
 _MOST_LOOKS = 10  # attempts, if directories change meanwhile
-_JUDGE_EVERY = 1.0  # seconds
 
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
 
@@ -211,16 +210,5 @@ class Follower:
 
 
 async def follow(reloader: Reloader) -> None:
-    """Reloads when files change, and ends the stage of an edit whose time is over, until cancelled."""
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(Follower(reloader.watched, reloader.reload).run())
-        tasks.create_task(_judge(reloader))
-
-
-async def _judge(reloader: Reloader) -> None:
-    while True:
-        await asyncio.sleep(_JUDGE_EVERY)
-        try:
-            await reloader.judge()
-        except Exception:  # noqa: BLE001 - the next look may go well
-            _LOG.exception("the staged edit could not be judged")
+    """Reloads when files change, until cancelled."""
+    await Follower(reloader.watched, reloader.reload).run()

@@ -19,7 +19,6 @@ class Generations:
     def __init__(self, first: Generation, emit: Callable[[Event], None]) -> None:
         self._emit = emit
         self.in_force = first
-        self.staged: Generation | None = None
         self._retiring: set[asyncio.Task[None]] = set()
 
     @property
@@ -28,29 +27,13 @@ class Generations:
         return len(self._retiring)
 
     def swap(self, generation: Generation) -> None:
-        """Puts a new generation or the staged one in force; running requests keep the generation that they have."""
-        if generation is self.staged:
-            self.staged = None
-        self.discard()
+        """Puts a new generation in force; running requests keep the generation that they have."""
         self._retire(self.in_force)
         self.in_force = generation
         generation.since = time.time()
 
-    def stage(self, generation: Generation) -> None:
-        """Holds a new generation beside the one in force; one that was staged before is discarded."""
-        self.discard()
-        self.staged = generation
-
-    def discard(self) -> None:
-        """Takes the staged generation away."""
-        self.in_force.shadow = self.in_force.canary = None
-        if self.staged is not None:
-            self._retire(self.staged)
-            self.staged = None
-
     async def close(self) -> None:
         """Retires all generations and waits for them; call it when no new request can come."""
-        self.discard()
         self._retire(self.in_force)
         await asyncio.gather(*self._retiring)
 

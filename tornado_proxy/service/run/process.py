@@ -17,7 +17,6 @@ from tornado_proxy.service.reload.background import comes_within, in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.snapshot import Snapshot
-from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import probe_stores
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
@@ -45,7 +44,6 @@ class Launch(msgspec.Struct, frozen=True):
     notifier: Notifier = msgspec.field(default_factory=Notifier)
     last_good: LastGood | None = None  # keeps each snapshot that is put in force
     from_last_good: bool = False  # whether the first one came from there
-    mark: StageMark | None = None  # of a stage that an earlier process left
 
 
 class Process:
@@ -62,7 +60,6 @@ class Process:
         self._prober = Prober(lambda: probe_stores(serving.generation), settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
-        self.reloader.left = launch.mark
         bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
@@ -114,15 +111,12 @@ class Process:
     async def _until_stopped(self) -> None:
         loops = [self._follow(self.reloader), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
         if self.last_good is not None:
-            loops.append(keep_each(self.last_good, self._to_keep, self._set_changed))
+            loops.append(keep_each(self.last_good, lambda: self.serving.configuration.snapshot, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
             for task in running:
                 task.cancel()
-
-    def _to_keep(self) -> tuple[Snapshot, StageMark | None]:
-        return self.serving.configuration.snapshot, self.reloader.mark()
 
     def _follow_up(self, report: ReloadReport) -> None:
         self._set_changed.set()

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from socket import socket
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
@@ -21,16 +21,14 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, cache_counts, forget_written, purge
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import access_listener, set_log_level
-from tornado_proxy.service.run.shadow import Shadow, canary
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.recent import KeptRequests
-from tornado_proxy.telemetry.staging import StagingCounter
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
-from tornado_proxy.web.generation import Generation, Parts
+from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.heap import trim_heap
 from tornado_proxy.wire.late import keep_descriptors, late
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
@@ -63,15 +61,6 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
     except ImportError:
         advice = "install `tornado-proxy[otel]`"
         raise Unbuildable((Diagnostic("missing-extra", "`tracing` needs the extra `otel`", help=advice),)) from None
-
-
-class _Successor(NamedTuple):
-    """All that a generation needs to be put in force without a wait."""
-
-    configuration: Configuration
-    generation: Generation
-    setup: ConnectionSetup
-    names: CountedNames
 
 
 class SingleProcess:
@@ -114,9 +103,7 @@ class SingleProcess:
         emit = bus.emit_soon if self._tracer is None else bus.emit
         self._generations = Generations(Generation(number, parts), emit)
         self.application = ProxyApplication(lambda: self._generations.in_force, emit)
-        self._staged: _Successor | None = None
-        self._staging = StagingCounter()
-        for each in (self._webhooks, self._tracer, self._metrics, self._staging):
+        for each in (self._webhooks, self._tracer, self._metrics):
             if each is not None:
                 each.listen(bus)
         self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
@@ -137,72 +124,23 @@ class SingleProcess:
             COLLECTOR.defer()
 
     async def activate(self, number: int, configuration: Configuration) -> None:
-        """Builds the generation on a thread, unless it is staged, and puts it in force on the event loop."""
-        if self._staged is not None and self._staged.configuration is configuration:
-            prepared = self._staged
-        else:
-            prepared = await self._prepared(number, configuration)
-        self._end_stage()
-        in_force = self.generation.parts
-        self._generations.swap(prepared.generation)
-        self._follow(prepared, in_force)
-
-    async def stage(self, number: int, configuration: Configuration, *, share: float = 1.0) -> None:
-        """Has a generation decide beside the one in force; `share` is the part of its HEAD samples made here."""
-        self._staged = prepared = await self._prepared(number, configuration)
-        staged, in_force = prepared.generation, self.generation
-        self._generations.stage(staged)
-        self._staging.begin(number, in_force.number)
-        self._freeze(staged.parts, in_force.parts)
-        in_force.shadow = Shadow(staged, self.emit, configuration.settings.reload.head_samples * share)
-
-    async def canary(self, share: float) -> None:
-        """Has the staged generation answer a share of the clients, from 0 to 1."""
-        staged = self._generations.staged
-        assert staged is not None, "something is staged"
-        self._staging.compare_answers()
-        self.generation.canary = canary(self.generation, staged, share)
-
-    async def discard(self) -> None:
-        """Takes the staged generation away."""
-        self._end_stage()
-        self._generations.discard()
-
-    @property
-    def staged(self) -> Configuration | None:
-        """The configuration of the staged generation."""
-        return self._staged.configuration if self._staged else None
-
-    @property
-    def _answering(self) -> Sequence[Parts]:
-        staged = self._generations.staged
-        return [each.parts for each in (self.generation, staged) if each is not None]
-
-    async def _prepared(self, number: int, configuration: Configuration) -> _Successor:
+        """Builds the generation on a thread, and puts it in force on the event loop."""
         in_force = self.generation.parts
         parts = await in_background(self._builder.build, configuration, in_force)
         # TLS contexts are slow to make, and most edits change rules only.
         changed = configuration.settings.server != in_force.settings.server
         setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
         names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
-        return _Successor(configuration, Generation(number, parts), setup, names)
-
-    def _end_stage(self) -> None:
-        self.generation.shadow = self.generation.canary = self._staged = None
-        self._staging.end()
-
-    def _follow(self, prepared: _Successor, before: Parts) -> None:
-        self.configuration = prepared.configuration
-        self._names = prepared.names
-        self._metrics.keep_only(prepared.names)
-        self._kept.resize(prepared.configuration.settings.internal_server.kept_requests)
-        self._freeze(prepared.generation.parts, before)
-        self._server.limits = prepared.configuration.settings.limits
-        self._server.setup = prepared.setup
-
-    def _freeze(self, parts: Parts, before: Parts) -> None:
+        # Nothing is awaited from here on: the new generation is in force with all that belongs to it.
+        self._generations.swap(Generation(number, parts))
+        self.configuration = configuration
+        self._names = names
+        self._metrics.keep_only(names)
+        self._kept.resize(configuration.settings.internal_server.kept_requests)
         if self._freezes:
-            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
+            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*in_force.stores.values()}))
+        self._server.limits = configuration.settings.limits
+        self._server.setup = setup
 
     def responsive(self) -> Sequence[bool]:
         """Always true: the caller runs on the event loop that answers requests."""
@@ -222,7 +160,7 @@ class SingleProcess:
     async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """Returns the counts of this process, with its metrics if those are wanted."""
         metrics = late(self._collected) if has_metrics else ()
-        return ProcessReport(metrics, self._metrics.activity(), self._staging.counts())
+        return ProcessReport(metrics, self._metrics.activity())
 
     def _collected(self) -> tuple[Metric, ...]:
         from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415 - a scrape, which may never come
@@ -235,7 +173,7 @@ class SingleProcess:
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches."""
-        return purge(self._answering, target, prefix)
+        return purge(self.generation.parts, target, prefix)
 
     def set_log_level(self, level: str) -> None:
         """Logs what is at least as severe as a level."""
@@ -243,7 +181,7 @@ class SingleProcess:
 
     def forget(self, written: ObjectWritten) -> bool:
         """Drops an object that was written from the caches; returns whether its bucket has any."""
-        return forget_written(self._answering, written)
+        return forget_written(self.generation.parts, written)
 
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:

@@ -27,11 +27,10 @@ from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
-from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, StageCall, Start, WorkerCall, work_on
+from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
-from tornado_proxy.telemetry.staging import StagedCounts
 from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -182,7 +181,6 @@ class Supervisor:
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
         self.worker_ends = 0
-        self.staged: Configuration | None = None
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._ended = ProcessReport()  # of the workers that have ended
 
@@ -203,46 +201,15 @@ class Supervisor:
 
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Sends the snapshot to every worker, and waits until each serves it; one that takes too long is replaced."""
-        generation = self._generations.staged
-        if generation is None or configuration is not self.staged:
-            generation = await self._built(number, configuration)
-        parts = generation.parts
+        parts = await in_background(self._builder.build, configuration, self.generation.parts)
         self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
         self._ended = _added((self._ended,), self._names)
         # Workers that start from here on serve it.
-        self._start = replace(self._start, number=number, snapshot=configuration.snapshot, staged=None)
-        await self._change("activate", number, configuration.snapshot)
-        self.configuration, self.staged = configuration, None
-        self._generations.swap(generation)
-
-    async def _built(self, number: int, configuration: Configuration) -> Generation:
-        return Generation(number, await in_background(self._builder.build, configuration, self.generation.parts))
-
-    async def stage(self, number: int, configuration: Configuration) -> None:
-        """Has every worker stage the snapshot; their counts begin anew."""
-        generation = await self._built(number, configuration)
-        self._ended = self._ended._replace(staged=None)
-        staged = StageCall(number, configuration.snapshot, 1 / self._count)
-        self._start = replace(self._start, staged=staged)
-        self._generations.stage(generation)
-        self.staged = configuration
-        await self._change("stage", *staged)
-
-    async def canary(self, share: float) -> None:
-        """Has every worker answer a share of the clients by the staged generation."""
-        assert self._start.staged is not None
-        self._start = replace(self._start, staged=self._start.staged._replace(canary=share))
-        await self._change("canary", share)
-
-    async def discard(self) -> None:
-        """Has every worker take the staged generation away."""
-        self.staged = None
-        self._start = replace(self._start, staged=None)
-        self._generations.discard()
-        await self._change("discard")
-
-    async def _change(self, method: Method, *arguments: object) -> None:
-        await asyncio.gather(*(worker.change(method, *arguments) for worker in self._workers.values()))
+        self._start = replace(self._start, number=number, snapshot=configuration.snapshot)
+        workers = self._workers.values()
+        await asyncio.gather(*(worker.change("activate", number, configuration.snapshot) for worker in workers))
+        self.configuration = configuration
+        self._generations.swap(Generation(number, parts))
 
     def responsive(self) -> Sequence[bool]:
         """Returns of each place whether its worker is there and responsive."""
@@ -257,8 +224,7 @@ class Supervisor:
         workers = self._workers.values()
         await asyncio.gather(*(worker.refresh_report() for worker in workers))
         own = ProcessReport(tuple(ProcessMetrics().collect()) if has_metrics else ())
-        report = _added((self._ended, own, *(worker.report for worker in workers)), self._names)
-        return report if self.staged else report._replace(staged=None)
+        return _added((self._ended, own, *(worker.report for worker in workers)), self._names)
 
     async def requests(self) -> Sequence[KeptRequest]:
         """Returns the last of the requests that the workers keep."""
@@ -352,9 +318,7 @@ def _added(reports: Sequence[ProcessReport], names: CountedNames) -> ProcessRepo
     """Adds up reports, without what is no longer in force: a worker may have been too busy to answer since."""
     counts = added((metric for each in reports for metric in each.counts), names.cover)
     activity = sum((each.activity for each in reports), Activity()).only(names)
-    # Of two stages, only the later one counts.
-    staged = [each.staged for each in reports if each.staged is not None]
-    return ProcessReport(tuple(counts), activity, sum(staged, StagedCounts()) if staged else None)
+    return ProcessReport(tuple(counts), activity)
 
 
 def _of_ended(report: ProcessReport) -> ProcessReport:

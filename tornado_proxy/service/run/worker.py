@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 from setproctitle import setproctitle
@@ -35,18 +35,7 @@ HEARTBEAT_EVERY = 0.5  # seconds
 _LENGTH = struct.Struct("!Q")
 
 
-Method = Literal[
-    "start", "activate", "stage", "canary", "discard", "report", "requests", "purge", "forget", "set_log_level", "stop"
-]
-
-
-class StageCall(NamedTuple):
-    """The arguments of the method `stage`."""
-
-    number: int
-    snapshot: Snapshot
-    share: float  # of the HEAD samples, which this worker makes
-    canary: float = 0.0  # the share of clients that the generation answers
+Method = Literal["start", "activate", "report", "requests", "purge", "forget", "set_log_level", "stop"]
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -57,7 +46,6 @@ class Start(msgspec.Struct, frozen=True):
     place: int = 1
     inherited: bool = False  # whether the service manager holds the sockets too
     log_level: str | None = None  # the one that an operator has set since the start of the service
-    staged: StageCall | None = None
 
 
 class WorkerCall(msgspec.Struct, frozen=True):
@@ -161,12 +149,10 @@ class _Worker:
             set_log_level(start.log_level)
         self._channel = channel
         self._inherited = start.inherited
-        self._staged = start.staged
         self._serving = SingleProcess(configuration, number=start.number, spread=channel.post)
         # All other calls are methods of `SingleProcess`.
         self._methods: dict[str, Callable[..., Any]] = {
             "activate": self._activate,
-            "stage": self._stage,
             "stop": partial(self._end, is_last=True),
             "report": self._report,
         }
@@ -177,8 +163,6 @@ class _Worker:
         self._ending: asyncio.Future[tuple[float, bool]] = loop.create_future()  # the arguments of `_end`
         loop.add_signal_handler(signal.SIGTERM, lambda: self._end(self._grace))
         await self._serving.start(listening, inherited=self._inherited)
-        if self._staged is not None:
-            await self._stage(*self._staged)
         await self._channel.send(self._heartbeat())
         await self._channel.send(Result(number, value=True))
 
@@ -228,15 +212,7 @@ class _Worker:
             await self._channel.send(Result(call.number, value))
         self._end(self._grace, is_last=True)
 
-    async def _stage(self, number: int, snapshot: Snapshot, share: float, canary: float) -> None:
-        configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
-        await self._serving.stage(number, configuration, share=share)
-        if canary:
-            await self._serving.canary(canary)
-
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
-        configuration = self._serving.staged
-        if configuration is None or not configuration.snapshot.is_as(snapshot):
-            configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
+        configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
         await self._serving.activate(number, configuration)
         await self._channel.send(self._heartbeat())
