@@ -96,6 +96,12 @@ class _Scenario:
             else:
                 self.cookies[name] = value
 
+    def store_sent(self, lines, host, other):
+        """Stores the cookies that a browser sends to another host than the one that set them."""
+        domains = [re.search(r"Domain=([^;]+)", each) for each in lines]
+        sent = [f".{other}".endswith(f".{each[1].lower()}") if each else host == other for each in domains]
+        self.store_cookies([line for line, is_sent in zip(lines, sent, strict=True) if is_sent])
+
     async def authenticate(self, *arguments, **options):
         return await self.authenticator.authenticate(self.request(*arguments, **options), GUARD)
 
@@ -641,6 +647,35 @@ def test_a_session_counts_for_its_host_and_provider_only():
         shared_scenario = _Scenario(cookie_domains=("example",))
         await shared_scenario.sign_in()
         assert await shared_scenario.authenticate(host="other.example") == SignIn(ANN)
+
+    _run(steps())
+
+
+@pytest.mark.parametrize("domains", [("example",), ("deep.files.example", ".Example")])
+@pytest.mark.parametrize("host", ["files.example", "deep.files.example", "login.example", "other.test"])
+def test_a_sign_in_may_start_at_another_host_than_that_of_its_callback(domains, host):
+    """The cookies of hosts that share a domain come along to the host of `redirectUrl`, and are removed there."""
+
+    async def steps():
+        scenario = _Scenario(redirect_url=GuardedUrl("https://login.example"), cookie_domains=domains)
+        begun = await scenario.authenticator.login(
+            scenario.request("/auth/id", f"rd=https%3A%2F%2F{host}%2Fa", host=host)
+        )
+        assert all(("Domain=" in each) == (host in ("files.example", "deep.files.example")) for each in begun.cookies)
+        scenario.store_sent(begun.cookies, host, "login.example")
+        parameters = parse_qs(urlsplit(begun.location).query)
+        scenario.nonce = parameters["nonce"][0]
+        query = f"state={parameters['state'][0]}&code=c"
+        ended = await scenario.authenticator.callback(
+            scenario.request("/auth/id/callback", query, host="login.example")
+        )
+        if host == "other.test":
+            assert ended.status == 400
+            return
+        assert (ended.status, ended.location) == (307, f"https://{host}/a")
+        scenario.store_sent(ended.cookies, "login.example", host)
+        assert list(scenario.cookies) == ["oidc"]
+        assert await scenario.authenticate(host=host) == SignIn(ANN)
 
     _run(steps())
 

@@ -20,7 +20,22 @@ from administering import eventually
 from endless_s3 import endless_s3
 from fuzzed_requests import HEADERS, TARGETS, fuzzed
 from issuer import CLIENT, running_issuer
+from joserfc import jwk
+from joserfc.errors import SecurityWarning
 from running import start_proxy
+
+from tornado_proxy.auth.oidc_provider import TokenError, read_keys
+
+
+def test_a_token_signed_with_a_short_key_is_refused():
+    """An RSA key of less than 2048 bits can be factored, so it signs nothing (RFC 7518 3.3)."""
+    with pytest.warns(SecurityWarning):
+        short, long = (jwk.RSAKey.generate_key(bits, {"kid": str(bits)}) for bits in (1024, 2048))
+    published = {"keys": [each.as_dict(private=False) for each in (short, long)]}
+    assert [each.kid for each in read_keys(published).keys] == ["2048"]
+    with pytest.raises(TokenError, match="at least 2048 bits"):
+        read_keys({"keys": published["keys"][:1]})
+
 
 CONFIGURATION = """
 server: {{port: 0, trustedProxies: [127.0.0.0/8]}}

@@ -16,7 +16,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-from urllib.parse import quote, quote_plus, urlencode
+from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 import msgspec
 
@@ -25,11 +25,11 @@ from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, Sign
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.fetching import Fetcher
 from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, ProviderAway, ProviderError, TokenError, Tokens
-from tornado_proxy.config.providers import OidcProvider, Step
+from tornado_proxy.config.providers import OidcProvider, Step, contains_host
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request
+from tornado_proxy.routing.request import Request, host_name
 from tornado_proxy.semantics.request import User
 
 _LOGIN_SECONDS = 600
@@ -145,6 +145,8 @@ class OidcAuthenticator(Authenticator):
             return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}")
         login = {"state": secrets.token_urlsafe(24), "nonce": secrets.token_urlsafe(24)}
         login |= {"verifier": secrets.token_urlsafe(48), "return_to": quote(return_to, safe=_PRINTABLE)}
+        # The issuer sends the browser to the host of `redirectUrl`, where the cookie must come along.
+        login["domain"] = self._shared_domain(request)
         parameters = {
             "response_type": "code",
             "client_id": self.settings.client_id,
@@ -156,7 +158,7 @@ class OidcAuthenticator(Authenticator):
             "code_challenge_method": "S256",
         }
         text = self._logins.seal(login, self._clock() + _LOGIN_SECONDS)
-        kept = self._login_jar(login["state"], request).write(text, _LOGIN_SECONDS, {})
+        kept = self._login_jar(login["state"], request, login["domain"]).write(text, _LOGIN_SECONDS, {})
         cookies = (*kept, *self._abandoned_logins(request))
         return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), cookies)
 
@@ -170,7 +172,7 @@ class OidcAuthenticator(Authenticator):
         if login is None or not hmac.compare_digest(login["state"].encode(), state.encode()):
             return ProviderAnswer(400, reason="the login was not begun in this browser, or took too long")
         # The cookie is removed in every case, so that a state can be used only once.
-        used = tuple(jar.remove(cookies))
+        used = tuple(self._login_jar(state, request, login.get("domain", "")).remove(cookies))
         if "error" in query or not query.get("code"):
             return ProviderAnswer(401, reason="the provider refused the login", cookies=used)
         try:
@@ -224,7 +226,7 @@ class OidcAuthenticator(Authenticator):
         """Returns the first session in texts of cookies that this host set."""
         for text in texts:
             unsealed = self._sessions.unseal(text, self._clock())
-            if unsealed is not None and unsealed["host"] == self._scope(request):
+            if unsealed is not None and unsealed["host"] in (request.host, *self._domains(request)):
                 user: dict[str, Any] = unsealed.pop("user")
                 return _Session(User(**{**user, "groups": tuple(user["groups"])}), **unsealed)
         return None
@@ -237,7 +239,7 @@ class OidcAuthenticator(Authenticator):
             raise TokenError("the token has expired; the clocks of the provider and this service may differ")
         jar = self._jar(request)
         for id_token in (tokens.id_token, ""):
-            session = _Session(user, expires, self._scope(request), tokens.refresh_token, id_token)
+            session = _Session(user, expires, jar.domain or request.host, tokens.refresh_token, id_token)
             try:
                 return jar.write(
                     self._sessions.seal(msgspec.to_builtins(session), kept_until), int(kept_until - now), sent
@@ -247,26 +249,32 @@ class OidcAuthenticator(Authenticator):
         raise TokenError(f"the session of `{user.username}` does not fit into cookies")
 
     def _jar(self, request: Request) -> CookieJar:
-        return CookieJar(self.settings.cookie_name, domain=self._domain(request), secure=self._is_secure(request))
+        domain = next(iter(self._domains(request)), "")
+        return CookieJar(self.settings.cookie_name, domain=domain, secure=self._is_secure(request))
 
-    def _login_jar(self, state: str, request: Request) -> CookieJar:
+    def _login_jar(self, state: str, request: Request, domain: str = "") -> CookieJar:
         # One cookie a login: two tabs may wait for a password at the same time.
-        return CookieJar(f"{self._login_prefix}{_digest(state)[:12]}", secure=self._is_secure(request))
+        name = f"{self._login_prefix}{_digest(state)[:12]}"
+        return CookieJar(name, domain=domain, secure=self._is_secure(request))
 
     def _abandoned_logins(self, request: Request) -> list[str]:
         """Returns the Set-Cookie values that leave only the newest logins; browsers send the oldest cookies first."""
         cookies = read_cookies(request.headers)
         names = [each for each in cookies if each.startswith(self._login_prefix)]
-        jars = (CookieJar(each, secure=self._is_secure(request)) for each in names[: 1 - _MOST_LOGINS])
+        domain, secure = self._shared_domain(request), self._is_secure(request)
+        jars = (CookieJar(each, domain=domain, secure=secure) for each in names[: 1 - _MOST_LOGINS])
         return [line for jar in jars for line in jar.remove(cookies)]
 
-    def _domain(self, request: Request) -> str:
-        """Returns the configured domain that contains the request's host."""
-        domains = (each.lstrip(".") for each in self.settings.cookie_domains)
-        return next((each for each in domains if f".{request.host}".endswith(f".{each.lower()}")), "")
+    def _domains(self, request: Request) -> list[str]:
+        """Returns the configured domains that contain the request's host."""
+        return [each for each in self.settings.bare_domains if contains_host(each, request.host)]
 
-    def _scope(self, request: Request) -> str:
-        return self._domain(request) or request.host
+    def _shared_domain(self, request: Request) -> str:
+        """Returns the configured domain of the request's host and that of `redirectUrl`; empty if they are the same."""
+        url = self.settings.redirect_url
+        back = host_name(urlsplit(url.reveal()).netloc) if url else request.host
+        shared = (each for each in self._domains(request) if contains_host(each, back))
+        return "" if back == request.host else next(shared, "")
 
     def _is_secure(self, request: Request) -> bool:
         return self.settings.cookie_secure or request.scheme == "https"

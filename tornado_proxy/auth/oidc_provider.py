@@ -17,6 +17,7 @@ import msgspec
 from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
+from joserfc.util import base64_to_int
 from msgspec.structs import replace
 
 from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher, check_unicode
@@ -36,6 +37,7 @@ _LONG_AGO = float("-inf")
 # Never `none`, and never HMAC: with those, anyone with the public key could sign (RFC 8725 3.1).
 _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 _DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
+_SHORTEST_RSA_KEY = 2048  # bits
 _LONGEST_TOKEN = 16 * 1024
 _LEEWAY = 60  # seconds between the clocks of provider and service that are tolerated
 _END_OF_TIME = 2**53  # seconds since 1970; beyond it, a float is not exact
@@ -266,7 +268,7 @@ def read_keys(document: Mapping[str, Any]) -> KeySet:
     keys = document.get("keys")
     usable = [key for each in keys for key in _read_key(each)] if isinstance(keys, list) else []
     if not usable:
-        raise TokenError("the key set has no key for signatures")
+        raise TokenError(f"the key set has no key for signatures, of at least {_SHORTEST_RSA_KEY} bits if it is RSA")
     return KeySet(usable)
 
 
@@ -275,6 +277,9 @@ def _read_key(key: object) -> list[Any]:
     if not isinstance(key, dict) or key.get("use", "sig") != "sig" or key.get("kty") == "oct":
         return []
     try:
+        # Those below can be factored, so they must not be used (RFC 7518 3.3); the library only warns of them.
+        if key.get("kty") == "RSA" and base64_to_int(key["n"]).bit_length() < _SHORTEST_RSA_KEY:
+            return []
         return KeySet.import_key_set({"keys": [key]}).keys
     except (JoseError, ValueError, KeyError, TypeError):
         return []

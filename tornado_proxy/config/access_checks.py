@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
@@ -61,6 +62,12 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
         if others:
             message = f"`{min(others)}` has the same cookie: who signs in with one is signed out of the other"
             yield warning("shared-cookie", message, name, "give each provider a `cookieName` of its own")
+        back = urlsplit(provider.redirect_url.reveal()).hostname if provider.redirect_url else None
+        away = sorted(each for each in hosts if back and not _comes_back(provider, each, back))
+        if away:
+            message = f"who starts at `{away[0]}` cannot sign in: its cookies are not sent to the host of `redirectUrl`"
+            help_ = "add a domain that both are in to `cookieDomains`"
+            yield warning("sign-in-elsewhere", message, context.key(provider, "redirectUrl"), help_)
         option = next((each for each in ("sessionKey", "clientSecret") if context.is_set(provider, each)), None)
         if option is None:
             message = f"sessions of {context.quoted_name(provider)} have no key"
@@ -69,6 +76,13 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
         elif 0 < len(provider.session_secret()) < providers.SHORTEST_KEY:
             message = f"`{option}` has fewer than {providers.SHORTEST_KEY} characters, too few for the key of sessions"
             yield Diagnostic("bad-value", message, context.key(provider, option), advice)
+
+
+def _comes_back(provider: providers.OidcProvider, host: str, back: str) -> bool:
+    """Whether a browser that starts a sign-in at a host has its cookies at the host to which the issuer sends it."""
+    is_unknown = not host or "*" in host
+    shared = (all(providers.contains_host(domain, each) for each in (host, back)) for domain in provider.bare_domains)
+    return is_unknown or host == back.lower() or any(shared)
 
 
 def _resources(context: ValidationContext) -> Iterator[Diagnostic]:

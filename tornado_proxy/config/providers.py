@@ -80,10 +80,20 @@ class OidcProvider(SettingsSection, frozen=True):
             "logout": self.logout or f"{own}/logout",
         }
 
+    @property
+    def bare_domains(self) -> tuple[str, ...]:
+        """The domains of cookies without the dot that they may begin with."""
+        return tuple(each.lstrip(".") for each in self.cookie_domains)
+
     def session_secret(self) -> bytes:
         """Returns the secret that the keys of cookies are derived from."""
         secret = self.session_key or self.client_secret
         return secret.reveal().encode() if secret else b""
+
+
+def contains_host(domain: str, host: str) -> bool:
+    """Whether a cookie of a domain is sent to a host (RFC 6265 5.1.3)."""
+    return f".{host}".endswith(f".{domain.lower()}")
 
 
 class HeaderProvider(SettingsSection, frozen=True):
