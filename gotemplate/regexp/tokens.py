@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from gotemplate.regexp.classes import LAST, POSIX, resolve, unicode_tables
@@ -137,8 +138,6 @@ def read_posix_class(text: str, at: int, *, folded: bool) -> NamedClass | None:
 
 
 def _unknown_class(name: str, at: int, end: int, names: Iterable[str]) -> PatternError:
-    from difflib import get_close_matches  # noqa: PLC0415 - a good expression needs no suggestion, and starts sooner
-
     # No name is that long, and difflib's time grows with the length.
     close = get_close_matches(name, names, n=1, cutoff=0.65) if len(name) <= 64 else []
     message = f"unknown character class `{name}`" if name else "missing character class name"

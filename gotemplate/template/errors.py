@@ -6,6 +6,7 @@ Mistakes are found when a template is compiled; the other errors when it is rend
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 import msgspec
 
@@ -34,8 +35,6 @@ def refuse(mistakes: Iterable[TemplateMistake]) -> None:
 
 def help_for_unknown(name: str, names: Iterable[str]) -> str | None:
     """Returns the help for an unknown name: the known name that is most similar to it."""
-    from difflib import get_close_matches  # noqa: PLC0415 - a template without mistakes needs no suggestion
-
     meant = get_close_matches(name, names, n=1)
     return f"did you mean `{meant[0]}`?" if meant else None
 

@@ -29,22 +29,6 @@ def test_linting_a_plain_file_imports_no_heavy_module(command):
     assert imported_by("lint", "site.rules") == set()
 
 
-# Only mistakes, findings, fixes, settings, templates or other commands need these, and each import takes milliseconds.
-UNNEEDED_FOR_CLEAN_RULES = (
-    *("difflib", "tomllib", "xml", "asyncio"),
-    *("tornado_proxy.config.loading", "tornado_proxy.config.model", "tornado_proxy.routing", "tornado_proxy.tools"),
-    *("tornado_proxy.rules.excerpt", "tornado_proxy.rules.printer", "tornado_proxy.rules.recovery"),
-    *("tornado_proxy.lint.reporters.ci", "tornado_proxy.lint.reporters.documents"),
-    *("gotemplate.template.nodes", "tornado_proxy.templates.jinja"),
-)
-
-
-def test_linting_a_clean_plain_file_imports_no_unneeded_module(command):
-    """Modules for mistakes, findings, templates and other commands are not imported."""
-    _write("site.rules", GOOD)
-    assert imported_by("lint", "site.rules", among=UNNEEDED_FOR_CLEAN_RULES) == set()
-
-
 def test_linting_a_jinja_template_imports_only_jinja2(command):
     """Linting a Jinja template imports no other heavy module."""
     _write("site.rules", GOOD.replace('"/b"\n\n', 'jinja "/b"\n\n'))

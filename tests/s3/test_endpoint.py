@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import pwd
 import ssl
-import subprocess
-import sys
 
 import pytest
 from botocore.httpsession import get_cert_path
@@ -96,20 +94,6 @@ def test_a_user_may_have_no_home(monkeypatch):
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     assert plain_endpoint(Bucket("bucket", s3_endpoint="http://minio:9000", credentials=PAIR), {})
-
-
-def test_a_store_with_a_plain_endpoint_does_not_import_boto3():
-    """A store with a plain endpoint is made without boto3, whose import takes a third of the time of a start."""
-    script = """
-import sys
-from tornado_proxy.config.model import Bucket
-from tornado_proxy.config.server import S3Pool
-from tornado_proxy.s3.store import S3Store
-S3Store(Bucket("bucket", s3_endpoint="http://minio:9000", anonymous=True), S3Pool())
-print([name for name in ("botocore", "boto3", "urllib3") if name in sys.modules])
-"""
-    process = subprocess.run([sys.executable, "-c", script], env={}, capture_output=True, text=True, check=True)
-    assert process.stdout == "[]\n"
 
 
 def test_certificates_are_those_of_boto3(monkeypatch):

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
+import argon2
+import bcrypt
 import msgspec
 
 from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
@@ -67,13 +69,8 @@ class HashedPassword(Unshown, frozen=True):
 
     def matches(self, offered: str) -> bool:
         """Whether this password has the hash."""
-        # Both libraries are imported only where there is such a hash.
         if not self.text.startswith("$argon2"):
-            import bcrypt  # noqa: PLC0415
-
             return bcrypt.checkpw(offered.encode()[:_LONGEST_FOR_BCRYPT], self.text.encode())
-        import argon2  # noqa: PLC0415
-
         try:
             return argon2.PasswordHasher().verify(self.text, offered)
         except argon2.exceptions.VerificationError:
@@ -106,8 +103,6 @@ def doubt(text: str) -> str | None:
 
 def _argon2_cost(text: str) -> int:
     """KiB of memory times the passes over it; 0 for a text that is not an argon2 hash."""
-    import argon2  # noqa: PLC0415 - where there is such a hash
-
     try:
         cost = argon2.extract_parameters(text)
     except argon2.exceptions.InvalidHashError:

@@ -7,6 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.iostream import UnsatisfiableReadError
+from tornado.simple_httpclient import SimpleAsyncHTTPClient
+
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
 
@@ -68,10 +72,6 @@ class HttpFetcher:
 
     async def __call__(self, fetch: Fetch) -> Fetched:
         """Returns the answer; raises `OSError`."""
-        from tornado.httpclient import HTTPClientError, HTTPRequest  # noqa: PLC0415 - few configurations ask others
-        from tornado.iostream import UnsatisfiableReadError  # noqa: PLC0415
-        from tornado.simple_httpclient import SimpleAsyncHTTPClient  # noqa: PLC0415
-
         url = fetch.url.reveal()
         server = urlsplit(url)[:2]
         if server not in self._clients:

@@ -11,6 +11,7 @@ import msgspec
 
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, objection
 from tornado_proxy.templates.data import AnyUser, HeaderFields, PutData, PutInput
+from tornado_proxy.templates.go.pages import PageMistake, compile_page
 
 
 class InvalidValue(ValueError):
@@ -329,8 +330,6 @@ def origin(text: str) -> str:
 def property_template(text: str) -> str:
     """A Go template of a property of uploads; to read a field that uploads do not have is a mistake."""
     # A fifth of the service's modules, which few configurations need.
-    from tornado_proxy.templates.go.pages import PageMistake, compile_page  # noqa: PLC0415
-
     try:
         compile_page(text, sample=_UPLOAD)
     except PageMistake as mistake:

@@ -7,6 +7,7 @@ The name of a check takes precedence over its category, and of two equal words t
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -103,8 +104,6 @@ def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
         raise SettingsMistake(file, f" cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if file.name == SHARED_FILE and keys[1] not in text:
         return None
-    import tomllib  # noqa: PLC0415 - most runs have no settings to read
-
     try:
         return _descended(tomllib.loads(text), keys, file)
     except tomllib.TOMLDecodeError as error:

@@ -14,6 +14,7 @@ from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.proofs import Example, Reach, reachability
 from gotemplate.regexp.syntax import Node
 from tornado_proxy.lint.allowances import Allowances
+from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
 from tornado_proxy.rules.tree import Document, RewriteStatement, TargetBlock
@@ -75,8 +76,6 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         """The data of the target for templates."""
         if self.configured is None:
             return TargetData(name=self.name)
-        from tornado_proxy.routing.mounts import target_data  # noqa: PLC0415 - for a configuration only
-
         return target_data(self.configured)
 
     def taker(self, key: str) -> int | None:

@@ -17,6 +17,7 @@ from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.config.quantities import MIB
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
 from tornado_proxy.templates.data import PutData
+from tornado_proxy.templates.go.pages import compile_page
 
 if TYPE_CHECKING:
     from tornado_proxy.templates.go.pages import PageTemplate
@@ -185,8 +186,6 @@ class PropertyTemplates:
 def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]]:
     if not (named := list(texts)):
         return []
-    from tornado_proxy.templates.go.pages import compile_page  # noqa: PLC0415 - only where uploads have properties
-
     return [(name, compile_page(text)) for name, text in named]
 
 

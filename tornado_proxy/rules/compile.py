@@ -17,6 +17,7 @@ from tornado_proxy.rules.literals import name_text
 from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RequestClauses, RewriteStatement, TestStatement
 from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
+from tornado_proxy.templates import go
 from tornado_proxy.templates.template import Template, compile_plain
 
 MOST_MEMORY = 64 << 20  # bytes of all compiled sources: twenty times what 10,000 ordinary ones need
@@ -145,11 +146,9 @@ def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tu
     if dialect is Dialect.PLAIN:
         return compile_plain(text)
     if dialect is Dialect.JINJA:
-        from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2 is imported only if a file needs it
+        from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2, without which most commands start sooner
 
         return jinja.compile_template(text, pattern.names, pattern.group_count)
-    from tornado_proxy.templates import go  # noqa: PLC0415 - only if a file needs it
-
     return go.compile_template(text, pattern.names, pattern.group_count, helpers)
 
 

@@ -9,6 +9,7 @@ import stat
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -169,8 +170,6 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
     """Returns the candidate closest to a word, ignoring case; None if no candidate is close."""
     if len(word) > _LONGEST:
         return None
-    from difflib import get_close_matches  # noqa: PLC0415 - a good file needs no suggestion, and starts sooner
-
     folded = {candidate.casefold(): candidate for candidate in candidates}
     close = get_close_matches(word.casefold(), folded, n=1, cutoff=_CLOSE_ENOUGH)
     return folded[close[0]] if close else None

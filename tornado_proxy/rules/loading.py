@@ -16,6 +16,7 @@ import msgspec
 
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
 from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
+from tornado_proxy.rules.excerpt import render
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.rules.parser import Parsed, parse
 
@@ -27,8 +28,6 @@ class RuleFileError(Exception):
     """Rule files with mistakes; the text shows each with its place."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        from tornado_proxy.rules.excerpt import render  # noqa: PLC0415 - only if there is something to show
-
         super().__init__("\n\n".join(render(each) for each in diagnostics))
         self.diagnostics = diagnostics
 

@@ -14,6 +14,7 @@ from tornado_proxy.rules import tree as nodes
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
 from tornado_proxy.rules.literals import literal
 from tornado_proxy.rules.reading import Reading, Where
+from tornado_proxy.rules.recovery import recover
 from tornado_proxy.rules.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock, TestStatement
 
 _DIALECTS = {"JINJA": nodes.Dialect.JINJA, "GO": nodes.Dialect.GO}
@@ -196,8 +197,6 @@ def _tree(reading: Reading) -> Tree[Any] | None:
 
 
 def _recover(reading: Reading, token: Token) -> None:
-    from tornado_proxy.rules.recovery import recover  # noqa: PLC0415 - 10 ms that no good file needs
-
     recover(reading, token)
 
 

@@ -7,6 +7,12 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
+import urllib3
+from boto3.session import Session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError
+
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
@@ -22,10 +28,6 @@ class DocumentUnavailable(Exception):
 
 def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
     """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
-    # Imported here, because few configurations name such documents.
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-    from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError  # noqa: PLC0415
-
     location = Location.of(url.reveal())
     try:
         if location.scheme in ("http", "https"):
@@ -44,8 +46,6 @@ def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
 
 
 def _of_http(url: GuardedUrl, config: UrlConfig) -> bytes:
-    import urllib3  # noqa: PLC0415 - as above
-
     deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
     with urllib3.PoolManager(
         timeout=timeout, retries=urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
@@ -84,9 +84,6 @@ def _joined(body: Any, deadline: float) -> bytes:
 
 
 def _client(location: Location, config: UrlConfig) -> Any:
-    from boto3.session import Session  # noqa: PLC0415 - as above
-    from botocore.config import Config  # noqa: PLC0415
-
     session = Session(*(config.aws_credentials.reveal() if config.aws_credentials else ()))
     endpoint = config.aws_endpoint or ""
     if endpoint and "://" not in endpoint:

@@ -13,6 +13,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
+from botocore.session import get_session
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.failures import translated
@@ -131,8 +132,6 @@ def tls_context() -> ssl.SSLContext:
 def _bundle() -> Path:
     named: str | None = os.environ.get("AWS_CA_BUNDLE")
     if not named and _may_affect_endpoint(os.environ):
-        from botocore.session import get_session  # noqa: PLC0415 - see `s3.client`
-
         named = get_session().get_config_variable("ca_bundle")
     if named:
         return Path(named)

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from http import HTTPStatus
+from http.client import HTTPException
+
+import urllib3
+from botocore import exceptions
+from botocore.parsers import ResponseParserError
 
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage import errors
@@ -59,25 +63,26 @@ _BY_STATUS: dict[int, type[errors.StorageError]] = {
 _NO_CREDENTIALS = "boto3 found no credentials in the environment, a profile, a web identity or the role of the instance"
 
 
-@cache
-def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[errors.StorageError]], ...]:
-    """The errors by kind of exception; the first matching row applies."""
-    # Imported here, because reads on the loop do without boto3.
-    from http.client import HTTPException  # noqa: PLC0415
-
-    from botocore import exceptions  # noqa: PLC0415
-    from botocore.parsers import ResponseParserError  # noqa: PLC0415
-    from urllib3.exceptions import HTTPError  # noqa: PLC0415
-    from urllib3.exceptions import TimeoutError as UrllibTimeoutError  # noqa: PLC0415
-
-    timeouts = (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, UrllibTimeoutError, TimeoutError)
-    lost = (exceptions.ConnectionError, exceptions.HTTPClientError, exceptions.IncompleteReadError)
-    return (
-        (timeouts, errors.TimedOut),
-        ((*lost, HTTPError, HTTPException, OSError), errors.Unreachable),
-        # Includes missing and expired credentials: no 403, since the client is not to blame.
-        ((exceptions.BotoCoreError, ResponseParserError), errors.UpstreamError),
-    )
+# The errors by kind of exception; the first row that matches applies.
+_BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[errors.StorageError]], ...] = (
+    (
+        (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, urllib3.exceptions.TimeoutError, TimeoutError),
+        errors.TimedOut,
+    ),
+    (
+        (
+            exceptions.ConnectionError,
+            exceptions.HTTPClientError,
+            exceptions.IncompleteReadError,
+            urllib3.exceptions.HTTPError,
+            HTTPException,
+            OSError,
+        ),
+        errors.Unreachable,
+    ),
+    # Includes missing and expired credentials: no 403, since the client is not to blame.
+    ((exceptions.BotoCoreError, ResponseParserError), errors.UpstreamError),
+)
 
 
 @contextmanager
@@ -95,20 +100,18 @@ def translated(doing: str) -> Iterator[None]:
 
 def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     """Returns the `StorageError` for an exception of a library; None for another exception."""
-    from botocore.exceptions import ClientError, NoCredentialsError  # noqa: PLC0415 - as above
-
-    if isinstance(error, ClientError):
+    if isinstance(error, exceptions.ClientError):
         detail = error.response.get("Error", {})
         metadata = error.response.get("ResponseMetadata", {})
         status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId", "")
         note_request_id(request_id)
         return from_answer(doing, status, detail.get("Code", ""), detail.get("Message", ""), request_id)
-    kind = next((ours for theirs, ours in _by_exception() if isinstance(error, theirs)), None)
+    kind = next((ours for theirs, ours in _BY_EXCEPTION if isinstance(error, theirs)), None)
     if kind is None:
         return None
     kind = errors.Busy if shortage(error) else kind
     named = f"{type(error).__name__}: {error}"
-    failure = kind(f"{doing}: {_NO_CREDENTIALS if isinstance(error, NoCredentialsError) else named}")
+    failure = kind(f"{doing}: {_NO_CREDENTIALS if isinstance(error, exceptions.NoCredentialsError) else named}")
     failure.code = type(error).__name__
     return failure
 

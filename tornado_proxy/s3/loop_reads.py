@@ -21,6 +21,7 @@ from tornado_proxy.s3.answers import (
     read_error,
     read_listing,
 )
+from tornado_proxy.s3.client import find_endpoint, make_client
 from tornado_proxy.s3.connection import S3Response
 from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
@@ -267,8 +268,6 @@ class LoopReads:
 
 
 def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
-    from tornado_proxy.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
-
     client = make_client(msgspec.structs.replace(bucket, region=region), 1)
     try:
         return find_endpoint(client, bucket.name)

@@ -18,6 +18,8 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.boto3_reads import Boto3Reads
+from tornado_proxy.s3.client import find_endpoint, make_client, make_session
 from tornado_proxy.s3.endpoint import has_tenant, plain_endpoint
 from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
@@ -123,8 +125,6 @@ def fields_of(write: Write) -> dict[str, str]:
 
 def prepare_boto3() -> None:
     """Imports what writes and presigned URLs need, with boto3's data of S3, so that the first one need not."""
-    from tornado_proxy.s3.client import make_client  # noqa: PLC0415 - slow, see there
-
     with suppress(errors.StorageError):  # without a usable environment the first call reports the error
         make_client(Bucket("any"), 1).close()
 
@@ -285,12 +285,9 @@ class S3Store(Reader):
 
     def _reads_by_boto3(self) -> ReadCalls:
         """Returns reads on the loop with what boto3 finds, or reads by boto3 if only it can sign them."""
-        from tornado_proxy.s3 import client  # noqa: PLC0415 - slow, see there
-        from tornado_proxy.s3.boto3_reads import Boto3Reads  # noqa: PLC0415
-
-        session = client.make_session(self._bucket)
-        self._client = client.make_client(self._bucket, self._pool.threads, session)
-        endpoint, credentials = client.find_endpoint(self._client, self._bucket.name), session.get_credentials()
+        session = make_session(self._bucket)
+        self._client = make_client(self._bucket, self._pool.threads, session)
+        endpoint, credentials = find_endpoint(self._client, self._bucket.name), session.get_credentials()
         if self._pool.reads == "loop" and endpoint is not None and credentials is not None:
             return LoopReads(self._bucket, KeyPairs(credentials), endpoint, self._pool)
         return Boto3Reads(self._bucket, self._client, self._executor)
@@ -303,8 +300,6 @@ class S3Store(Reader):
             return self._client
 
     def _make_client(self) -> S3Client:
-        from tornado_proxy.s3.client import make_client  # noqa: PLC0415 - slow, see there
-
         client = make_client(self._bucket, self._pool.threads)
         trim_heap()  # what is read to make the first one leaves 1.5 MiB
         return client

@@ -33,6 +33,7 @@ from tornado_proxy.telemetry.events import (
     SignInTried,
     WebhookCalled,
 )
+from tornado_proxy.telemetry.exposition import counter, gauge, histogram
 from tornado_proxy.telemetry.recent import (
     MOST_ERRORS,
     MOST_RECENT,
@@ -275,9 +276,6 @@ class RequestMetrics:
 
     def collect(self) -> Iterator[Metric]:
         """Yields the metrics."""
-        # prometheus_client comes with a web server and more: 1 MiB.
-        from tornado_proxy.telemetry.exposition import counter, gauge, histogram  # noqa: PLC0415
-
         for each in self._counters():
             yield counter(*each)
         labels = "target", "method", "class"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -125,8 +126,6 @@ def _content(name: str) -> bytes:
 
 
 def _git(*words: str, stdin: str = "") -> bytes:
-    import subprocess  # noqa: PLC0415 - only `diff` asks Git
-
     command: Sequence[str] = ("git", *words)
     environment = os.environ | {"LC_ALL": "C"}  # its messages become part of an English one
     try:

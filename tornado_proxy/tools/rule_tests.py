@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
@@ -190,8 +191,6 @@ def _coverage_json(run: TestRun) -> dict[str, Any]:
 
 def to_junit(run: TestRun) -> str:
     """Returns JUnit's XML: a suite for each target, a case for each test."""
-    from xml.etree.ElementTree import Element, SubElement, indent, tostring  # noqa: PLC0415 - for this form only
-
     root = Element("testsuites", name="tornado-proxy test", tests=str(len(run.outcomes)), failures=str(run.failed))
     for target in (each for each in run.targets if each.outcomes):
         name, count = visible(target.name), len(target.outcomes)

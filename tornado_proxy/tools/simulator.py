@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
@@ -210,9 +212,6 @@ def in_portions(
 
 
 def _forked(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
-    import multiprocessing  # noqa: PLC0415 - 20 ms that few items need not wait for
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - the same
-
     context = multiprocessing.get_context("fork")  # by which nothing is sent to the workers
     with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, items)) as pool:
         yield from pool.map(_portion, range(0, len(items), _PORTION))

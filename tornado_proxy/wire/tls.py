@@ -8,15 +8,14 @@ import ssl
 import warnings
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CIPHER_SUITES, VERSIONS, Certificate, Ssl
 from tornado_proxy.semantics.forwarded import ClientCertificate
-
-if TYPE_CHECKING:
-    from cryptography import x509
 
 _VERSIONS = dict(
     zip(
@@ -170,9 +169,6 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
     Raises `CertificateUnusable` unless certificate and key are valid and belong together.
     """
     # Loaded only where there is TLS.
-    from cryptography import x509  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
-
     leaf = leaf_of(certificate)
     try:
         key = load_pem_private_key(certificate.key.reveal().encode() if certificate.key else b"", None)
@@ -194,8 +190,6 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
 
 def leaf_of(certificate: Certificate) -> x509.Certificate:
     """Returns the first certificate of a chain, which names the hosts; raises `CertificateUnusable`."""
-    from cryptography import x509  # noqa: PLC0415 - loaded only where there is TLS
-
     try:
         return x509.load_pem_x509_certificates(certificate.chain.reveal().encode() if certificate.chain else b"")[0]
     except ValueError:

@@ -7,7 +7,6 @@ import ctypes
 import os
 import signal
 import socket
-import sys
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,8 +25,6 @@ from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.sockets import open_sockets
 from tornado_proxy.service.run.systemd import Notifier
 from tornado_proxy.telemetry.metrics import ProcessReport
-
-WATCHING = "tornado_proxy.service.reload.watching"
 
 
 @dataclass
@@ -220,16 +217,3 @@ async def test_stopping_extends_the_timeout(files, manager):
         await manager.receive("STATUS=generation 2")
     async with asyncio.timeout(10):
         assert (await manager.receive("STOPPING=1"))[1] == "EXTEND_TIMEOUT_USEC=17000000"
-
-
-async def test_what_follows_edits_is_imported_before_readiness(files, monkeypatch):
-    """From then on clients may take every free file descriptor, and an import needs one."""
-
-    class _Noting(Notifier):
-        def ready(self, _status) -> None:
-            imported.append(WATCHING in sys.modules)
-
-    imported: list[bool] = []
-    monkeypatch.delitem(sys.modules, WATCHING)
-    async with _running(files, _FakeServing(files.load()), _Noting()):
-        assert imported == [True]

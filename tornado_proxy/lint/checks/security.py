@@ -14,6 +14,8 @@ from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Example, overlap
 from tornado_proxy.lint.check import Category, LintFinding, check, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.routing.access import Access, Anyone, path_expression
+from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
 from tornado_proxy.rules.tree import Dialect
@@ -43,9 +45,6 @@ def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
     configured = target.configured
     if configured is None or not target.rewrites[index].template.reads_user:
         return
-    from tornado_proxy.routing.access import Access, Anyone  # noqa: PLC0415 - for a configuration only
-    from tornado_proxy.routing.request import RequestPath  # noqa: PLC0415 - the same
-
     access = Access(configured.resources)
     for mount, key in _candidates(target, configured, index, budget):
         path = mount + key
@@ -75,8 +74,6 @@ def _candidates(target: TargetRules, configured: Target, index: int, budget: Bud
 
 def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) -> Iterator[str]:
     """Yields keys below a mount that an anchored source matches and whose paths a glob covers."""
-    from tornado_proxy.routing.access import path_expression  # noqa: PLC0415 - for a configuration only
-
     text = rewrite.pattern.text
     if not text.startswith("^") or "|" in text:
         return

@@ -12,6 +12,7 @@ from typing import cast
 
 from tornado_proxy.lint.engine import LintReport
 from tornado_proxy.rules.diagnostic import Safety, Severity, counted
+from tornado_proxy.rules.excerpt import render, visible
 
 _MODULES = {"json": "documents", "github": "ci", "gitlab": "ci", "sarif": "documents", "junit": "ci"}
 FORMATS = ("full", "concise", *_MODULES)
@@ -29,15 +30,11 @@ def render_full(report: LintReport, *, color: bool = False) -> str:
     """Returns each diagnostic with its lines, carets, help and notes, and a summary."""
     if not report.diagnostics:
         return f"{summary(report)}\n"
-    from tornado_proxy.rules.excerpt import render  # noqa: PLC0415 - only if there is something to show
-
     return "\n\n".join([*(render(each, color=color) for each in report.diagnostics), summary(report)]) + "\n"
 
 
 def render_concise(report: LintReport) -> str:
     """Returns a line for each diagnostic, and a summary."""
-    from tornado_proxy.rules.excerpt import visible  # noqa: PLC0415 - only if there is something to show
-
     lines = (visible(each.line) for each in report.diagnostics)
     return "\n".join((*lines, summary(report))) + "\n"
 

@@ -12,6 +12,10 @@ from itertools import zip_longest
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
 
 import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
@@ -213,10 +217,6 @@ def doubtful_certificates(settings: Settings, now: float) -> Iterator[Diagnostic
 
 def self_signed(names: tuple[str, ...]) -> Certificate:
     """Makes a self-signed certificate for host names."""
-    from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat  # noqa: PLC0415
 
     def general_name(name: str) -> x509.GeneralName:
         try:

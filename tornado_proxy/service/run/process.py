@@ -7,17 +7,17 @@ import logging
 import os
 import random
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any
 
 import msgspec
 
-from tornado_proxy.service.reload.background import comes_within, in_background
+from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.reload.stores import probe_stores
+from tornado_proxy.service.reload.watching import follow
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
 from tornado_proxy.service.run.systemd import Notifier, watchdog_period
@@ -77,7 +77,8 @@ class Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
-        starting = loop.create_task(self._start())
+        sockets = self._launch.sockets
+        starting = loop.create_task(self.serving.start(sockets.sockets, inherited=sockets.inherited))
         await asyncio.sleep(0)  # a single process answers requests from here on
         async with self._launch.administer(self):
             try:
@@ -91,12 +92,6 @@ class Process:
                 self._begun = False
                 await self._wind_down()
 
-    async def _start(self) -> None:
-        """Begins to answer; imports what follows edits, for which there may be no descriptor later."""
-        sockets = self._launch.sockets
-        await self.serving.start(sockets.sockets, inherited=sockets.inherited)
-        self._follow = await in_background(_import_follow)
-
     async def _started(self, starting: asyncio.Task[None]) -> bool:
         """Waits until requests are answered; false if the process is stopped before that."""
         stopped = asyncio.get_running_loop().create_task(self._stop.wait())
@@ -109,7 +104,7 @@ class Process:
         return True
 
     async def _until_stopped(self) -> None:
-        loops = [self._follow(self.reloader), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
+        loops = [follow(self.reloader), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
         if self.last_good is not None:
             loops.append(keep_each(self.last_good, lambda: self.serving.configuration.snapshot, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
@@ -145,12 +140,6 @@ class Process:
         self._launch.notifier.stopping("finishing running requests", grace + SPARE)
         _LOG.info("stopping: running requests have %g s to finish", grace)
         await self.serving.wind_down(grace)
-
-
-def _import_follow() -> Callable[[Reloader], Coroutine[Any, Any, None]]:
-    from tornado_proxy.service.reload.watching import follow  # noqa: PLC0415
-
-    return follow
 
 
 class Prober:

@@ -19,6 +19,9 @@ from tornado_proxy.rules.parser import Unfinished, unfinished
 from tornado_proxy.rules.reading import KEYWORDS, Where
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
+from tornado_proxy.templates.go.template import vocabulary
+from tornado_proxy.templates.jinja.filters import FILTERS, TESTS
+from tornado_proxy.templates.jinja.source import CLOSED, STATEMENTS
 
 _WORDS = tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
 
@@ -77,9 +80,6 @@ def _groups(names: Iterable[str]) -> list[Completion]:
 
 
 def _in_jinja(action: str, names: Sequence[str]) -> _Proposals:
-    from tornado_proxy.templates.jinja.filters import FILTERS, TESTS  # noqa: PLC0415 - Jinja2, for such a template only
-    from tornado_proxy.templates.jinja.source import CLOSED, STATEMENTS  # noqa: PLC0415 - the same
-
     if statement := _JINJA_STATEMENT.fullmatch(action):
         words = (*STATEMENTS, *(f"end{name}" for name in CLOSED))
         return statement["word"], _items(words, Kind.Keyword, "statement")
@@ -101,8 +101,6 @@ def _in_go(action: str, text: str, names: Sequence[str]) -> _Proposals:
     word = _GO_WORD.search(action)
     if word is None:
         return _NOTHING
-    from tornado_proxy.templates.go.template import vocabulary  # noqa: PLC0415 - for such a template only
-
     members = [Completion(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
     return word["word"], members + _items(sorted(vocabulary().functions), Kind.Function, "function")
 
