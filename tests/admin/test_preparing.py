@@ -11,9 +11,8 @@ import pytest
 
 @pytest.mark.integration  # it compiles all modules
 def test_what_a_start_keeps_is_made(tmp_path):
-    """A service that may not write finds the tables of the parser and the byte code of each page."""
+    """A service that may not write finds the tables of the parser."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     subprocess.run([sys.executable, "-m", "tornado_proxy.admin.preparing"], env=environment, check=True)
-    kept = [each.suffix for each in tmp_path.rglob("*") if each.suffix in {".lark", ".jinja"}]
-    assert sorted(kept) == [".jinja"] * 9 + [".lark"]
+    assert [each.suffix for each in tmp_path.rglob("*.lark")] == [".lark"]

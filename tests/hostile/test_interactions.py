@@ -160,8 +160,8 @@ HELD = (
 
     ("README", ("webhooks",), "reading a README for a page is not reported", [f"{_HERE}::test_a_listing_with_a_readme_is_reported_once"]),
     ("README", ("cache", "compression", "CORS", "custom pages", "sign-in away"), "a README is a part of its page, and bounded",
-     ["web/test_browse.py::test_a_listing_does_not_wait_for_a_slow_readme", "pages/test_listing_view.py::test_the_html_of_a_readme_has_a_limit"]),
-    ("README", ("previews",), "a README has no scripts, so it starts no preview", ["pages/test_listing_view.py::test_markdown_is_sanitised"]),
+     ["web/test_browse.py::test_a_listing_does_not_wait_for_a_slow_readme", "pages/test_readme.py::test_the_html_of_a_readme_has_a_limit"]),
+    ("README", ("previews",), "a README has no scripts, so it starts no preview", ["pages/test_readme.py::test_markdown_is_sanitised"]),
 
     ("previews", ("cache", "compression", "CORS", "sign-in away"), "a preview is a request like others, with the viewer's rights",
      ["integration/browser/test_listing.py::test_a_preview_is_used_by_keyboard"]),

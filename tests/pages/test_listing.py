@@ -1,7 +1,10 @@
-"""A page of a listing, as JSON and as text."""
+"""A page of a listing, in each form."""
 
 from __future__ import annotations
 
+import gzip
+import random
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -12,15 +15,18 @@ from hypothesis import strategies as st
 from tornado_proxy.pages.listing import (
     Crumb,
     Listing,
+    Offers,
     Order,
     as_json,
     as_text,
     human_size,
     link,
     link_to,
+    listing_view,
     timestamp,
     visible,
 )
+from tornado_proxy.pages.render import Form, Pages
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.storage.store import Entry
 
@@ -266,3 +272,123 @@ def test_links_back_are_short():
     listing = Listing("/", "/", (), {"after": "Y" * 1400, "via": ".".join("Z" * 1400 for _ in range(20))}, "next")
     assert len(listing.next_page) < 5000
     assert "via=-.ZZZ" in listing.next_page
+
+
+def _rows(*lines, offers=None):
+    return str(listing_view(Listing("/a/", "/", lines), offers or Offers())["rows"])
+
+
+@pytest.mark.parametrize(
+    ("name", "icon"),
+    [
+        ("a/", "directory"),
+        ("photo.JPG", "image"),
+        ("film.mp4", "video"),
+        ("song.mp3", "audio"),
+        ("notes.txt", "text"),
+        ("main.py", "code"),
+        ("all.tar.gz", "archive"),
+        ("LICENSE", "file"),
+        ("gz", "file"),
+        ("a.unknown", "file"),
+    ],
+)
+def test_an_entry_has_the_icon_of_its_type(name, icon):
+    """The extension decides, in upper or lower case."""
+    assert f'<a class="{icon}"' in _rows(Entry(name))
+
+
+def test_titles_have_exact_values():
+    """Titles have the size in bytes and the time with seconds."""
+    rows = _rows(Entry("a", 1234567, CHANGED))
+    assert '<data value="1234567">1.2 MiB</data>' in rows
+    assert 'datetime="2026-05-01 12:34:56Z">2026-05-01 12:34</time>' in rows
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<script>alert(1)</script>",
+        '" onmouseover="alert(1)',
+        "' onload='x",
+        "&amp;",
+        "javascript:alert(1)",
+        "\u202egpj.exe",
+    ],
+)
+def test_a_name_is_escaped(name):
+    """No name ends an attribute, adds an element, or changes the direction of other text."""
+    rows = _rows(Entry(name, 1))
+    assert re.fullmatch(r'<tr><th scope="row"><a class="[a-z]+" href="/a/[^"<>]+"><bdi>[^<>]+</bdi></a></th>.*\n', rows)
+
+
+def test_only_removable_entries_are_marked():
+    """The script adds a button to the marked rows."""
+    rows = _rows(Entry("a", 1), Entry("b", 1), offers=Offers(removable=frozenset({"b"})))
+    assert [row for row in rows.splitlines() if "data-removable" in row] == [rows.splitlines()[1]]
+
+
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_the_upload_form_needs_permission(is_allowed):
+    """Other viewers see neither the form nor the hint about JavaScript."""
+    html = (
+        Pages()
+        .listing(Listing("/", "/", ()), Form.HTML, Offers(upload=is_allowed, replace=True, max_size=5))
+        .body.decode()
+    )
+    assert ('<section class="upload" aria-label="Upload" hidden data-replace data-max="5">' in html) == is_allowed
+    assert ("<noscript>" in html) == is_allowed
+
+
+def test_a_page_that_is_sorted_by_itself_says_so():
+    """The column and a note say what is sorted if that is one page of several; otherwise neither does."""
+    lines, asked = (Entry("a", 1), Entry("b", 1)), {"sort": "size"}
+    page = Pages().listing(Listing("/", "/", lines, asked, "YQ"), Form.HTML).body.decode()
+    assert "2 files, 2 B on this page" in page
+    assert "Size, this page</a>" in page
+    assert "Sorting orders one page at a time." in page
+    for other in (Listing("/", "/", lines, asked), Listing("/", "/", lines, asked, "2", is_sorted=True)):
+        assert "this page</a>" not in Pages().listing(other, Form.HTML).body.decode()
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"), [((Entry("IMG_1", 1),), "Names that begin with"), ((), "No name begins with")]
+)
+def test_a_search_says_what_it_found(lines, text):
+    """A page of a search says for what it searched, and whether nothing begins with it."""
+    page = Pages().listing(Listing("/", "/", lines, {"begins": "IMG<"}), Form.HTML).body.decode()
+    assert f'{text} “<bdi>IMG&lt;</bdi>”. <a href="/">Show all names</a>' in page
+    assert "This directory is empty." not in page
+
+
+def test_the_user_is_named():
+    """A page for a signed-in user has the user's name, and a link to sign out if there is one."""
+    listing = Listing("/", "/", ())
+    assert "Signed in as <bdi>a&lt;n</bdi></p>" in Pages().listing(listing, Form.HTML, Offers(user="a<n")).body.decode()
+    offers = Offers(user="ann", sign_out="/auth/staff/logout")
+    assert 'href="/auth/staff/logout">Sign out</a>' in Pages().listing(listing, Form.HTML, offers).body.decode()
+    assert "Signed in" not in Pages().listing(listing, Form.HTML).body.decode()
+
+
+def test_the_sorted_column_is_marked():
+    """Only the column by which the page is sorted has `aria-sort`."""
+    html = Pages().listing(Listing("/", "/", (Entry("a"),), {"sort": "date", "order": "desc"}), Form.HTML).body.decode()
+    assert re.findall(r'aria-sort="([a-z]+)"><a href="[^"]+" rel="nofollow">(\w+)', html) == [
+        ("descending", "Modified")
+    ]
+
+
+def test_a_thousand_entries_compress_well():
+    """A compressed page of 1000 entries with random names, sizes and dates is smaller than 60 kB."""
+    rng = random.Random(7)
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789-_ "
+    lines = tuple(
+        Entry(
+            "".join(rng.choices(letters, k=rng.randint(8, 32))) + rng.choice([".jpg", ".pdf", ".txt", ""]),
+            rng.randint(0, 1 << 32),
+            datetime.fromtimestamp(rng.randint(1_500_000_000, 1_790_000_000), UTC),
+        )
+        for _ in range(1000)
+    )
+    html = Pages().listing(Listing("/a/", "/", lines), Form.HTML).body
+    assert len(gzip.compress(html, 6)) < 60_000

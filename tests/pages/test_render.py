@@ -6,8 +6,6 @@ import json
 import os
 import re
 import resource
-import subprocess
-import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,8 +15,7 @@ import pytest
 from jinja2 import TemplateError
 
 from tornado_proxy.config.model import Mount
-from tornado_proxy.pages.listing import Listing
-from tornado_proxy.pages.listing_view import Offers
+from tornado_proxy.pages.listing import Listing, Offers
 from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, Theme, choose, target_links
 from tornado_proxy.routing.request import UnknownFormat
 from tornado_proxy.storage.store import Entry
@@ -238,28 +235,14 @@ def _no_descriptor_left():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_only_the_first_page_opens_files():
-    """All templates are read for the first page, so each other one is made without a free descriptor."""
+def test_no_page_opens_files():
+    """All templates are read before the first page, so that each is made without a free descriptor."""
     pages = Pages()
-    pages.failure(Failure(404, "the first", "id"), Form.HTML)
     with _no_descriptor_left():
         failure = pages.failure(Failure(503, "a sentence", "id"), Form.HTML)
         others = [pages.sign_out("/"), pages.listing(LISTINGS["listing"], Form.HTML)]
     assert b"a sentence" in failure.body
     assert all(b"</html>" in page.body for page in others)
-
-
-def test_an_error_page_is_text_where_its_templates_cannot_be_read():
-    """The client gets its answer even if no descriptor is free for the first page."""
-    script = """
-import resource
-from tornado_proxy.pages.render import Failure, Form, Pages
-resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
-page = Pages().failure(Failure(404, "a sentence", "id"), Form.HTML)
-print(dict(page.headers)["Content-Type"], page.body.decode())
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.stdout == "text/plain; charset=utf-8 404 Not Found\na sentence\nrequest id\n\n", done.stderr
 
 
 def test_the_list_of_targets_has_all_forms():

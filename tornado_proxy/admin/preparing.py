@@ -3,11 +3,7 @@
 `python -m tornado_proxy.admin.preparing` is run when a package is installed, and when an image is built.
 """
 
-from tornado_proxy.admin.status import StatusPages
-from tornado_proxy.pages.render import own_theme
 from tornado_proxy.rules.reading import rules_parser
 
 if __name__ == "__main__":
     rules_parser()
-    own_theme()
-    StatusPages()

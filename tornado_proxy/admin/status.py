@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
@@ -22,8 +23,6 @@ from tornado_proxy.telemetry.metrics import WAITS, Tally
 from tornado_proxy.telemetry.recent import RequestRow
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from tornado_proxy.admin.draft import DraftPage
 
 Points = Sequence[tuple[float, float | None]]  # time and value, in order of time; None where there is no value
@@ -193,10 +192,6 @@ class Overview(msgspec.Struct, frozen=True):
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - for the first page only
-
-    from tornado_proxy.pages.byte_code import KeptByteCode  # noqa: PLC0415 - the same
-
     environment = Environment(
         loader=PackageLoader("tornado_proxy.pages"),
         autoescape=True,
@@ -204,7 +199,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        bytecode_cache=KeptByteCode(),
     )
     environment.filters |= {
         "age": _age,

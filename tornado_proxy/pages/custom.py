@@ -17,11 +17,12 @@ from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistak
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
+from tornado_proxy.templates.go.built_in import callable_from
+from tornado_proxy.templates.go.pages import PageMistake, PageTemplate, compile_page
 from tornado_proxy.templates.template import PAGE_LIMITS, trimmed
 
 if TYPE_CHECKING:
     from tornado_proxy.pages.render import Pages
-    from tornado_proxy.templates.go.pages import PageMistake, PageTemplate
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The Content-Type of a page whose headers have none."""
@@ -150,10 +151,6 @@ class Recipe(msgspec.Struct, frozen=True):
 
 
 def _compiled(kind: str, part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
-    # A fifth of the service's modules, which only custom pages need.
-    from tornado_proxy.templates.go.built_in import callable_from  # noqa: PLC0415
-    from tornado_proxy.templates.go.pages import PageMistake, compile_page  # noqa: PLC0415
-
     try:
         return compile_page(text, callable_from(text, helpers), _SAMPLES.get(kind, _ERROR))
     except PageMistake as mistake:

@@ -1,4 +1,4 @@
-"""A page of a directory: values, sorting and links, JSON and text."""
+"""A page of a directory: values, sorting and links, and the parts of it in HTML, JSON and text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 import msgspec
+from markupsafe import Markup, escape
 
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.fields import path_reference
@@ -251,3 +252,127 @@ def as_text(listing: Listing) -> str:
         for each in listing.ordered
     )
     return "".join("\t".join(row).rstrip("\t") + "\n" for row in rows)
+
+
+_DEAD = '<span class="dead" title="No request can name this entry">'
+
+_KINDS = {
+    "image": "avif bmp gif heic ico jpeg jpg png svg tif tiff webp",
+    "video": "avi m4v mkv mov mp4 mpeg mpg ogv webm",
+    "audio": "aac aiff flac m4a mid mp3 oga ogg opus wav",
+    "text": "csv doc docx epub htm html log markdown md odp ods odt pdf ppt pptx rst rtf text xlsx tsv txt xls",
+    "code": (
+        "bash c cc cfg conf cpp cs css go h hpp ini java js json jsx kt lua mjs php pl ps1 py r rb rs rules scala sh"
+        " bat sql swift tf toml tpl ts tsx vim vue xml yaml yml zsh"
+    ),
+    "archive": "7z apk br bz2 deb dmg gz iso jar lz4 rar rpm tar tbz2 tgz txz whl xz zip zst",
+}
+_KIND_OF = {f".{ending}": kind for kind, endings in _KINDS.items() for ending in endings.split()}
+_COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
+    ("name", "Name", ""),
+    ("size", "Size", "size"),
+    ("date", "Modified", "time"),
+)
+
+
+class Offers(msgspec.Struct, frozen=True):
+    """The actions of a viewer in a directory, and the content below the list.
+
+    `removable` has the names of files. `readme` is sanitised HTML of the file `readme_name`. `user` is signed in, and
+    may sign out at `sign_out`. `reserved` marks a directory in which nothing can be changed, because the service uses
+    its names. The last two are origins of S3: the source of files that this service only redirects to, and the
+    destination of large files that the page sends straight to S3.
+    """
+
+    upload: bool = False
+    replace: bool = False
+    max_size: int | None = None  # bytes of an uploaded file
+    removable: frozenset[str] = frozenset()
+    archives: tuple[str, ...] = ()
+    readme: Markup | None = None
+    readme_name: str = ""
+    user: str = ""
+    sign_out: str = ""
+    reserved: bool = False
+    files_from: str = ""
+    uploads_to: str = ""
+
+
+def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
+    """Returns the variables of the template of a listing."""
+    *parents, here = listing.crumbs
+    order = listing.order or Order(directories_first=listing.directories_first)
+    entries = order.applied(listing.entries)
+    return {
+        "here": here,
+        "parents": parents,
+        "columns": [
+            {
+                "label": label,
+                "style": style,
+                "href": listing.sorted_by(key),
+                "sort": ("descending" if order.descending else "ascending") if order.by == key else "",
+            }
+            for key, label, style in _COLUMNS
+        ],
+        "rows": _rows(listing, entries, offers),
+        "totals": _totals(listing),
+        "whole": listing.is_whole,
+        "begins": visible(listing.query.get("begins", "")),
+        "unfiltered": listing.unfiltered,
+        "kept": [(name, listing.query[name]) for name in ("limit", "sort", "order") if name in listing.query],
+        "sorts_page": listing.order is not None and not listing.is_sorted and not listing.is_whole,
+        "count": len(entries),
+        "pages": {
+            "first": None if listing.first else listing.first_page,
+            "previous": listing.previous_page,
+            "next": listing.next_page,
+        },
+        "offers": offers,
+        "archives": [(each, link(listing.path, (("format", each),))) for each in offers.archives],
+    }
+
+
+def _rows(listing: Listing, entries: Sequence[Entry], offers: Offers) -> Markup:
+    """Returns the rows of the table; a template would take ten times as long for the thousand rows of a page."""
+    # One call escapes all names, since no visible name contains a line end.
+    names = str(escape("\n".join([visible(entry.name) for entry in entries]))).split("\n")
+    rows = [_row(entry, name, listing.href(entry), offers) for entry, name in zip(entries, names, strict=False)]
+    return Markup("".join(rows))  # noqa: S704 - names are escaped, and a reference has no special character of HTML
+
+
+def _row(entry: Entry, name: str, href: str | None, offers: Offers) -> str:
+    """Returns the row of an entry; its name is escaped."""
+    opening, closing = (f'<a class="{_icon(entry.name)}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
+    # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one. The script
+    # shows the exact values on hover: as titles, here, they would be a fifth of a compressed page.
+    size = time = ""
+    if entry.size is not None:
+        size = f'<data value="{entry.size}">{human_size(entry.size)}</data>'
+    if entry.last_modified is not None:
+        exact = entry.last_modified.astimezone(UTC).isoformat(" ")[:19] + "Z"
+        time = f'<time datetime="{exact}">{exact[:16]}</time>'
+    own = " data-removable" if entry.name in offers.removable else ""
+    return (
+        f'<tr{own}><th scope="row">{opening}<bdi>{name}</bdi>{closing}</th>'
+        f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
+    )
+
+
+def _icon(name: str) -> str:
+    return "directory" if name.endswith("/") else _KIND_OF.get(name[name.rfind(".") :].lower(), "file")
+
+
+def _totals(listing: Listing) -> str:
+    files = [entry for entry in listing.entries if not entry.is_directory]
+    counts = [
+        _count(len(listing.entries) - len(files), "directory", "directories"),
+        _count(len(files), "file", "files"),
+    ]
+    size = human_size(sum(entry.size or 0 for entry in files)) if files else ""
+    totals = ", ".join(part for part in (*counts, size) if part)
+    return totals if listing.is_whole or not totals else f"{totals} on this page"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING
 
 import msgspec
+from jinja2 import TemplateSyntaxError
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import (
@@ -23,12 +23,10 @@ from tornado_proxy.config.model import (
 )
 from tornado_proxy.config.shared_buckets import Uploads, exposed_templates
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
+from tornado_proxy.pages.render import REPLACEABLE, Pages, Theme
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
 from tornado_proxy.rules.loading import Read, RuleFile
-
-if TYPE_CHECKING:
-    from tornado_proxy.pages.render import Pages
 
 LARGEST = 1024 * 1024
 """The most bytes of a template file."""
@@ -216,11 +214,6 @@ class _Loader:
 
     def themed(self, options: ThemeOptions) -> Pages | None:
         """Returns the service's pages with a theme; None after a mistake, which becomes a diagnostic."""
-        # Jinja2, which tools need for a theme only.
-        from jinja2 import TemplateSyntaxError  # noqa: PLC0415
-
-        from tornado_proxy.pages.render import REPLACEABLE, Pages, Theme  # noqa: PLC0415
-
         logo, css = self._asset(options.logo), self._asset(options.css)
         folder = self._settings.directory / options.templates if options.templates else None
         templates = {Path(name).name: each.text for name, each in self._sources.items() if Path(name).parent == folder}

@@ -10,22 +10,19 @@ from enum import Enum
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
+from jinja2 import ChoiceLoader, DictLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined, Template
+from jinja2.sandbox import SandboxedEnvironment
 from markupsafe import Markup
 
 from tornado_proxy.config.model import Mount
-from tornado_proxy.pages.listing import Listing, as_json, as_text, link
-from tornado_proxy.pages.listing_view import Offers, listing_view
+from tornado_proxy.pages.listing import Listing, Offers, as_json, as_text, link, listing_view
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, Headers, negotiate, path_reference
 from tornado_proxy.storage.store import Entry
-from tornado_proxy.wire.late import late
-
-if TYPE_CHECKING:
-    from jinja2 import Environment, Template
 
 
 class Form(Enum):
@@ -184,12 +181,6 @@ class Theme:
         css: str | tuple[str, bytes] = "",
         templates: Mapping[str, str] | None = None,
     ) -> None:
-        # Neither the tools need a page, nor a service whose clients only read and write files: 2 MiB.
-        from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415
-        from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
-
-        from tornado_proxy.pages.byte_code import KeptByteCode  # noqa: PLC0415
-
         style, script = asset("tokens.css", "style.css"), asset(*_SCRIPTS)
         uploads, transfers = asset("uploads.js"), asset("transfers.js")
         viewer, highlighter = asset("viewer.js"), asset("highlighter.js")
@@ -210,7 +201,6 @@ class Theme:
             trim_blocks=True,
             keep_trailing_newline=True,
             auto_reload=False,
-            bytecode_cache=None if templates else KeptByteCode(),
         )
         environment.globals["theme"] = self
         self._templates = _loaded(environment, templates or {})
@@ -260,15 +250,7 @@ class Pages:
     """The pages with a theme; nothing in them is inline."""
 
     def __init__(self, theme: Theme | None = None) -> None:
-        self._given = theme
-
-    def prepare(self) -> None:
-        """Reads and compiles the templates, unless a page has done so."""
-        own_theme()
-
-    @property
-    def _theme(self) -> Theme:
-        return self._given or late(own_theme)
+        self._theme = theme or own_theme()
 
     @property
     def assets(self) -> Mapping[str, Asset]:
@@ -305,12 +287,7 @@ class Pages:
             Form.JSON: lambda: _json({**fields, "requestId": failure.request_id}),
             Form.TEXT: lambda: f"{failure.status} {failure.title}\n{failure.message}\nrequest {failure.request_id}\n",
         }
-        try:
-            text = writers[form]()
-        except OSError:  # no descriptor is free for the templates, not even one that is kept for them
-            form = Form.TEXT
-            text = writers[form]()
-        return self._rendering(form, text, (("Cache-Control", "no-store"),))
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
 
     def sign_out(self, path: str) -> Rendering:
         """Returns the page that asks whether to sign out; its form posts to its own path."""
@@ -344,7 +321,7 @@ class Pages:
                 raise
             # A template of the theme can fail for values that `check` does not have.
             _LOG.exception("the template `%s.html` of a theme failed; the service's own template replaces it", name)
-            return late(own_theme).render(name, root, values)
+            return own_theme().render(name, root, values)
 
     def _rendering(
         self, form: Form, text: str, more: Headers, offers: Offers | None = None, no_more: str = _NO_MORE

@@ -13,8 +13,8 @@ import msgspec
 from markupsafe import Markup
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
-from tornado_proxy.pages.listing import Listing, Order, requested_order
-from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, is_markdown, render_readme
+from tornado_proxy.pages.listing import Listing, Offers, Order, requested_order
+from tornado_proxy.pages.readme import LARGEST_README, find_readme, is_markdown, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
@@ -22,6 +22,7 @@ from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Entry, Page, Write, from_token, to_token
 from tornado_proxy.web.answer import Answer, page
+from tornado_proxy.web.archive import FORMATS, archive
 from tornado_proxy.web.context import TURN, RequestContext
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
 
@@ -31,7 +32,6 @@ LONGEST_PAGE = 1000  # the most entries of a page of the service's own
 _MOST_LISTS = 20  # answers of the store for one page of a listing
 _LISTS_WITHOUT_TURN = 2  # of these
 _READ_AT_ONCE = 1000  # the most that S3 lists in one answer
-ARCHIVES = ("zip", "tar")  # the names of `tornado_proxy.web.archive.FORMATS`
 MOST_SORTED = 10_000  # the most entries of a directory that is sorted over all its pages
 
 
@@ -47,11 +47,9 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     content = await Directory(attempt.prefix, context).page(limit, order)
     if not content.entries and not content.exists and not attempt.root:
         return None
-    archives: tuple[str, ...] = ARCHIVES if site.target.listing.archive.enabled else ()
+    archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
     named = query.get("format")
     if named in archives:
-        from tornado_proxy.web.archive import archive  # noqa: PLC0415 - a configuration that enables it imports it
-
         return await archive(context, named)
     kept = {name: text for name, text in query.items() if name not in content.unused}
     listing = Listing(
@@ -77,7 +75,7 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         upload=uploads,
         replace=put.allow_override,
         max_size=put.max_size,
-        archives=ARCHIVES if _may_fit(listing, context) else (),
+        archives=tuple(FORMATS) if _may_fit(listing, context) else (),
         readme=await _readme(name, listing, context),
         readme_name=name,
         user=context.user.identifier if context.user else "",

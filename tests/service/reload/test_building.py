@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from tornado_proxy.service.reload.building import GenerationBuilder
@@ -115,11 +113,3 @@ def test_probes_bypass_caches_and_measurements(builder):
         "site": "S3Store",
         "other": "S3Store",
     }
-
-
-def test_what_archives_need_is_imported_with_the_configuration(builder, monkeypatch):
-    """No request waits for it, and a service without archives does not have it."""
-    monkeypatch.setitem(sys.modules, "tornado_proxy.web.archive", None)
-    builder.build(CONFIGURATION)
-    with pytest.raises(ImportError):
-        builder.build(CONFIGURATION.replace("  other:", "    listing: {archive: {enabled: true}}\n  other:"))

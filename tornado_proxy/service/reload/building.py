@@ -35,7 +35,6 @@ class GenerationBuilder:
 
     def prepare_to_fork(self, settings: Settings) -> None:
         """Imports and compiles in advance, so that workers share the memory."""
-        self.pages.prepare()
         actions = [target.actions for target in settings.targets]
         if any(each.put.enabled or each.delete.enabled or each.get.redirect_to_signed_url for each in actions):
             prepare_boto3()
@@ -43,8 +42,6 @@ class GenerationBuilder:
     def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         settings = configuration.settings
-        if any(target.listing.archive.enabled for target in settings.targets):
-            import tornado_proxy.web.archive  # noqa: F401, PLC0415 - few configurations need it, and 0.4 MiB of libraries
         stores = self._stores.make(settings, in_force)
         kept = in_force.mounts.sites if in_force else ()
         mounts = Mounts(
