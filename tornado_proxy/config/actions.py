@@ -176,7 +176,7 @@ class Actions(SettingsSection, frozen=True, cache_hash=True, rename="upper"):
     @property
     def by_method(self) -> dict[str, GetAction | HeadAction | PutAction | DeleteAction]:
         """The action of each method."""
-        return dict(zip(METHODS, (self.get, self.head, self.put, self.delete), strict=True))
+        return {method: getattr(self, method.lower()) for method in METHODS}
 
     @property
     def methods(self) -> tuple[str, ...]:
