@@ -78,14 +78,16 @@ def request_root(document: dict[str, Any]) -> Struct:
         urls.parse(go_string(recorded["URL"])),
         go_string(recorded.get("Host", "")),
         RenderBudget(GENEROUS),
-        _request_uri=go_string(recorded.get("RequestURI", "")),
     )
+    request.request_uri = go_string(recorded.get("RequestURI", ""))
     user = document.get("User")
     data = TargetKeyRewriteData(
         document.get("Key", ""), None if user is None else user_of(user), RequestData(), _target(target)
     )
     nobody = Nil(Type("models.GenericUser", "interface"))
-    return Struct(DATA, RootFacts(data, Captures(()), RenderBudget(GENEROUS), nobody, request, GroupMap()))
+    facts = RootFacts(data, Captures(()), RenderBudget(GENEROUS), nobody)
+    facts.request, facts.groups = request, GroupMap()
+    return Struct(DATA, facts)
 
 
 def user_of(document: dict[str, Any]) -> User:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import weakref
 import zlib
 from os import urandom
 
@@ -25,7 +24,7 @@ from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.web import filters
-from tornado_proxy.web.answer import Streamed, Whole
+from tornado_proxy.web.answer import Streamed
 
 ORIGIN = "https://app.test"
 CORS = Server(cors=Cors(enabled=True, allow_origins=(ORIGIN,)))
@@ -393,26 +392,6 @@ async def test_generations_share_the_limit_of_compressions(monkeypatch):
     assert after.applied(answer, head_of_get).opened is opened
     await compressed.opened.close()
     assert after.applied(answer, head_of_get).opened is not opened
-
-
-class _Text(str):
-    """A text that can be referred to weakly."""
-
-    __slots__ = ("__weakref__",)
-
-
-@pytest.mark.parametrize("name", ["Set-Cookie", "Location"])
-def test_no_secret_of_an_answer_is_remembered(name):
-    """What is remembered of the answers of a cache has neither cookies nor signed URLs."""
-    headers = HTTPHeaders({"Host": "h", "Accept-Encoding": "gzip"})
-    head_of_get = HTTPServerRequest(start_line=RequestStartLine("GET", "/", "HTTP/1.1"), headers=headers)
-    compressor = filters.Compressor(Compress(min_size=1), filters.Compressions())
-    secret = _Text("s")
-    of_object = (("Content-Type", "text/plain"), ("Content-Length", "5"), ("X-Cache", "hit"))
-    compressor.applied(Whole(200, (*of_object, (name, secret)), b"hello"), head_of_get)
-    is_kept = weakref.ref(secret)
-    del secret
-    assert is_kept() is None
 
 
 async def test_compression_does_not_block_the_event_loop():

@@ -8,21 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistake
+from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.pages import PageMistake, PageTemplate, compile_page
 from tornado_proxy.templates.template import PAGE_LIMITS, trimmed
-
-if TYPE_CHECKING:
-    from tornado_proxy.pages.render import Pages
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The Content-Type of a page whose headers have none."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from operator import itemgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -32,8 +30,6 @@ _OF_UNCHANGED = frozenset(
     {"cache-control", "content-location", "etag", "expires", "last-modified", "vary", "x-cache", "age", "set-cookie"}
 )
 
-_TYPES_KEPT = 256
-_value = itemgetter(1)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -109,10 +105,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
             ("Content-Security-Policy", actions.get.content_security_policy),
             ("X-Content-Type-Options", "nosniff"),
             # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
-            (
-                "Content-Digest" if part is None else "Repr-Digest",
-                content_digest(info.checksums, info.etag) if info.checksums else None,
-            ),
+            ("Content-Digest" if part is None else "Repr-Digest", content_digest(info.checksums, info.etag)),
             ("Accept-Ranges", "bytes"),
             ("Cache-Control", info.cache_control),
             ("Expires", info.expires),
@@ -142,7 +135,6 @@ def _is_attachment(disposition: str) -> bool:
     return disposition.partition(";")[0].strip().lower() == "attachment"
 
 
-@lru_cache(_TYPES_KEPT)
 def is_active(content_type: str) -> bool:
     """Whether a browser may run scripts in a document of a type; browsers may take an invalid type for any other."""
     essence = content_type.partition(";")[0].strip().lower()
@@ -151,14 +143,10 @@ def is_active(content_type: str) -> bool:
 
 def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
     """Returns the headers that are valid in HTTP; some stores keep invalid ones."""
-    present: Headers = tuple(filter(_value, headers))  # type: ignore[arg-type] # a `TypeGuard` in effect
-    values = "".join(map(_value, present))
-    if values.isascii() and values.isprintable():
-        return present
     return tuple(
         (name, value if value.isascii() else value.encode().decode("latin-1"))
-        for name, value in present
-        if not _CONTROL.search(value)
+        for name, value in headers
+        if value and not _CONTROL.search(value)
     )
 
 

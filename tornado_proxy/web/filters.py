@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
-from functools import lru_cache, partial
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -28,7 +27,6 @@ _NO_CACHE = (
     ("Pragma", "no-cache"),
     ("X-Accel-Expires", "0"),
 )
-
 
 _IS_CLOSED = re.compile(r"no-store|private", re.IGNORECASE)
 
@@ -64,9 +62,7 @@ class PolicyHeaders:
         return replace(answer, headers=headers)
 
     def _with_cache(self, answer: Answer) -> Headers:
-        added = self._cache
-        if answer.templated:
-            added = tuple(each for each in added if each[0].lower() not in answer.templated)
+        added = tuple(each for each in self._cache if each[0].lower() not in answer.templated)
         if self._cache is _NO_CACHE:
             return with_headers(answer.headers, added)
         named = {name.lower(): value for name, value in answer.headers}
@@ -109,16 +105,9 @@ def _cache_headers(cache: CacheHeaders) -> Headers:
 
 # Each coding with the window that makes zlib write its format.
 _WINDOWS = {"gzip": 31, "deflate": 15}
-_CODINGS = tuple(_WINDOWS)
 
 _PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
 _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
-
-# The types of objects, and the headers of those in caches, are remembered. What is for one client, such as a cookie, is
-# not: it stands last.
-_TYPES_KEPT = 256
-_HEADERS_KEPT = 256
-_LAST_OF_CACHE = ("X-Cache", "Age")
 
 # Headers that the compressed form does not have: ranges and digests count in the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
@@ -138,73 +127,51 @@ class Compressor:
     """
 
     def __init__(self, options: Compress, all_running: Compressions) -> None:
-        self._level = options.level
-        self._is_meant = lru_cache(_TYPES_KEPT)(partial(is_of_types, frozenset(options.types)))
-        self._varying = partial(_varying, self._is_meant, max(1, options.min_size))
-        self._repeated = lru_cache(_HEADERS_KEPT)(self._varying)
+        self._options = options
         self._all = all_running
 
     def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
-        name, value = answer.headers[0] if answer.headers else ("", "")
-        # Most files have a type that is not compressed, and it stands first.
-        return answer if name == "Content-Type" and not self._is_meant(value) else self._negotiated(answer, asked)
-
-    def _negotiated(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
-        is_repeated = bool(answer.headers) and answer.headers[-1][0] in _LAST_OF_CACHE
-        varying = (self._repeated if is_repeated else self._varying)(answer.headers)
-        if answer.status == 206 or varying is None:
+        named = {name.lower(): value for name, value in answer.headers}
+        if answer.status == 206 or not self._is_meant(named):
             return answer
+        vary = ("Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding")
         is_busy = isinstance(answer, Streamed) and self._all.running >= _MOST
         accepted = "" if is_busy or asked.version == "HTTP/1.0" else asked.headers.get("Accept-Encoding")
-        coding = negotiate_coding(accepted, _CODINGS) if accepted else None
+        coding = negotiate_coding(accepted, tuple(_WINDOWS)) if accepted else None
         if answer.status == 304:
-            return replace(answer, headers=_of_form(coding, varying, asked))
+            return replace(answer, headers=_of_form(coding, with_headers(answer.headers, (vary,)), asked))
         if coding is None:
-            return replace(answer, headers=varying)
-        named = {name.lower(): value for name, value in answer.headers}
+            return replace(answer, headers=with_headers(answer.headers, (vary,)))
         # Other bytes have the strong ETag (RFC 9110 8.8.3.3).
         etag = (("ETag", _weak(named["etag"])),) if named.get("etag") else ()
-        headers = (*without(answer.headers, _OF_PLAIN), ("Content-Encoding", coding), _vary(named), *etag)
-        if isinstance(answer, Streamed):
-            self._all.running += 1
-            body = CompressedObject(answer.opened, self._coder(coding), self._close)
-            return replace(answer, headers=headers, opened=body)
-        if asked.method == "HEAD":
+        headers = (*without(answer.headers, _OF_PLAIN), ("Content-Encoding", coding), vary, *etag)
+        if isinstance(answer, Whole) and asked.method == "HEAD":
             return replace(answer, headers=headers, body=b"")
-        coder = self._coder(coding)
+        coder = zlib.compressobj(self._options.level, wbits=_WINDOWS[coding])
+        if isinstance(answer, Streamed):
+            return replace(answer, headers=headers, opened=CompressedObject(answer.opened, coder, self._all))
         coded = coder.compress(answer.body) + coder.flush()
         return replace(answer, headers=(*headers, ("Content-Length", str(len(coded)))), body=coded)
 
-    def _coder(self, coding: str) -> Any:
-        return zlib.compressobj(self._level, wbits=_WINDOWS[coding])
-
-    def _close(self) -> None:
-        self._all.running -= 1
-
-
-def _varying(is_meant: Callable[[str], bool], min_size: int, headers: Headers) -> Headers | None:
-    """Returns the headers of an answer that a client gets as it is, while others get it compressed.
-
-    None if nobody does: it is of another type, small, encoded, or marked `no-transform`.
-    """
-    named = {name.lower(): value for name, value in headers}
-    is_as_it_is = "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower()
-    is_small = int(named.get("content-length", "0")) < min_size
-    if is_as_it_is or is_small or not is_meant(named.get("content-type", "")):
-        return None
-    return (*(without(headers, {"vary"}) if "vary" in named else headers), _vary(named))
+    def _is_meant(self, named: Mapping[str, str]) -> bool:
+        """Whether some clients get an answer with these headers compressed, so that it varies."""
+        if "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower():
+            return False
+        is_large = int(named.get("content-length", "0")) >= max(1, self._options.min_size)
+        return is_large and is_of_types(self._options.types, named.get("content-type", ""))
 
 
 class CompressedObject:
-    """An object whose body is compressed as it is read; `on_close` is called once."""
+    """An object whose body is compressed as it is read."""
 
     content_range = None
 
-    def __init__(self, opened: OpenedObject, coder: Any, on_close: Callable[[], None]) -> None:
+    def __init__(self, opened: OpenedObject, coder: Any, all_running: Compressions) -> None:
         self._opened = opened
         self._coder = coder
-        self._on_close = on_close
+        self._all = all_running
+        self._all.running += 1
 
     @property
     def info(self) -> ObjectInfo:
@@ -222,7 +189,7 @@ class CompressedObject:
 
     async def close(self) -> None:
         """Closes the object."""
-        self._on_close()
+        self._all.running -= 1
         await self._opened.close()
 
 
@@ -240,7 +207,3 @@ def _of_form(coding: str | None, headers: Headers, asked: HTTPServerRequest) -> 
 
 def _weak(etag: str) -> str:
     return etag if is_weak(etag) else f"W/{etag}"
-
-
-def _vary(named: Mapping[str, str]) -> tuple[str, str]:
-    return "Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import NoReturn
 
@@ -18,59 +19,46 @@ from gotemplate.template.errors import RenderBudget
 from gotemplate.template.standard import escape_html
 from gotemplate.template.text import go_string
 from gotemplate.template.urls import HEADER, VALUES, Url, collected, copied, first, header
-
-# Names that each rendering looks up are not qualified.
 from gotemplate.template.values import INVALID, Struct
 from tornado_proxy.semantics.request import METHODS, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError
 
 
-class RequestFacts(msgspec.Struct):
+@dataclass
+class RequestFacts:
     """The request as Go sees it, its URL without a host; header and query are parsed once, when they are first read."""
 
     data: RequestData
     url: Url
     host: bytes
     budget: RenderBudget
-    _request_uri: bytes | None = None
-    _header: go.Map | None = None
-    _header_in_html: go.Value = None
-    _query: go.Map | None = None
 
-    @property
+    @cached_property
     def header(self) -> go.Map:
         """The header fields, by canonical name."""
-        if self._header is None:
-            self._header = header(self.budget, self.data.headers)
-        return self._header
+        return header(self.budget, self.data.headers)
 
-    @property
+    @cached_property
     def header_in_html(self) -> go.Value:
         """The header fields, safe in HTML; a page may read them for each entry of a listing."""
-        if self._header_in_html is None:
-            self._header_in_html = _in_html(self.header, self.budget)
-        return self._header_in_html
+        return _in_html(self.header, self.budget)
 
-    @property
+    @cached_property
     def request_uri(self) -> bytes:
         """The target in the request line."""
-        if self._request_uri is None:
-            self._request_uri = self.encoded(lambda url: url.request_uri)
-        return self._request_uri
+        return bytes(self.encoded(lambda url: url.request_uri))
 
     def encoded(self, read: Callable[[Url], go.Value]) -> go.Value:
         """Reads an encoded part of the URL, and charges for the size of path and query."""
         self.budget.spend(len(self.url.path) + len(self.url.raw_query) >> 3)
         return read(self.url)
 
-    @property
+    @cached_property
     def query(self) -> go.Map:
         """The values of the query by name."""
-        if self._query is None:
-            self.budget.spend((len(self.url.raw_query) >> 4) + self.url.raw_query.count(b"&"))
-            self._query = collected(VALUES, urls.parse_query(self.url.raw_query))
-        return self._query
+        self.budget.spend((len(self.url.raw_query) >> 4) + self.url.raw_query.count(b"&"))
+        return collected(VALUES, urls.parse_query(self.url.raw_query))
 
 
 def _userinfo(value: Struct | go.Nil) -> bytes:
@@ -368,29 +356,27 @@ LISTED_TARGET = replace(
 """A target as the page of all targets sees it."""
 
 
-class RootFacts(msgspec.Struct):
+@dataclass
+class RootFacts:
     """The data of the outermost dot; request and groups are created when they are first read."""
 
     data: TargetKeyRewriteData
     captures: Captures
     budget: RenderBudget
     nobody: go.Value
-    made_request: RequestFacts | None = None
-    made_groups: go.Map | None = None
 
+    @cached_property
     def request(self) -> RequestFacts:
-        """Returns the request, always the same object."""
-        if self.made_request is None:
-            self.made_request = request_facts(self.data.request, self.budget)
-        return self.made_request
+        """The request, always the same object."""
+        return request_facts(self.data.request, self.budget)
 
+    @cached_property
     def groups(self) -> go.Map:
-        """Returns the source's groups by number and by name."""
-        if self.made_groups is None:
-            texts = [go_string(text or "") for text in self.captures.groups]
-            self.made_groups = GroupMap({b"%d" % number: text for number, text in enumerate(texts)})
-            self.made_groups.update((go_string(name), texts[number]) for name, number in self.captures.names.items())
-        return self.made_groups
+        """The source's groups by number and by name."""
+        texts = [go_string(text or "") for text in self.captures.groups]
+        groups = GroupMap({b"%d" % number: text for number, text in enumerate(texts)})
+        groups.update((go_string(name), texts[number]) for name, number in self.captures.names.items())
+        return groups
 
 
 ROOT = go.Type(
@@ -398,11 +384,11 @@ ROOT = go.Type(
     "ptr",
     opaque=True,
     getters={
-        b"Request": lambda facts: Struct(REQUEST, facts.request()),
+        b"Request": lambda facts: Struct(REQUEST, facts.request),
         b"User": lambda facts: user_value(facts.data.user) if facts.data.user else facts.nobody,
         b"Target": lambda facts: Struct(TARGET, facts.data.target),
         b"Key": lambda facts: go_string(facts.data.key),
-        b"Groups": RootFacts.groups,
+        b"Groups": attrgetter("groups"),
     },
 )
 
@@ -426,6 +412,6 @@ ANY_USER = go.Type(
 
 def sample(groups: Iterable[str], budget: RenderBudget) -> Struct:
     """Returns an outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
-    user = Struct(ANY_USER, User(""))
-    empty = GroupMap({go_string(name): b"" for name in groups})
-    return Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))
+    facts = RootFacts(TargetKeyRewriteData(""), Captures(()), budget, Struct(ANY_USER, User("")))
+    facts.groups = GroupMap({go_string(name): b"" for name in groups})
+    return Struct(ROOT, facts)

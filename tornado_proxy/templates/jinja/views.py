@@ -17,8 +17,6 @@ from tornado_proxy.templates.template import MissingUserError
 class Record:
     """A value with the fields that `RECORDS` has for its name."""
 
-    __slots__ = ("_data", "_fields", "name")
-
     def __init__(self, name: str, data: Any) -> None:
         self.name = name
         self._fields = RECORDS[name]
@@ -36,7 +34,6 @@ class Record:
 class NoUser(Record):
     """The user if nobody is signed in: equal to none and false, until something is read from it."""
 
-    __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # it equals None, but is not None
 
     def entry(self, name: str) -> Any:
@@ -52,8 +49,6 @@ class NoUser(Record):
 
 class Lookup:
     """Values by name; the first of a name counts. Names that `fold` makes equal are one; messages call one a `kind`."""
-
-    __slots__ = ("_fold", "_kind", "_values", "name")
 
     def __init__(
         self, name: str, kind: str, pairs: Iterable[tuple[str, str]], fold: Callable[[str], str] = str
@@ -88,8 +83,6 @@ class Lookup:
 
 class GroupLookup(Lookup):
     """The groups of a match by name and by number; 0 is the whole match."""
-
-    __slots__ = ("_groups",)
 
     def __init__(self, captures: Captures) -> None:
         self._groups = captures.groups
