@@ -26,10 +26,14 @@ NOISE = 0.004  # seconds; a shorter time is too inaccurate for a ratio
 
 
 def text_makers(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[str]) -> Iterator[MakeText]:
-    """Yields the makers of all texts: a prefix, one or two units again and again, a suffix."""
+    """Yields the makers of all texts: a prefix, one or two units again and again, a suffix; `№` counts the units."""
     repeated = [*units, *("".join(pair) for pair in product(units, repeat=2) if pair[0] != pair[1])]
     for prefix, unit, suffix in product(prefixes, repeated, suffixes):
-        yield lambda size, p=prefix, u=unit, s=suffix: p + u * (size // len(u)) + s
+        yield lambda size, p=prefix, u=unit, s=suffix: p + _repeated(u, size // len(u)) + s
+
+
+def _repeated(unit: str, times: int) -> str:
+    return "".join(unit.replace("№", str(number)) for number in range(times)) if "№" in unit else unit * times
 
 
 def _cpu_time(read: Callable[[str], object], text: str) -> float:

@@ -43,8 +43,25 @@ GO = (
     "/*",
     "é",
 )
-GO_STATEMENTS = ('{{ define "a" }}', "{{ if .Key }}", "{{ else }}", "{{ range 1 }}", '{{ include "a" . }}', "{{ end }}")
+GO_STATEMENTS = (
+    '{{ define "a" }}',
+    '{{ define "a№" }}{{ end }}',
+    "{{ $a№ := 1 }}",
+    "{{ if .Key }}",
+    "{{ else }}",
+    "{{ range 1 }}",
+    '{{ include "a" . }}',
+    "{{ end }}",
+)
 JINJA = ("{{", "}}", "{%", "%}", "{#", " if a ", " endif ", '"', "a", " ", "(", "|", ".", "1", "-", "\n", "é")
+JINJA_STATEMENTS = (
+    "{%if 1%}{%set x№=1%}{%endif%}",
+    "{%set x№=1%}",
+    "{%for x№ in 'a'%}{{x№}}{%endfor%}",
+    "{%macro m№(a)%}{%endmacro%}",
+    "{%with x№=1%}{%endwith%}",
+    "{{x0}}",
+)
 RULES = ("target a {", "}", "rewrite ", '"a"', "`", '"', "->", "#", "\n", ";", "a", "//", "<<<<<<<", "“")
 PAGE = ("{{", "}}", "{% if a %}", "{#", "a", " ", "\n")
 # A theme compiles all its templates; the time of its own ones would hide that of the text.
@@ -117,6 +134,11 @@ READERS = {
     "page templates": (lambda text: Pages(Theme("", "", "", {**EMPTY, "page.html": text})), PAGE, ("",), ("",)),
     "configurations": (_configuration, YAML, ("", "targets:\n  a:\n    bucket: {name: a}\n    b: "), ("",)),
 }
+
+
+def test_many_names_of_a_jinja_template_take_linear_time():
+    """Jinja2 copies all names that a template sets at each branch, which thousands of statements show."""
+    check_linear(lambda text: jinja.compile_template(text, {}, 0), text_makers(JINJA_STATEMENTS, ("",), ("",)), 65536)
 
 
 @pytest.mark.parametrize(("read", "units", "prefixes", "suffixes"), READERS.values(), ids=READERS)

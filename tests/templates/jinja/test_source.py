@@ -249,3 +249,15 @@ def test_all_mistakes_of_a_template_are_reported(text, messages):
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, NAMES, 2)
     assert [str(mistake) for mistake in (caught.value, *caught.value.others)] == messages
+
+
+@pytest.mark.parametrize("count", [100, 101])
+def test_a_template_sets_a_hundred_names_at_most(count):
+    """The mistake is at the first name that is too many."""
+    text = "".join(f"{{% set n{number} = 1 %}}" for number in range(count))
+    if count == 100:
+        assert compile_template(text, {}, 0)
+        return
+    with pytest.raises(TemplateMistake, match="the template sets more than 100 names") as mistake:
+        compile_template(text, {}, 0)
+    assert text[mistake.value.offset : mistake.value.end] == "n100"

@@ -93,7 +93,8 @@ def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, 
         raise TemplateMistake(message, position, min(position + 1, len(source)), hint) from error
 
 
-_DEEPEST = 60
+DEEPEST = 60
+MOST_NAMES = 100  # Jinja2 copies all names that a template sets at each of its branches
 _UNSUPPORTED: Mapping[type[nodes.Node], str] = {
     nodes.Include: "include",
     nodes.Import: "import",
@@ -107,14 +108,19 @@ _SPECIAL_NAMES = frozenset({"loop", "caller", "varargs", "kwargs"})
 
 
 class TemplateReading:
-    """A parsed template: nodes with parents, names that it sets. Raises `TemplateMistake` if nodes nest too deep."""
+    """A parsed template: nodes with parents, names that it sets. Raises `TemplateMistake` if either are too many."""
 
     def __init__(self, tree: nodes.Template, tokens: TokenPlaces) -> None:
         self._tokens = tokens
         self._nodes = tuple(_walk(tree))
-        stored = (node.name for node, _ in self._nodes if isinstance(node, nodes.Name) and node.ctx != "load")
-        macros = (node.name for node, _ in self._nodes if isinstance(node, nodes.Macro))
-        self._own_names = frozenset((*stored, *macros))
+        places: dict[str, int] = {}
+        for node, _ in self._nodes:
+            if isinstance(node, nodes.Macro) or (isinstance(node, nodes.Name) and node.ctx != "load"):
+                places.setdefault(node.name, node.lineno)
+        if len(places) > MOST_NAMES:
+            start = [*places.values()][MOST_NAMES]
+            raise TemplateMistake(f"the template sets more than {MOST_NAMES} names", start, tokens.end(start))
+        self._own_names = frozenset(places)
 
     def check(self, names: Mapping[str, int], group_count: int) -> None:
         """Raises `TemplateMistake` for the mistakes of a template whose source has these groups."""
@@ -141,6 +147,7 @@ class TemplateReading:
 
     def _mistakes(self, groups: Collection[str]) -> Iterator[TemplateMistake]:
         known_names = self._own_names.union(NAMES, GLOBALS)
+        allowed_names = known_names | _SPECIAL_NAMES
         for node, _ in self._nodes:
             start, message, hint = node.lineno, _refusal(node), None
             match node:
@@ -149,7 +156,7 @@ class TemplateReading:
                 case nodes.Test() if node.name not in TESTS:
                     start = self._tokens.after(start)
                     message, hint = f"unknown test `{node.name}`", help_for_unknown(node.name, TESTS)
-                case nodes.Name() if node.name not in known_names | _SPECIAL_NAMES:
+                case nodes.Name() if node.name not in allowed_names:
                     message = f"unknown variable `{node.name}`"
                     hint = _path_to(node.name, groups) or help_for_unknown(node.name, known_names)
                     hint = hint or f"there are {', '.join(map('`{}`'.format, NAMES))}"
@@ -178,8 +185,8 @@ def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
     rest: list[tuple[nodes.Node, nodes.Node, int]] = [(tree, tree, 0)]
     while rest:
         node, parent, depth = rest.pop()
-        if depth > _DEEPEST:
-            raise TemplateMistake(f"the template nests deeper than {_DEEPEST} levels", node.lineno)
+        if depth > DEEPEST:
+            raise TemplateMistake(f"the template nests deeper than {DEEPEST} levels", node.lineno)
         yield node, parent
         rest += [(child, node, depth + 1) for child in reversed(list(node.iter_child_nodes()))]
 
