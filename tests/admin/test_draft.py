@@ -30,12 +30,12 @@ def files(tmp_path):
 def tried(files):
     """A function that tries statements as a draft of the file, on requests for some keys."""
     in_force = files.load()
-    sites = generation_of(in_force).parts.mounts.sites
+    mounts = generation_of(in_force).parts.mounts
 
     def run(statements, *keys, **options):
         text = f"target site {{\n{statements}\n}}\n"
         kept = [KeptRequest(at, "site", "GET", "", key, key, signed_in=False) for at, key in enumerate(keys)]
-        return try_draft(in_force, sites, RuleFile(str(files.path()), text.encode()), kept, **options)
+        return try_draft(in_force, mounts, RuleFile(str(files.path()), text.encode()), kept, **options)
 
     return run
 
@@ -124,8 +124,8 @@ def test_requests_for_another_target_are_left_out(files):
     """Their target may have gone since."""
     in_force = files.load()
     kept = [KeptRequest(1.0, "gone", "GET", "", "/a", "/a", signed_in=False)]
-    sites = generation_of(in_force).parts.mounts.sites
-    result = try_draft(in_force, sites, RuleFile(str(files.path()), b""), kept)
+    mounts = generation_of(in_force).parts.mounts
+    result = try_draft(in_force, mounts, RuleFile(str(files.path()), b""), kept)
     assert (result.requests, result.kept) == (0, 1)
 
 
@@ -207,6 +207,6 @@ def test_any_text_can_be_tried(text):
         files = Files.create(Path(folder), site=RULES)
         in_force = files.load()
         kept = [KeptRequest(1.0, "site", "GET", "", "/press/a", "/press/a", signed_in=False)]
-        sites = generation_of(in_force).parts.mounts.sites
-        result = try_draft(in_force, sites, RuleFile(str(files.path()), text.encode()), kept)
+        mounts = generation_of(in_force).parts.mounts
+        result = try_draft(in_force, mounts, RuleFile(str(files.path()), text.encode()), kept)
     assert result.is_broken or result.requests == 1

@@ -7,9 +7,9 @@ import re
 import pytest
 from admin_listeners import FakeAdministration, listener
 
-from tornado_proxy.admin.draft import LARGEST, ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult
+from tornado_proxy.admin.draft import LARGEST, ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult, Pair
 from tornado_proxy.admin.status import PathStep, StatusPages
-from tornado_proxy.routing.compare import KeptRequest, Pair
+from tornado_proxy.routing.compare import KeptRequest
 
 FORM = "file=/etc/site.rules&text=%0Atarget+x+%7B%7D+"
 REQUEST = KeptRequest(0.0, "site", "GET", "files.test", "/press/<a>", "/press/<a>", signed_in=False)

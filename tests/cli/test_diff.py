@@ -52,7 +52,7 @@ def test_the_json_comparison_has_the_same_counts(command, diff_command):
     """The status is that of the text format."""
     result = command(*diff_command, "--format", "json")
     assert result.status == 1
-    assert json.loads(result.out)["changed"] == {"total": 2, "different": 1}
+    assert json.loads(result.out)["changed"] == {"total": 2, "different": 1, "refused": 0}
 
 
 @pytest.mark.parametrize("format", ["text", "json", "markdown"])

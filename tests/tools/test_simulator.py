@@ -1,6 +1,5 @@
 import gzip
 import io
-import os
 import sys
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,7 +23,6 @@ from tornado_proxy.tools.simulator import (
     RequestDefaults,
     Simulator,
     UnreadableLog,
-    in_portions,
     read_line,
     read_log,
 )
@@ -258,39 +256,3 @@ def test_a_file_rewritten_to_a_directory_is_refused_with_its_key():
     """The key is that of a directory, so the status is 404."""
     decision = _simulate("/file")
     assert (_key(decision), _status(decision)) == ("/directory/", 404)
-
-
-def _silent(part):
-    pass
-
-
-def test_few_items_are_processed_in_this_process():
-    """A few items start no worker."""
-    assert set(in_portions(lambda items: os.getpid(), [1, 2], _silent)) == {os.getpid()}
-
-
-def test_many_items_are_processed_by_workers_in_order():
-    """Each portion is processed once, in another process, and the results are in the order of the items."""
-    items = list(range(23_000))
-    results = list(in_portions(lambda items: (os.getpid(), items[0], sum(items)), items, _silent, workers=2))
-    assert [first for _, first, _ in results] == [0, 5_000, 10_000, 15_000, 20_000]
-    assert sum(total for _, _, total in results) == sum(items)
-    assert os.getpid() not in {process for process, _, _ in results}
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_progress_of_portions_ends_at_one(workers):
-    """The reported part grows with each portion, up to 1."""
-    parts = []
-    list(in_portions(len, list(range(12_000)), parts.append, workers=workers))
-    assert parts == [1 / 3, 2 / 3, 1]
-
-
-def test_no_items_give_no_results():
-    """An empty list has no portion."""
-    assert list(in_portions(len, [], _silent)) == []
-
-
-def test_an_exception_of_a_worker_is_raised():
-    with pytest.raises(ZeroDivisionError):
-        list(in_portions(lambda items: 1 // 0, list(range(6_000)), _silent, workers=2))

@@ -7,7 +7,7 @@ from rule_sites import read_request_log, requests, site
 
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
-from tornado_proxy.tools.usage import Usage, UsageReport, count_usage, to_json, to_text
+from tornado_proxy.tools.usage import UsageReport, count_usage, to_json, to_text
 
 COUNTED_RULES = r"""
     rewrite `^/old/` -> "/new"
@@ -54,17 +54,6 @@ def test_uploads_are_excluded_and_counted():
     log.requests[LoggedRequest("/a/", "PUT")] = 3
     usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), log, lambda part: None)
     assert (usage.left_out, usage.rewrites) == (3, {})
-
-
-def test_counts_of_portions_are_added():
-    """The example of an error comes from the first portion."""
-    first, second = _usage("/old/a", "/else", "/a/../b"), _usage("/old/a", "/c/../d")
-    total = Usage()
-    total.add(first)
-    total.add(second)
-    assert total.rewrites == {("site", 1): 2, ("site", None): 1}
-    assert list(total.errors.values()) == [2]
-    assert list(total.examples.values()) == ["/a/../b"]
 
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "requests.json"

@@ -216,14 +216,14 @@ class Administration:
         late(partial(import_module, "tornado_proxy.admin.draft"))
         from tornado_proxy.admin.draft import draft_page, drafted  # noqa: PLC0415 - the linter: few processes need it
 
-        configuration, sites = self._serving.configuration, self._serving.generation.parts.mounts.sites
+        configuration, mounts = self._serving.configuration, self._serving.generation.parts.mounts
         page = draft_page(configuration, path)
         kept = await self._serving.requests()
         if text is None:
             return replace(page, kept=len(kept))
         # One at a time: it takes processor time from requests.
         async with self._explaining:
-            return await in_background(drafted, configuration, sites, page, text, kept)
+            return await in_background(drafted, configuration, mounts, page, text, kept)
 
     async def rewrites(self) -> dict[str, object]:
         """Returns the rewrites in force with their hits as JSON."""

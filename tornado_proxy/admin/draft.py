@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -18,16 +19,18 @@ from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.routing.compare import KeptRequest, Kind, Pair, replay
-from tornado_proxy.routing.decide import RewriteTrace
-from tornado_proxy.routing.mounts import Site, target_data
+from tornado_proxy.routing.compare import KeptRequest, Kind
+from tornado_proxy.routing.decide import trace
+from tornado_proxy.routing.mounts import Mounts, sites, target_data
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors
 from tornado_proxy.rules.excerpt import render
 from tornado_proxy.rules.loading import RuleFile
-from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
+from tornado_proxy.rules.model import TestOutcome, evaluate
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
+from tornado_proxy.tools.diff import Change, Comparer
+from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, logged
 
 LARGEST = 128 * 1024  # the most bytes of a draft
 _MOST_LINTED = 3_000  # rewrites of all files, which take the linter a second, or several if most hide others
@@ -55,6 +58,14 @@ class ChangedRequest(msgspec.Struct, frozen=True):
     old: str
     new: str
     steps: tuple[PathStep, ...] = ()
+
+
+class Pair(NamedTuple):
+    """The rewrites that took a key before and after an edit, by their labels; None if no rewrite did."""
+
+    target: str
+    old: str | None
+    new: str | None
 
 
 class DraftGroup(msgspec.Struct, frozen=True):
@@ -132,7 +143,7 @@ def _targets(configuration: Configuration) -> dict[str, dict[str, None]]:
 
 
 def drafted(
-    configuration: Configuration, sites: Iterable[Site], page: DraftPage, text: str, kept: Sequence[KeptRequest]
+    configuration: Configuration, mounts: Mounts, page: DraftPage, text: str, kept: Sequence[KeptRequest]
 ) -> DraftPage:
     """Returns the page with a draft of its file, and what is said of it; takes seconds at most, and writes nothing."""
     text = text.replace("\r\n", "\n")
@@ -141,13 +152,13 @@ def drafted(
         return page
     if len(text.encode()) > LARGEST:
         return replace(page, text=text, problem=f"The draft is larger than {LARGEST // 1024} KiB.")
-    result = try_draft(configuration, sites, RuleFile(page.file.path, text.encode()), kept)
+    result = try_draft(configuration, mounts, RuleFile(page.file.path, text.encode()), kept)
     return replace(page, text=text, result=result)
 
 
 def try_draft(
     in_force: Configuration,
-    sites: Iterable[Site],
+    mounts: Mounts,
     file: RuleFile,
     kept: Sequence[KeptRequest],
     clock: Callable[[], float] = time.monotonic,
@@ -172,7 +183,7 @@ def try_draft(
     if errors(mistakes):
         return replace(result, is_broken=True)
     result = _tested(result, draft, file, clock)
-    kinds, groups = _replayed({each.target.name: each for each in sites}, draft, kept, clock)
+    kinds, groups = _compared(mounts, draft, kept, clock)
     return replace(result, changes=tuple(changes(in_force, draft)), kinds=kinds, groups=groups)
 
 
@@ -222,32 +233,34 @@ def _tested(result: DraftResult, draft: Configuration, file: RuleFile, clock: Ca
     return replace(result, tests=run, all_tests=len(tests), failures=shown, failed=len(failed))
 
 
-def _replayed(
-    sites: Mapping[str, Site], draft: Configuration, kept: Sequence[KeptRequest], clock: Callable[[], float]
+def _compared(
+    mounts: Mounts, draft: Configuration, kept: Sequence[KeptRequest], clock: Callable[[], float]
 ) -> tuple[Mapping[str, int], tuple[DraftGroup, ...]]:
     """Decides requests again, the last ones first, until the time is over; returns counts by kind, and the changes."""
-    end, kinds = clock() + _WITHIN, Counter[str]()
-    by_pair: dict[Pair, list[ChangedRequest]] = {}
-    distinct = Counter(each._replace(at=0.0) for each in reversed(kept) if each.target in sites)
-    for request, times in distinct.items():
+    end, nobody = clock() + _WITHIN, RequestDefaults()
+    drafted = mounts.of_sites(sites((each.target for each in mounts.sites), draft.rule_sets, mounts.sites))
+    old, new = Simulator(mounts, nobody), Simulator(drafted, nobody)
+    comparer = Comparer(old, new, _MOST_CHANGES)
+    for request, times in Counter(logged(each) for each in reversed(kept) if each.target in old.sites).items():
         if clock() > end:
             break
-        site, rules = sites[request.target], draft.rule_sets.get(request.target, RuleSet(request.target))
-        replayed = replay(request, site, rules)
-        kinds[replayed.kind.value] += times
-        if replayed.kind in _DIFFERENT and replayed.old and replayed.new:
-            old = rewrite_step("in force", replayed.old, len(site.rules.rewrites))
-            new = rewrite_step("draft", replayed.new, len(rules.rewrites))
-            keys = _outcome(replayed.old), _outcome(replayed.new)
-            changed = ChangedRequest(request, times, replayed.kind.value, *keys, (old, new))
-            by_pair.setdefault(replayed.pair, []).append(changed)
-    groups = (
-        DraftGroup(pair, sum(each.times for each in changed), tuple(changed[:_MOST_CHANGES]))
-        for pair, changed in by_pair.items()
+        comparer.add(request, times)
+    report = comparer.report(RequestLog())
+    groups = []
+    for cause, group in report.groups[:_MOST_GROUPS]:
+        taking = (each.label if each else None for each in report.rewrites(cause))
+        shown = tuple(_changed(each, old, new) for each in group.examples)
+        groups.append(DraftGroup(Pair(cause.target, *taking), group.times, shown))
+    return {kind.value: count for kind, count in report.kinds.items()}, tuple(groups)
+
+
+def _changed(change: Change, old: Simulator, new: Simulator) -> ChangedRequest:
+    steps = []
+    for title, server in (("in force", old), ("draft", new)):
+        decision = server.ask(change.request)
+        if decision.match is not None and (applied := trace(decision)) is not None:
+            steps.append(rewrite_step(title, applied, len(decision.match.site.rules.rewrites)))
+    assert change.request.kept is not None, "only kept requests are compared"
+    return ChangedRequest(
+        change.request.kept, change.times, change.kind.value, change.old.text, change.new.text, tuple(steps)
     )
-    return kinds, tuple(sorted(groups, key=lambda each: -each.times)[:_MOST_GROUPS])
-
-
-def _outcome(applied: RewriteTrace) -> str:
-    failure = applied.failure
-    return f"({failure.status}: {failure.reason})" if failure else applied.rewritten or ""

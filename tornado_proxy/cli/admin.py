@@ -10,47 +10,21 @@ import ssl
 import sys
 from contextlib import closing
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from tornado_proxy.cli.arguments import add_file, add_flag, add_timeout
+from tornado_proxy.cli.arguments import DEFAULT_URL, add_admin, add_file, add_flag, add_timeout, add_tls
 from tornado_proxy.cli.inputs import load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.config.model import Settings
 from tornado_proxy.rules.excerpt import visible
 
-_DEFAULT_URL = "http://127.0.0.1:9090"
 _SHOWN = 200  # characters of an answer that is not JSON
 _LARGEST = 64 * 1024 * 1024  # bytes of an answer
 # A listener that demands a certificate may close the connection before its alert is read.
 _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
-
-
-def add_tls_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments for TLS."""
-    tls = parser.add_argument_group("TLS, with files in PEM")
-    add_file(tls, "--cert", "the certificate to present to the admin listener")
-    add_file(tls, "--key", "its private key (default: in the file of `--cert`)")
-    add_file(
-        tls,
-        "--ca",
-        "the authorities that sign the listener's certificate (default: the system's; loopback is not verified)",
-    )
-
-
-def admin_url(text: str) -> SplitResult:
-    """Converts the argument that is the URL of an admin listener, such as `unix:/run/x`; `http://` may be left out."""
-    try:
-        url = urlsplit(text if "://" in text or text.startswith("unix:/") else f"http://{text}")
-        is_remote = bool(url.hostname) and url.port != 0 and not url.path.rstrip("/")
-        usable = {"http": is_remote, "https": is_remote, "unix": not url.hostname}.get(url.scheme, False)
-    except ValueError:
-        usable = False
-    if not usable or url.username is not None or url.query or url.fragment:
-        raise argparse.ArgumentTypeError(f"`{text}` is not the URL of an admin listener, such as `{_DEFAULT_URL}`")
-    return url
 
 
 class AdminListener(msgspec.Struct, frozen=True):
@@ -153,19 +127,19 @@ def _is_loopback(host: str) -> bool:
 def add_listener_arguments(parser: argparse.ArgumentParser, within: int, meaning: str) -> None:
     """Declares the arguments of a command that calls the admin listener of one service."""
     add_file(parser, "--config", "the configuration of the service, which names its admin listener")
-    parser.add_argument(
-        "--admin",
-        type=admin_url,
-        metavar="URL",
-        help=f"the admin listener, or `unix:FILE` (default: that of `--config`, else {_DEFAULT_URL})",
-    )
+    add_admin(parser, "the admin listener, or `unix:FILE`", f"that of `--config`, else {DEFAULT_URL}")
     add_timeout(parser, within, meaning)
-    add_tls_arguments(parser)
+    add_tls(parser)
 
 
 def listener_of(arguments: argparse.Namespace) -> AdminListener:
     """Returns the admin listener that the arguments name; raises `CommandError`."""
-    url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
+    return listener_at(arguments, load_settings(arguments.config) if arguments.config else None)
+
+
+def listener_at(arguments: argparse.Namespace, settings: Settings | None) -> AdminListener:
+    """Returns the admin listener of `--admin`, else of a configuration or the usual one; raises `CommandError`."""
+    url = arguments.admin or (_configured(settings) if settings else urlsplit(DEFAULT_URL))
     return AdminListener.of(url, arguments)
 
 
@@ -205,9 +179,9 @@ def _diagnostics(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _configured(path: Path) -> SplitResult:
+def _configured(settings: Settings) -> SplitResult:
     """Returns the admin listener of a configuration; raises `CommandError`."""
-    listener = load_settings(path).internal_server
+    listener = settings.internal_server
     if not listener.port:
         raise CommandError("`internalServer.port` is 0, any free port: name the listener with `--admin`")
     host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(listener.address, listener.address)  # noqa: S104 - where it listens

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 from tornado_proxy.config.values import InvalidValue
+
+DEFAULT_URL = "http://127.0.0.1:9090"
+"""The admin listener of a service that is configured otherwise nowhere."""
 
 _Arguments = argparse._ActionsContainer  # noqa: SLF001 - argparse has no other name for a parser or a group of it
 
@@ -63,6 +67,36 @@ def add_timeout(parser: _Arguments, seconds: float, what: str) -> None:
     text = f"how long {what} (default: {seconds:g})"
     kind = number(float, 0.001, 3600)
     parser.add_argument("--timeout", type=kind, default=seconds, metavar="SECONDS", help=text)
+
+
+def add_admin(parser: _Arguments, help: str, default: str) -> None:
+    """Declares the argument for the URL of an admin listener."""
+    parser.add_argument("--admin", type=admin_url, metavar="URL", help=f"{help} (default: {default})")
+
+
+def add_tls(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments for TLS with an admin listener."""
+    tls = parser.add_argument_group("TLS, with files in PEM")
+    add_file(tls, "--cert", "the certificate to present to the admin listener")
+    add_file(tls, "--key", "its private key (default: in the file of `--cert`)")
+    add_file(
+        tls,
+        "--ca",
+        "the authorities that sign the listener's certificate (default: the system's; loopback is not verified)",
+    )
+
+
+def admin_url(text: str) -> SplitResult:
+    """Converts the argument that is the URL of an admin listener, such as `unix:/run/x`; `http://` may be left out."""
+    try:
+        url = urlsplit(text if "://" in text or text.startswith("unix:/") else f"http://{text}")
+        is_remote = bool(url.hostname) and url.port != 0 and not url.path.rstrip("/")
+        usable = {"http": is_remote, "https": is_remote, "unix": not url.hostname}.get(url.scheme, False)
+    except ValueError:
+        usable = False
+    if not usable or url.username is not None or url.query or url.fragment:
+        raise argparse.ArgumentTypeError(f"`{text}` is not the URL of an admin listener, such as `{DEFAULT_URL}`")
+    return url
 
 
 def valid(check: Callable[[str], str]) -> Callable[[str], str]:

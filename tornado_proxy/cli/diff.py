@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.arguments import add_count, add_file, add_flag, add_format
+from tornado_proxy.cli.arguments import add_admin, add_count, add_file, add_flag, add_format, add_tls
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.cli.requests import (
     add_log_arguments,
@@ -27,16 +27,19 @@ from tornado_proxy.cli.requests import (
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, resolver, unresolved
 from tornado_proxy.config.show import changed_options
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.loading import Read, RuleFile
-from tornado_proxy.rules.model import LoadedRules, RuleSet
+from tornado_proxy.rules.model import Key, LoadedRules, RuleSet
 from tornado_proxy.tools.diff import Comparer, DiffReport, KeyAnswers, to_json, to_markdown, to_text
 from tornado_proxy.tools.revisions import directory_of, in_revision, read_content, read_rules
-from tornado_proxy.tools.simulator import Simulator
+from tornado_proxy.tools.simulator import RequestLog, Simulator, logged
 
 _CONFIGURATIONS = (".yaml", ".yml")
 _HEAD_WITHIN = 10.0  # seconds
+_LIVE_WITHIN = 10.0  # seconds
 
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +50,10 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("new", metavar="NEW", help="what is after: the same kind")
     where = parser.add_argument_group("input")
-    add_log_arguments(where, required=True)
+    which = where.add_mutually_exclusive_group(required=True)
+    add_log_arguments(which, required=False)
+    add_flag(which, "--live", "the last requests of the running service, which its admin listener tells")
+    add_admin(where, "with `--live`: the admin listener, or `unix:FILE`", "that of `--config` or OLD")
     whose = where.add_mutually_exclusive_group()
     whose.add_argument(
         "--target", metavar="NAME", help="of rules: the target whose rules apply (default: the only one)"
@@ -59,7 +65,15 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     add_count(
         parser, "--most-keys", 1000, "how many new keys `--probe` asks for, the most requested first", (1, 100_000)
     )
+    parser.add_argument(
+        "--fail-on",
+        choices=("changes", "failures"),
+        default="changes",
+        help="with `failures`, the status is 1 only if a request would be refused that is answered now, or its new key "
+        "does not exist (default: changes)",
+    )
     add_format(parser, "text", "json", "markdown")
+    add_tls(parser)
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
@@ -76,7 +90,10 @@ def run_diff(arguments: argparse.Namespace) -> int:
         print(*to_markdown(report), sep="\n")
     if report.answers is not None and report.answers.unknown:
         return ExitStatus.FAILED
-    return ExitStatus.FINDINGS if report.groups else ExitStatus.CLEAN
+    is_bad = bool(report.groups)
+    if arguments.fail_on == "failures":
+        is_bad = report.refused > 0 or (report.answers is not None and bool(report.answers.missing))
+    return ExitStatus.FINDINGS if is_bad else ExitStatus.CLEAN
 
 
 class _Side(NamedTuple):
@@ -178,9 +195,24 @@ def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> DiffRepo
     if arguments.config is None and old.settings is not None and new.settings is not None:
         options = changed_options(old.settings, new.settings)
     before, after = (Simulator(each.mounts, request_defaults(arguments)) for each in (old, new))
-    log = requests_of(arguments.requests, [rules for each in (old, new) for rules in each.rules.rule_sets.values()])
+    if arguments.live:
+        log = _live(arguments, old.settings)
+    else:
+        log = requests_of(arguments.requests, [rules for each in (old, new) for rules in each.rules.rule_sets.values()])
     with progress("comparing") as show:
         return Comparer(before, after, arguments.examples, options).compare(log, show)
+
+
+def _live(arguments: argparse.Namespace, settings: Settings | None) -> RequestLog:
+    """Asks the running service for its last requests; raises `CommandError`."""
+    from tornado_proxy.cli.admin import listener_at  # noqa: PLC0415 - HTTP and TLS, for this only
+
+    _, report = listener_at(arguments, settings).ask("GET", "/-/requests", _LIVE_WITHIN)
+    log = RequestLog()
+    for each in report["requests"]:
+        fields = {**each, "at": 0.0, "path": RequestPath(each["path"]), "key": Key(each["key"])}
+        log.requests[logged(KeptRequest(**fields))] += 1
+    return log
 
 
 def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> KeyAnswers:

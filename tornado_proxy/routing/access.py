@@ -111,6 +111,11 @@ class Access:
             guards = [_guard(each) for each, _ in pairs]
             self._rulings[method] = FirstMatch([pattern for _, pattern in pairs]), guards
 
+    def for_all_users(self) -> Access:
+        """Returns access that lets every user of a provider pass: for requests whose users passed once."""
+        bare = (Resource(each.path, each.methods, each.white_list, each.provider) for each, _ in self._resources)
+        return Access(tuple(bare), self._folding)
+
     def checks(self, path: RequestPath, method: str) -> Iterator[AccessCheck]:
         """Yields the checks of a path, which must all let a request pass: as it was sent, and as the store reads it."""
         yield AccessCheck(path, self.guard(path, method))

@@ -1,27 +1,24 @@
-"""Two decisions about one request: the one in force, and the one of an edit that is tried beside it.
+"""The difference of two decisions about one request: the one in force, and the one of an edit that is tried beside it.
 
-`diff` compares decisions of a log's requests. A draft changes nothing but rules, so a request is replayed from the key
-that the rules saw; where a template reads what was not kept of it, the difference is unknown.
+Of the requests that a service keeps, neither queries nor headers are known, nor who the users are: where the rules read
+them, the difference is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.access import Nobody, SignedIn
-from tornado_proxy.routing.decide import (
-    NOT_AUTHORIZED,
-    Decision,
-    RewriteTrace,
-    trace,
-)
-from tornado_proxy.routing.mounts import RouteMatch, Site
+from tornado_proxy.routing.access import Guard, Nobody, SignedIn
+from tornado_proxy.routing.decide import NOT_AUTHORIZED, Decision
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Redirect, RedirectToSignedUrl, Refuse, Serve, VisitProvider
-from tornado_proxy.routing.request import ObjectKey, Request
-from tornado_proxy.rules.model import Key, RewriteError, Rewritten, RuleSet
+from tornado_proxy.routing.request import ObjectKey, RequestPath
+from tornado_proxy.rules.model import Key, RewriteError
+from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
@@ -46,31 +43,15 @@ class Reason(StrEnum):
     ACTIONS = "actions"
 
 
-class Pair(NamedTuple):
-    """The rewrites that took a key before and after an edit, by their labels; None if no rewrite did."""
-
-    target: str
-    old: str | None
-    new: str | None
-
-
-class Difference(NamedTuple):
-    """The difference between two decisions, without queries and headers."""
-
-    kind: Kind
-    pair: Pair
-    method: str
-    path: str
-    old: str  # a key, or a status in parentheses
-    new: str
-    key: ObjectKey | None = None  # of the object that the edit serves, if any
-
-
-def compare(old: Decision, new: Decision) -> Difference:
-    """Returns the difference between two decisions about one request."""
-    match, request = new.match or old.match, old.request
-    pair = Pair(match.site.target.name if match else "", _label(old), _label(new))
-    return Difference(_kind(old, new), pair, request.method, request.path, _outcome(old), _outcome(new), _served(new))
+def difference(old: Decision, new: Decision) -> Kind:
+    """Returns how the second of two decisions about one request differs from the first."""
+    if _fails(new) and not _fails(old):
+        return Kind.ERROR
+    is_same_target = _target(old) == _target(new)
+    if (is_same_target or _is_without_bucket(old)) and (old.plan == new.plan or _shape(old) == _shape(new)):
+        return Kind.SAME
+    keeps_form = [*map(type, old.plan)] == [*map(type, new.plan)] and not old.is_refused
+    return Kind.KEY if is_same_target and keeps_form else Kind.ANSWER
 
 
 def reason(old: Decision, new: Decision) -> Reason:
@@ -117,16 +98,6 @@ def _address(bucket: Bucket) -> object:
     return bucket.name, bucket.s3_endpoint, bucket.disable_ssl
 
 
-def _kind(old: Decision, new: Decision) -> Kind:
-    if _fails(new) and not _fails(old):
-        return Kind.ERROR
-    is_same_target = _target(old) == _target(new)
-    if (is_same_target or _is_without_bucket(old)) and (old.plan == new.plan or _shape(old) == _shape(new)):
-        return Kind.SAME
-    keeps_form = [*map(type, old.plan)] == [*map(type, new.plan)] and not old.is_refused
-    return Kind.KEY if is_same_target and keeps_form else Kind.ANSWER
-
-
 def _fails(decision: Decision) -> bool:
     first = decision.plan[0]
     return isinstance(first, Refuse) and (first.status >= 500 or decision.failure is not None)
@@ -150,19 +121,7 @@ def _shape(decision: Decision) -> list[object]:
     return [(each.status, each.allow, each.location) if isinstance(each, Refuse) else each for each in decision.plan]
 
 
-def _label(decision: Decision) -> str | None:
-    return decision.rewrite.label if decision.rewrite else None
-
-
-def _outcome(decision: Decision) -> str:
-    first = decision.plan[0]
-    if isinstance(first, Refuse):
-        return f"({first.status})"
-    # The location of a redirect has the query.
-    return decision.rewritten.key if decision.rewritten else f"({type(first).__name__})"
-
-
-def _served(decision: Decision) -> ObjectKey | None:
+def served_key(decision: Decision) -> ObjectKey | None:
     """Returns the key of the object without which a request of a file is answered with 404."""
     first = decision.plan[0]
     is_file = isinstance(first, Serve | RedirectToSignedUrl) and not decision.request.path.endswith("/")
@@ -176,41 +135,21 @@ class KeptRequest(NamedTuple):
     target: str
     method: str
     host: str
-    path: str
+    path: RequestPath
     key: Key
     signed_in: bool
 
-
-class Replayed(NamedTuple):
-    """What a draft changes for a request: both applications of the rules, None where they are unknown or the same."""
-
-    kind: Kind
-    pair: Pair
-    old: RewriteTrace | None = None
-    new: RewriteTrace | None = None
+    @property
+    def file_name(self) -> str | None:
+        """The name of the file of an upload to a directory, which the key has."""
+        return self.key.rpartition("/")[2] if self.method == "PUT" and self.path.endswith("/") else None
 
 
-def replay(request: KeptRequest, site: Site, draft: RuleSet) -> Replayed:
-    """Decides a request by the rules of a site in force, and by a draft of them."""
-    before, after = site.rules.taker(request.key), draft.taker(request.key)
-    pair = Pair(request.target, before.label if before else None, after.label if after else None)
-    # Most requests are taken by one rewrite of both: then no template has to run.
-    if (before and before.making) == (after and after.making):
-        return Replayed(Kind.SAME, pair)
-    old, new = (_applied(request, site, rules) for rules in (site.rules, draft))
-    return Replayed(_replayed_kind(old, new), pair, old, new)
-
-
-def _replayed_kind(old: RewriteTrace | None, new: RewriteTrace | None) -> Kind:
-    if old is None or new is None:
-        return Kind.UNKNOWN
-    if old.failure and new.failure:
-        return Kind.SAME if old.failure.status == new.failure.status else Kind.ANSWER
-    if new.failure:
-        return Kind.ERROR
-    if old.failure:
-        return Kind.ANSWER
-    return Kind.SAME if old.rewritten == new.rewritten else Kind.KEY
+def guards(mounts: Mounts, kept: KeptRequest) -> list[Guard]:
+    """Returns who may make a request, for each check of access to its path, and to that of an uploaded file."""
+    match, name = mounts.find(kept.host, kept.path), kept.file_name
+    paths = [kept.path, *([RequestPath(kept.path + name)] if name else [])]
+    return [check.guard for path in paths for check in match.site.access.checks(path, kept.method)] if match else []
 
 
 class _Part:
@@ -226,25 +165,14 @@ class _Part:
         return getattr(self._rest, name)
 
 
-def _applied(request: KeptRequest, site: Site, rules: RuleSet) -> RewriteTrace | None:
-    """Applies rules to the key of a request; returns None where the result depends on what was not kept."""
+def reads_unkept(decision: Decision) -> bool:
+    """Whether the rules read what is not kept of a request: a header, the query, or who the user is."""
+    data, request = decision.data, decision.request
+    if data is None or decision.match is None or decision.rewrite is None or decision.rewrite.dialect is Dialect.PLAIN:
+        return False
     part = _Part(RequestData(), method=request.method, host=request.host, path=request.path)
-    user = _Part(User("")) if request.signed_in else None
-    data = TargetKeyRewriteData(request.key, cast("User | None", user), cast("RequestData", part), site.data)
-    rewritten: Rewritten | None = None
-    failure: RewriteError | None = None
-    try:
-        rewritten = rules.apply(data)
-    except RewriteError as error:
-        failure = error
-    if part.is_lacking or (user is not None and user.is_lacking) or _leaves_home(request, site, rewritten):
-        return None
-    match = RouteMatch(site, "", request.key)
-    return trace(Decision(Request(), (), match, data=data, rewritten=rewritten, failure=failure))
-
-
-def _leaves_home(request: KeptRequest, site: Site, rewritten: Rewritten | None) -> bool:
-    """Whether a key leaves the directory that was the user's, unless the user may see all."""
-    home = request.key[: request.key.find("/", 1) + 1]
-    is_isolated = site.target.actions.get.user_isolation
-    return is_isolated and rewritten is not None and not rewritten.key.startswith(home)
+    user = _Part(User("")) if data.user is not None else None
+    kept = TargetKeyRewriteData(data.key, cast("User | None", user), cast("RequestData", part), data.target)
+    with suppress(RewriteError):
+        decision.match.site.rules.apply(kept)
+    return part.is_lacking or (user is not None and user.is_lacking)

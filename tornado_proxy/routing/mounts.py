@@ -90,8 +90,9 @@ class Mounts:
         self, sites: Sequence[Site], providers: Iterable[OidcProvider] = (), target_list: TargetList | None = None
     ) -> None:
         self.sites = tuple(sites)
+        self._configured = tuple(providers), target_list
         self.target_list = TargetListPage(target_list) if target_list and target_list.enabled else None
-        self.provider_pages = dict(_provider_pages(providers))
+        self.provider_pages = dict(_provider_pages(self._configured[0]))
         listed = self.target_list.paths if self.target_list else ()
         mounted = (path for site in sites for path in site.target.mount.paths)
         paths = {*mounted, *self.provider_pages, *listed}
@@ -101,6 +102,10 @@ class Mounts:
         self._folded_paths = {each: sorted({fold(path, each) for path in paths}) for each in foldings}
         folded = {each: [_Entry(fold(path, each), site) for path, site in entries] for each in foldings}
         self._folded_hosts = {each: self._hosts if of == entries else _Hosts(of) for each, of in folded.items()}
+
+    def of_sites(self, sites: Sequence[Site]) -> Mounts:
+        """Returns the mounts of other sites, with the same pages of providers and of the list of targets."""
+        return Mounts(sites, *self._configured)
 
     def find(self, host: str, path: RequestPath) -> RouteMatch | None:
         """Finds the site for a host (no port, lower case) and a path; None if no target is mounted there."""

@@ -1,4 +1,4 @@
-"""Compares two sets of rules, or two configurations, by the requests of a log that are decided otherwise.
+"""Compares two sets of rules, or two configurations, by the requests that are decided otherwise.
 
 Changes are grouped by the part of the configuration that causes them; those of rules by the rewrites.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict
 
 from tornado_proxy.config.show import ChangedOption
-from tornado_proxy.routing import compare
-from tornado_proxy.routing.compare import Kind, Reason
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.compare import Kind, Reason, difference, guards, reads_unkept, reason, served_key
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
@@ -26,7 +26,9 @@ from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.tools.explain import plan_rows
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
-from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator, in_portions
+from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator
+
+_OFTEN = 8192  # requests between two reports of progress
 
 
 class Cause(NamedTuple):
@@ -96,33 +98,19 @@ class ChangeGroup(msgspec.Struct):
     distinct: int = 0
     examples: list[Change] = []
 
-    def add(self, other: ChangeGroup, most: int) -> None:
-        """Adds changes of the same cause; the most frequent requests stay as examples."""
-        self.times += other.times
-        self.distinct += other.distinct
-        self.examples = sorted(self.examples + other.examples, key=lambda each: -each.times)[:most]
-
-
-class Changes(msgspec.Struct):
-    """Changes by their causes, and the objects that they need."""
-
-    groups: dict[Cause, ChangeGroup] = {}
-    keys: dict[NewKey, Need] = {}
-
-    def add(self, other: Changes, most: int) -> None:
-        """Adds changes; keeps `most` examples of each cause."""
-        for cause, group in other.groups.items():
-            self.groups.setdefault(cause, ChangeGroup()).add(group, most)
-        for key, need in other.keys.items():
-            before = self.keys.get(key)
-            self.keys[key] = before._replace(times=before.times + need.times) if before else need
+    def add(self, change: Change, most: int) -> None:
+        """Adds a change; the most frequent requests stay as examples."""
+        self.times += change.times
+        self.distinct += 1
+        self.examples = sorted([*self.examples, change], key=lambda each: -each.times)[:most]
 
 
 class DiffReport(msgspec.Struct, frozen=True):
     """The changes of a log's requests by their causes, the cause with the most requests first.
 
-    `old` and `new` are the sites before and after the edit. `options` are those that an edit of a configuration
-    changes, None if only rules were compared. `answers` are those of S3, None if it was not asked.
+    `old` and `new` are the sites before and after the edit, `kinds` counts all requests. `options` are those that an
+    edit of a configuration changes, None if only rules were compared. `answers` are those of S3, None if it was not
+    asked.
     """
 
     old: Mapping[str, Site]
@@ -130,6 +118,8 @@ class DiffReport(msgspec.Struct, frozen=True):
     log: RequestLog
     groups: tuple[tuple[Cause, ChangeGroup], ...] = ()
     keys: Mapping[NewKey, Need] = {}
+    kinds: Mapping[Kind, int] = {}
+    refused: int = 0  # requests that are refused after the edit only
     options: tuple[ChangedOption, ...] | None = None
     answers: KeyAnswers | None = None
 
@@ -161,20 +151,56 @@ class Comparer:
         self._examples = examples
         self._old, self._new, self._options = old, new, options
         self._kept = _kept_targets(old.mounts, new.mounts)
+        self._groups: dict[Cause, ChangeGroup] = {}
+        self._keys: dict[NewKey, Need] = {}
+        self._kinds = Counter[Kind]()
+        self._refused = 0
 
     def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
         """Returns the requests that change; `progress` is called with the part that is done, from 0 to 1."""
-        whole = Changes()
-        for portion in in_portions(self._portion, list(log.requests.items()), progress):
-            whole.add(portion, self._examples)
-        groups = tuple(sorted(whole.groups.items(), key=lambda item: -item[1].times))
-        return DiffReport(self._old.sites, self._new.sites, log, groups, whole.keys, self._options)
+        for number, (request, times) in enumerate(log.requests.items(), start=1):
+            self.add(request, times)
+            if number % _OFTEN == 0:
+                progress(number / len(log.requests))
+        return self.report(log)
 
-    def _portion(self, requests: Iterable[tuple[LoggedRequest, int]]) -> Changes:
-        portion = Changes()
-        for request, times in requests:
-            portion.add(self.changes(request, times), self._examples)
-        return portion
+    def report(self, log: RequestLog) -> DiffReport:
+        """Returns what the requests so far change, as the report on a log."""
+        groups = tuple(sorted(self._groups.items(), key=lambda item: -item[1].times))
+        return DiffReport(
+            self._old.sites, self._new.sites, log, groups, self._keys, self._kinds, self._refused, self._options
+        )
+
+    def add(self, request: LoggedRequest, times: int) -> None:
+        """Decides a request on both sides, and adds the difference."""
+        both = self._decided(request)
+        kind = self._kind(request, *both) if both else Kind.SAME
+        self._kinds[kind] += times
+        if both is None or kind in (Kind.SAME, Kind.UNKNOWN):
+            return
+        old, new = both
+        why = reason(old, new)
+        cause = Cause(why, _target(old), _target(new))
+        if why is Reason.RULES:
+            cause = cause._replace(old=_number(old), new=_number(new))
+        path = old.request.path
+        change = Change(request, path, times, kind, *_outcomes(why, old, new))
+        self._groups.setdefault(cause, ChangeGroup()).add(change, self._examples)
+        self._refused += times if new.is_refused and not old.is_refused else 0
+        key = served_key(new)
+        if key is not None and why not in (Reason.ACCESS, Reason.ACTIONS):
+            need = self._keys.get(NewKey(cause.target, key), Need(0, path))
+            self._keys[NewKey(cause.target, key)] = need._replace(times=need.times + times)
+
+    def _decided(self, request: LoggedRequest) -> tuple[Decision, Decision] | None:
+        """Returns both decisions; None if they are certainly the same."""
+        try:
+            asked = self._old.read(request)
+        except RequestError:
+            return None
+        if self._meets_the_same(asked):
+            return None
+        return self._old.decide(request, asked), self._new.decide(request, asked)
 
     def _meets_the_same(self, asked: Request) -> bool:
         """Whether a request meets the same target and rewrite on both sides: most do, and need no template to run."""
@@ -183,27 +209,15 @@ class Comparer:
             return False
         return old.site.target.name in self._kept and _taker(old) == _taker(new)
 
-    def changes(self, request: LoggedRequest, times: int) -> Changes:
-        """Returns the change of a request; none if it is answered alike."""
-        try:
-            asked = self._old.read(request)
-        except RequestError:
-            return Changes()
-        if self._meets_the_same(asked):
-            return Changes()
-        old, new = (each.decide(request, asked) for each in (self._old, self._new))
-        difference = compare.compare(old, new)
-        if difference.kind is Kind.SAME:
-            return Changes()
-        reason = compare.reason(old, new)
-        cause = Cause(reason, _target(old), _target(new))
-        if reason is Reason.RULES:
-            cause = cause._replace(old=_number(old), new=_number(new))
-        change = Change(request, difference.path, times, difference.kind, *_outcomes(reason, old, new))
-        changes = Changes({cause: ChangeGroup(times, 1, [change])})
-        if difference.key is not None and reason not in (Reason.ACCESS, Reason.ACTIONS):
-            changes.keys[NewKey(cause.target, difference.key)] = Need(times, difference.path)
-        return changes
+    def _kind(self, request: LoggedRequest, old: Decision, new: Decision) -> Kind:
+        kept = request.kept
+        if kept is not None:
+            # Whether the user of an earlier request passes another guard is not known.
+            asked = guards(self._new.mounts, kept) if kept.signed_in and not self._old.user(request) else []
+            is_doubtful = any(isinstance(each, SignedIn) for each in asked) and asked != guards(self._old.mounts, kept)
+            if is_doubtful or reads_unkept(old) or reads_unkept(new):
+                return Kind.UNKNOWN
+        return difference(old, new)
 
 
 def _kept_targets(old: Mounts, new: Mounts) -> frozenset[str]:
@@ -273,6 +287,11 @@ def to_text(report: DiffReport) -> Iterator[str]:
     yield _summary(report)
     if report.log.strange:
         yield strange_lines(report.log)
+    if report.refused:
+        verb = "is" if report.refused == 1 else "are"
+        yield f"{counted(report.refused, 'request')} would be refused that {verb} answered now"
+    if unknown := report.kinds.get(Kind.UNKNOWN):
+        yield f"{counted(unknown, 'request')} cannot be told: the rules read a header, the query or the user"
     if report.options:
         yield from ("", f"configuration: {counted(len(report.options), 'option')}")
         for option in report.options:
@@ -350,7 +369,8 @@ def to_json(report: DiffReport) -> dict[str, Any]:
     return {
         "version": JSON_VERSION,
         "requests": log_json(report.log),
-        "changed": {"total": report.times, "different": report.distinct},
+        "changed": {"total": report.times, "different": report.distinct, "refused": report.refused},
+        "not_known": report.kinds.get(Kind.UNKNOWN, 0),
         "options": None if report.options is None else [each._asdict() for each in report.options],
         "groups": [_group_json(report, cause, group) for cause, group in report.groups],
         "new_keys": None if report.answers is None else _answers_json(report.answers),

@@ -1,29 +1,26 @@
-"""Reads the requests of a log, and simulates them on a server with the same sites.
-
-Forked workers share the work: they inherit requests and compiled rules, so only results are sent.
-"""
+"""Reads the requests of a log, and simulates them on a server with the same sites."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
-import multiprocessing
 import os
 import re
-import signal
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
+from copy import copy
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar, cast
+from typing import IO, NamedTuple, cast
 from urllib.parse import quote
 
 import msgspec
 
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.decide import Decision, simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Refuse
@@ -41,12 +38,21 @@ _OFTEN = 8192
 
 
 class LoggedRequest(NamedTuple):
-    """A request of a log; `address` is as sent: percent-encoded, with its query, each character a byte."""
+    """A request of a log; `address` is as sent: percent-encoded, with its query, each character a byte.
+
+    Of one that a service has `kept`, neither query nor headers are known, nor who the user is.
+    """
 
     address: str
     method: str = "GET"
     host: str = ""
     user: str = ""
+    kept: KeptRequest | None = None
+
+
+def logged(kept: KeptRequest) -> LoggedRequest:
+    """Returns a request that a service has kept, whenever it was made."""
+    return LoggedRequest(quote(kept.path), kept.method, kept.host, kept=kept._replace(at=0.0))
 
 
 class UnreadableLog(Exception):
@@ -165,10 +171,18 @@ class Simulator:
         host = logged.host or self._defaults.host
         return read_request(logged.address, logged.method, host, self._defaults.headers)
 
+    def user(self, logged: LoggedRequest) -> User | None:
+        """Returns the user of a logged request; None if nobody is known to be signed in."""
+        return self._defaults.user or (User(logged.user) if logged.user else None)
+
     def decide(self, logged: LoggedRequest, request: Request) -> Decision:
         """Decides about a request that was read."""
-        user = self._defaults.user or (User(logged.user) if logged.user else None)
-        return simulate(self.mounts, request, user)
+        user = self.user(logged)
+        if logged.kept is None:
+            return simulate(self.mounts, request, user)
+        if user is None and logged.kept.signed_in:
+            return simulate(self._for_all_users, request, self._someone(logged.kept), logged.kept.file_name)
+        return simulate(self.mounts, request, user, logged.kept.file_name)
 
     def ask(self, logged: LoggedRequest) -> Decision:
         """Reads a logged request and decides about it; one that cannot be read is refused."""
@@ -177,53 +191,25 @@ class Simulator:
         except RequestError as error:
             return refused(logged.address, logged.method, error)
 
+    @cached_property
+    def _for_all_users(self) -> Mounts:
+        opened = []
+        for each in self.mounts.sites:
+            site = copy(each)
+            site.access = each.access.for_all_users()
+            opened.append(site)
+        return self.mounts.of_sites(opened)
+
+    def _someone(self, kept: KeptRequest) -> User:
+        """Returns a user for whom the rules see the same key: of isolated users, the directory has the name."""
+        match = self.mounts.find(kept.host, kept.path)
+        if match is None or not match.site.target.actions.get.user_isolation:
+            return User("someone")
+        admins = match.site.target.actions.get.user_isolation_admins
+        home = kept.key.removesuffix(match.key[1:] + (kept.file_name or ""))
+        return User(home.strip("/") or next(iter(admins), "someone"))
+
 
 def refused(address: str, method: str, error: RequestError) -> Decision:
     """Returns the decision about a request that cannot be read, whose path is the address as it was sent."""
     return Decision(Request(method, path=RequestPath(address)), (Refuse(error.status, str(error)),))
-
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-_WORTH_IT = 20_000
-"""The number of items below which starting workers takes longer than they save."""
-
-_PORTION = 5_000
-
-_inherited: tuple[Callable[[Sequence[Any]], Any], Sequence[Any]] = (len, ())
-"""The work and all items, in a worker."""
-
-
-def in_portions(
-    work: Callable[[Sequence[Item]], Result],
-    items: Sequence[Item],
-    progress: Callable[[float], None],
-    workers: int | None = None,
-) -> Iterator[Result]:
-    """Yields the result of `work` for each portion, in order; `progress` gets the part that is done, from 0 to 1."""
-    starts = range(0, len(items), _PORTION)
-    if workers is None:
-        workers = len(os.sched_getaffinity(0)) if len(items) >= _WORTH_IT else 1
-    done = (work(items[start : start + _PORTION]) for start in starts)
-    for number, result in enumerate(done if workers < 2 else _forked(work, items, workers), start=1):
-        yield result
-        progress(number / len(starts))
-
-
-def _forked(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
-    context = multiprocessing.get_context("fork")  # by which nothing is sent to the workers
-    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, items)) as pool:
-        yield from pool.map(_portion, range(0, len(items), _PORTION))
-
-
-def _begin(work: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> None:
-    global _inherited  # noqa: PLW0603 - what each portion of a worker is about
-    # Ctrl-C reaches every process of a terminal: the parent process ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _inherited = work, items
-
-
-def _portion(start: int) -> Any:
-    work, items = _inherited
-    return work(items[start : start + _PORTION])

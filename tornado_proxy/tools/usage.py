@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,9 @@ from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, section, strange_lines
-from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator, in_portions
+from tornado_proxy.tools.simulator import UPLOAD, RequestLog, Simulator
+
+_OFTEN = 8192  # requests between two reports of progress
 
 
 class Usage(msgspec.Struct):
@@ -44,28 +46,15 @@ class Usage(msgspec.Struct):
         if isinstance(first, ReadForm):
             self.left_out += times
 
-    def add(self, other: Usage) -> None:
-        """Adds the counts of another part of the log."""
-        self.rewrites.update(other.rewrites)
-        self.unmatched.update(other.unmatched)
-        self.errors.update(other.errors)
-        self.examples = other.examples | self.examples
-        self.left_out += other.left_out
-
 
 def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float], None]) -> Usage:
     """Counts the results of a log's requests; `progress` is called with the part that is done, from 0 to 1."""
-
-    def usage_of(requests: Iterable[tuple[LoggedRequest, int]]) -> Usage:
-        usage = Usage()
-        for request, times in requests:
-            usage.count(simulator.ask(request), times)
-        return usage
-
-    whole = Usage()
-    for portion in in_portions(usage_of, list(log.requests.items()), progress):
-        whole.add(portion)
-    return whole
+    usage = Usage()
+    for number, (request, times) in enumerate(log.requests.items(), start=1):
+        usage.count(simulator.ask(request), times)
+        if number % _OFTEN == 0:
+            progress(number / len(log.requests))
+    return usage
 
 
 class UsageReport(msgspec.Struct, frozen=True):
