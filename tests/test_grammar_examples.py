@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings
-from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import Severity, SourceFile
 from tornado_proxy.rules.excerpt import render

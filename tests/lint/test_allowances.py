@@ -2,7 +2,7 @@ import pytest
 from linting import block, report
 from rule_texts import document
 
-from tornado_proxy.lint.allowances import Allowances, without
+from tornado_proxy.lint.check import Allowances, without
 from tornado_proxy.lint.engine import apart, applicable, edited
 from tornado_proxy.rules.diagnostic import Safety
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from linting import EVERY_FIX, block, report, rule_files, subject
 
-from tornado_proxy.lint.check import Category, LintFinding, check
+from tornado_proxy.lint.check import Category, LintFinding, check, subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import (
     INTERNAL_ERROR,
@@ -20,7 +20,6 @@ from tornado_proxy.lint.engine import (
     lint,
 )
 from tornado_proxy.lint.settings import LintSettings
-from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from linting import block, rule_files
 from linting import settings as configured
 
+from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport, applicable, edited, fix_all, lint
-from tornado_proxy.lint.reporters import FORMATS, reporter
+from tornado_proxy.lint.reporters import FORMATS
 from tornado_proxy.lint.settings import LintSettings
-from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
@@ -214,4 +214,4 @@ def test_an_unreachable_rewrite_matches_no_short_key(sources):
 def test_every_format_prints_any_report(name, text, file):
     """Every reporter prints any text of a file and any name."""
     report = _lint([RuleFile(file, text.encode(errors="replace"))])
-    assert isinstance(reporter(name)(report), str)
+    assert isinstance(FORMATS[name](report), str)

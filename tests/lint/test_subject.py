@@ -2,7 +2,7 @@ import pytest
 from linting import block, rule_files, settings, subject, target
 
 from gotemplate.regexp.proofs import Covered, Example, NoKey
-from tornado_proxy.lint.subject import subject_of
+from tornado_proxy.lint.check import subject_of
 from tornado_proxy.rules.loading import compile_rule_files
 
 CONFIGURATION = "targets: {site: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}"

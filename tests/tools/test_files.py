@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_texts import parsed
 
+from tornado_proxy.lint.engine import difference, formatted, replace_file
 from tornado_proxy.rules.loading import RuleFile
-from tornado_proxy.tools.files import difference, formatted, replace_file
 
 TIDY = b'target site {\n    rewrite `^/a$` -> "/b"\n}\n'
 

@@ -6,8 +6,8 @@ from jsonschema import Draft202012Validator
 from rule_sites import read_request_log, requests, site
 
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.tools.explain import UsageReport, count_usage, usage_json, usage_text
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
-from tornado_proxy.tools.usage import UsageReport, count_usage, to_json, to_text
 
 COUNTED_RULES = r"""
     rewrite `^/old/` -> "/new"
@@ -76,7 +76,7 @@ def _report(*addresses, top=10, strange=0):
 
 def test_an_unused_rewrite_is_shown():
     """Every rewrite has its line, with its share of the target's requests."""
-    assert to_text(_report("/press/a", "/press/b", "/press/b", "/else")) == dedent("""\
+    assert usage_text(_report("/press/a", "/press/b", "/press/b", "/else")) == dedent("""\
         requests    4, 3 distinct
 
         target      site: 4 requests
@@ -96,7 +96,7 @@ def test_paths_without_a_rewrite_are_listed_by_frequency():
 
 def test_refusals_are_listed_with_an_example():
     """The number of reasons is limited, and the others are counted."""
-    text = to_text(_report("/dots", "/dots", "/a/../b", "nonsense", top=1))
+    text = usage_text(_report("/dots", "/dots", "/a/../b", "nonsense", top=1))
     assert (
         "refused             2  400  the result contains a `.` or `..` segment  for example /dots\n"
         "                       2 more reasons\n"
@@ -105,7 +105,7 @@ def test_refusals_are_listed_with_an_example():
 
 def test_lines_without_a_request_and_uploads_are_reported():
     """The report has the number of each and the first line without a request."""
-    header = to_text(_report("/a", strange=2)).split("\n\n")[0]
+    header = usage_text(_report("/a", strange=2)).split("\n\n")[0]
     assert header == dedent("""\
         requests    3, 2 distinct
                     2 lines without a request; the first is line 7
@@ -114,11 +114,11 @@ def test_lines_without_a_request_and_uploads_are_reported():
 
 def test_all_shares_of_an_empty_log_are_zero():
     """Shares of no requests are 0 %."""
-    assert "  0    0.0 %  press" in to_text(_report())
+    assert "  0    0.0 %  press" in usage_text(_report())
 
 
 def test_the_json_report_obeys_its_schema():
     """`docs/schemas/requests.json` describes the whole report."""
-    report = to_json(_report("/press/a", "/dots", "/else", strange=1))
+    report = usage_json(_report("/press/a", "/dots", "/else", strange=1))
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(report)
     assert [rewrite["requests"] for rewrite in report["targets"][0]["rewrites"]] == [1, 0, 1]

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from tornado_proxy.admin.explanation import rewrite_step
 from tornado_proxy.admin.status import PathStep
+from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
-from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.routing.compare import KeptRequest, Kind
 from tornado_proxy.routing.decide import trace
 from tornado_proxy.routing.mounts import Mounts, sites, target_data

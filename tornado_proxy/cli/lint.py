@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from tornado_proxy.cli.arguments import add_file, add_flag, default_places, file_name
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
+from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, Look, changed, fix_all, lint
-from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
+from tornado_proxy.lint.engine import LintReport, Look, changed, difference, fix_all, lint, replace_file
+from tornado_proxy.lint.reporters import FORMATS, render_full
 from tornado_proxy.lint.settings import ALL, LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
-from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
@@ -51,7 +51,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(fixes, "--unsafe-fixes", "also apply fixes that may change keys")
     add_flag(fixes, "--diff", "write nothing; show what fixes would change")
     output = parser.add_argument_group("output")
-    output.add_argument("--format", "--output-format", choices=FORMATS, default="full", dest="format")
+    output.add_argument("--format", "--output-format", choices=tuple(FORMATS), default="full", dest="format")
     output.add_argument(
         "--explain", metavar="NAME", help="print the manual pages of a check, a category or `all`, and nothing else"
     )
@@ -115,8 +115,6 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
     read, look = _files_to_lint(arguments)
     if not (fixes := _fixes(arguments)):
         return _print_report(look(read), arguments.format, sys.stdout)
-    from tornado_proxy.tools.files import difference, replace_file  # noqa: PLC0415 - for fixes only
-
     fixed = fix_all(read, look, fixes)
     files = changed(read, fixed.files)
     if arguments.diff:
@@ -221,7 +219,7 @@ def _files(places: Sequence[str | Path], stdin_filename: str) -> tuple[RuleFile,
 
 
 def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
-    text = render_full(report, color=wants_color(stream)) if name == "full" else reporter(name)(report)
+    text = render_full(report, color=wants_color(stream)) if name == "full" else FORMATS[name](report)
     print(text, end="", file=stream)
     if report.broken:
         return ExitStatus.FAILED

@@ -20,7 +20,7 @@ from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.rules.model import Rewrite, RuleSet, host_objection, segment_objection
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS, User, groups_of
-from tornado_proxy.tools import explain, usage
+from tornado_proxy.tools import explain
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
@@ -65,11 +65,11 @@ def _explanation(mounts: Mounts, arguments: argparse.Namespace) -> str:
 def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
     log = requests_of(arguments.requests, [each.rules for each in mounts.sites])
     with progress("simulating") as show:
-        counts = usage.count_usage(Simulator(mounts, request_defaults(arguments)), log, show)
-    report = usage.UsageReport(mounts.sites, log, counts, arguments.top)
+        counts = explain.count_usage(Simulator(mounts, request_defaults(arguments)), log, show)
+    report = explain.UsageReport(mounts.sites, log, counts, arguments.top)
     if arguments.format == "json":
-        return f"{json.dumps(usage.to_json(report), indent=2)}\n"
-    return usage.to_text(report)
+        return f"{json.dumps(explain.usage_json(report), indent=2)}\n"
+    return explain.usage_text(report)
 
 
 def _bare_mounts(arguments: argparse.Namespace) -> Mounts:

@@ -7,7 +7,7 @@ from linting import report as linted
 from msgspec.structs import replace
 
 from tornado_proxy.lint.engine import LintReport
-from tornado_proxy.lint.reporters.ci import render_github, render_gitlab, render_junit
+from tornado_proxy.lint.reporters import render_github, render_gitlab, render_junit
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tornado_proxy.lint.reporters.documents import render_json, render_sarif
+from tornado_proxy.lint.reporters import render_json, render_sarif
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "lint.json"
 

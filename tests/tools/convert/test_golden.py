@@ -8,12 +8,12 @@ import pytest
 
 from tornado_proxy.config.loading import load
 from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.lint.engine import formatted
 from tornado_proxy.rules.diagnostic import errors
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.loading import load as load_rules
 from tornado_proxy.tools.convert.conversion import REPORT, convert, to_json, to_markdown, to_text
 from tornado_proxy.tools.convert.options import read
-from tornado_proxy.tools.files import formatted
 
 PRESS = Path(__file__).parent / "golden" / "press"
 EXPECTED = PRESS / "expected"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gotemplate.regexp.automaton import language
 from tornado_proxy.rules.excerpt import visible
-from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose
+from tornado_proxy.tools.lsp.hover import code, outline, paragraphs, phrase, prose
 
 
 @pytest.mark.parametrize(

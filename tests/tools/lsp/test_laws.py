@@ -12,7 +12,7 @@ from tornado_proxy.lint.engine import edited
 from tornado_proxy.rules.diagnostic import Span
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
-from tornado_proxy.tools.lsp.translation import Translation
+from tornado_proxy.tools.lsp.server import Translation
 from tornado_proxy.tools.lsp.workspace import actions, layout_edits, safe_fixes
 
 _PIECES = st.sampled_from(

@@ -10,8 +10,7 @@ from lsprotocol import types
 from pygls.workspace import Workspace
 
 from tornado_proxy.tools.lsp import server as lsp_server
-from tornado_proxy.tools.lsp.server import RulesServer
-from tornado_proxy.tools.lsp.translation import SHOW_TEST
+from tornado_proxy.tools.lsp.server import SHOW_TEST, RulesServer
 
 _MOVE = site('rewrite `^/a$` -> "/b"')
 _TEST = site('test "/a" -> "/b"')

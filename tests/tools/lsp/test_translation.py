@@ -11,7 +11,7 @@ from rule_texts import document
 
 from tornado_proxy.rules.diagnostic import Edit, SourceFile, Span
 from tornado_proxy.tools.lsp.completion import Completion
-from tornado_proxy.tools.lsp.translation import Lines, Translation, uri_of
+from tornado_proxy.tools.lsp.server import Lines, Translation, uri_of
 
 TEXTS = st.text(alphabet=st.one_of(st.sampled_from("a\né\r😀\u2028\x0c"), st.characters()), max_size=30)
 

@@ -1,14 +1,14 @@
 """All checks of the linter: a function for each check, in a module for each topic, in a single list."""
 
 from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.checks import groups, names, order, reach, results, security, sources, tests, texts
+from tornado_proxy.lint.checks import order, results, security, sources, tests, texts
 
 CHECKS: tuple[Check, ...] = (
-    names.unknown_target,
-    reach.unmatchable_source,
-    reach.duplicate_rewrite,
-    reach.unreachable_rewrite,
-    groups.unknown_group,
+    texts.unknown_target,
+    order.unmatchable_source,
+    order.duplicate_rewrite,
+    order.unreachable_rewrite,
+    sources.unknown_group,
     texts.missing_dialect,
     texts.percent_encoding,
     texts.query_in_rule,
@@ -16,7 +16,7 @@ CHECKS: tuple[Check, ...] = (
     tests.failing_test,
     sources.unanchored_source,
     sources.unescaped_dot,
-    groups.unused_group,
+    sources.unused_group,
     results.relative_result,
     results.kind_change,
     order.no_effect,
@@ -25,5 +25,5 @@ CHECKS: tuple[Check, ...] = (
     security.unsafe_insertion,
     security.missing_user,
     tests.untested_rewrite,
-    names.unused_allowance,  # last: it uses the findings of the others
+    texts.unused_allowance,  # last: it uses the findings of the others
 )

@@ -11,9 +11,18 @@ from gotemplate.regexp.classes import contains
 from gotemplate.regexp.proofs import Example, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
 from gotemplate.template.text import GO_SPACES
-from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, reworded, shown
+from tornado_proxy.lint.check import (
+    Category,
+    LintFinding,
+    Subject,
+    TargetRules,
+    check,
+    inserted,
+    offer,
+    reworded,
+    shown,
+)
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
-from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.diagnostic import Safety, Severity
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
 from tornado_proxy.rules.tree import Dialect, Literal, Verdict

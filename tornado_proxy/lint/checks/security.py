@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from gotemplate.regexp.alphabet import Budget
 from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Example, overlap
-from tornado_proxy.lint.check import Category, LintFinding, check, shown
-from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, shown
 from tornado_proxy.routing.access import Access, Anyone, path_expression
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.diagnostic import Severity

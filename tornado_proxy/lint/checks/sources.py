@@ -1,19 +1,32 @@
-"""Sources that match more than their author probably means: without anchors, or with an unescaped dot."""
+"""Sources that match more than their author probably means, and groups that a template uses but its source lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 from gotemplate.regexp.automaton import guess
+from gotemplate.regexp.matching import Pattern, group_number
 from gotemplate.regexp.proofs import NoKey
-from gotemplate.regexp.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
-from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, shown
-from tornado_proxy.lint.shapes import edge_part, open_end, open_start
-from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.diagnostic import Severity
+from gotemplate.regexp.syntax import (
+    Alternation,
+    AnyCharacter,
+    Group,
+    Member,
+    Node,
+    Repeat,
+    Sequence,
+    Text,
+    children,
+    walk,
+)
+from tornado_proxy.lint.check import Category, LintFinding, Subject, check, inserted, listed, offer, reworded, shown
+from tornado_proxy.lint.shapes import bare, edge_part, has_group, open_end, open_start, reference, slips
+from tornado_proxy.rules.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.tree import Dialect
 
 _MATCHES = {
     (True, True): "the source matches anywhere in a key",
@@ -90,3 +103,117 @@ def _begins_a_word(node: Node) -> bool:
     if isinstance(first, Alternation):
         return all(_begins_a_word(branch) for branch in first.branches)
     return isinstance(first, Text) and first.characters[0].isalnum()
+
+
+# Places where a template may use groups, named by a literal or not; in a plain one, as in another dialect.
+_MENTIONS = {
+    Dialect.PLAIN: re.compile(r"\{\{"),
+    Dialect.JINJA: re.compile(r"\bgroups\b"),
+    Dialect.GO: re.compile(r"\.Groups\b|\{\{-?\s*(?:\$|\.)\s*-?\}\}"),
+}
+
+# Places where a template uses the whole key, which has all captured text, or the path that contains it.
+_WHOLE = {
+    Dialect.JINJA: re.compile(r"\{[{%][^}]*?(?<![.\w])(?:key|request\s*\.\s*path)\b"),
+    Dialect.GO: re.compile(r"\{\{[^}]*?\.(?:Key|Path|EscapedPath|RequestURI)\b"),
+}
+
+
+@check(Category.MISTAKES, Severity.ERROR)
+def unknown_group(subject: Subject) -> Iterator[LintFinding]:
+    """A reference to a group that the source does not have."""
+    reported = {each.span for each in subject.mistakes}
+    for rewrite, _, _ in subject.rewrites:
+        for name, start, end in rewrite.template.group_references:
+            if not has_group(rewrite.pattern, name):
+                yield _unknown(rewrite, name, start, end)
+        for slip in slips(rewrite):
+            written = rewrite.template.text[slip.start : slip.end]
+            message = f"`{written}` is text here, not a reference to a group"
+            exists = has_group(rewrite.pattern, slip.group)
+            meant = reference(slip.group, rewrite.dialect) if exists else ""
+            advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
+            finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
+            if finding.span not in reported:  # as a bad escape
+                yield finding
+
+
+def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> LintFinding:
+    pattern = rewrite.pattern
+    shorter = next((name[:length] for length in range(len(name) - 1, 0, -1) if has_group(pattern, name[:length])), None)
+    if shorter is not None and rewrite.template.text[start : start + 2] != "${":
+        meant = f"${{{shorter}}}{name[len(shorter) :]}"
+        message = f"`${name}` refers to the group `{name}`, which the source does not have"
+        return _misreference(rewrite, (start, end), message, f"write `{meant}`", meant)
+    near = did_you_mean(name, pattern.names)
+    meant = f"${{{near}}}" if near else ""
+    advice = f"did you mean `{meant}`?" if near else _groups_of(pattern)
+    message = f"the source has no group `{name}`, so this is always empty"
+    return _misreference(rewrite, (start, end), message, advice, meant)
+
+
+def _groups_of(pattern: Pattern) -> str:
+    names = [f"`{name}`" for name in pattern.names] or [f"`{n}`" for n in range(1, pattern.group_count + 1)]
+    if not names:
+        return "the source has no group: capture the part that you want to keep with `(?P<name>…)`"
+    return f"the source has the group{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice: str, meant: str) -> LintFinding:
+    """Returns a finding about a part of a template, with a fix if it is known what was `meant`."""
+    literal = rewrite.statement.template
+    fixes = offer(f"write `{meant}`", reworded(literal, *place, meant)) if meant else ()
+    return LintFinding(message, literal.at(*place), advice, fixes=fixes)
+
+
+@check(Category.DOUBTS, Severity.WARNING)
+def unused_group(subject: Subject) -> Iterator[LintFinding]:
+    """A group that captures what the template never uses."""
+    for rewrite, tree in subject.sources:
+        if _names_all_it_uses(rewrite):
+            yield from _unused(rewrite, tree)
+
+
+def _names_all_it_uses(rewrite: Rewrite) -> bool:
+    """Returns whether a template uses groups by name only, and only groups that exist."""
+    if rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(rewrite.template.text):
+        return False
+    references = rewrite.template.group_references
+    mentions = _MENTIONS[rewrite.dialect].findall(rewrite.template.text)
+    return len(mentions) <= len(references) and all(has_group(rewrite.pattern, name) for name, _, _ in references)
+
+
+def _unused(rewrite: Rewrite, tree: Node) -> Iterator[LintFinding]:
+    used = {name for name, _, _ in rewrite.template.group_references}
+    unused = [*_unused_groups(tree, used)]
+    if unused and next(slips(rewrite), None) is not None:
+        return
+    repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)} if unused else ()
+    for group in unused:
+        holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
+        if group.name or not holds_together:
+            source = rewrite.statement.source
+            opening = f"(?P<{group.name}>" if group.name else "("
+            start, end = group.extent
+            if group.name and not source.value.startswith(opening, start):
+                opening = f"(?<{group.name}>"
+            safe = rewrite.dialect is Dialect.PLAIN and not any(map(group_number, used))
+            edits = reworded(source, start, start + len(opening), "(?:")
+            fixes = offer("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE)
+            message = f"the template never uses group {f'`{group.name}`' if group.name else group.number}"
+            advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it should become one"
+            yield LintFinding(message, source.at(start, end), advice, fixes=fixes)
+
+
+def _unused_groups(tree: Node, used: Collection[str]) -> Iterator[Group]:
+    """Yields the capturing groups that are neither used nor part of a group that is."""
+    if "0" in used:
+        return
+    waiting: list[Node | Member] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Group) and node.number is not None:
+            if str(node.number) in used or node.name in used:
+                continue
+            yield node
+        waiting.extend(reversed(children(node)))

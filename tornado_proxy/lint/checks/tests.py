@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gotemplate.regexp.proofs import Covered, NoKey
-from tornado_proxy.lint.check import Category, LintFinding, check, named, offer, shown
-from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, named, offer, shown
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Note, Safety, Severity, Span
 from tornado_proxy.rules.literals import string_text
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome

@@ -1,14 +1,26 @@
-"""Text that has no meaning where it is written: percent-encoding, queries, and templates without their dialect."""
+"""Text that has no meaning where it is written, and names that refer to nothing."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from urllib.parse import unquote
 
-from tornado_proxy.lint.check import Category, LintFinding, check, offer, reworded
-from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.diagnostic import Edit, Severity, Span
+from tornado_proxy.lint.check import (
+    UNALLOWABLE,
+    Allowance,
+    Category,
+    LintFinding,
+    Subject,
+    TargetRules,
+    check,
+    offer,
+    reworded,
+    without,
+)
+from tornado_proxy.rules.compile import unknown_targets
+from tornado_proxy.rules.diagnostic import Edit, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.rules.tree import Dialect, Literal
 
@@ -91,3 +103,42 @@ def _undeclared(rewrite: Rewrite, hole: re.Match[str]) -> LintFinding:
 
 def _plain(hole: re.Match[str]) -> str:
     return f"`{hole[0]}` is plain text here, and becomes part of the key"
+
+
+@check(Category.MISTAKES, Severity.ERROR, needs_configuration=True)
+def unknown_target(subject: Subject) -> Iterator[LintFinding]:
+    """A block of a target that the configuration does not name."""
+    if subject.settings is not None:
+        for each in unknown_targets(subject.documents, [target.name for target in subject.settings.targets]):
+            yield LintFinding(each.message, each.span, each.help or "", fixes=each.fixes)
+
+
+@check(Category.UPKEEP, Severity.WARNING)
+def unused_allowance(subject: Subject) -> Iterator[LintFinding]:
+    """An allowance that silences nothing, or that names no check."""
+    check_names = subject.allowances.check_names
+    for each in subject.allowances.unknown():
+        meant = did_you_mean(each.name, check_names)
+        advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all checks"
+        fixes = offer(f"write `{meant}`", (Edit(each.span, meant),)) if meant else ()
+        yield LintFinding(f"unknown check `{each.name}`", each.span, advice, fixes=fixes)
+    for comment in subject.allowances.empty:
+        advice = "name the checks that are allowed: `# allow: a-check (reason)`"
+        yield LintFinding("this allowance names no check", comment.span, advice)
+    if subject.whole:
+        for comment, allowances in groupby(subject.allowances.unused(), key=lambda each: each.comment):
+            unused = tuple(allowances)
+            # The text is empty where the tree was not read from a file.
+            edits = (without(comment, unused),) if comment.span.text else ()
+            # Edits of single names would touch one another, so that one run could apply only one of them.
+            title = "remove it" if len(unused) == 1 else "remove all names that are not needed here"
+            fixes = offer(title, edits, Safety.SAFE)
+            yield from (LintFinding(_why_unused(each), each.span, "remove it", fixes=fixes) for each in unused)
+
+
+def _why_unused(allowance: Allowance) -> str:
+    if allowance.name == UNALLOWABLE:
+        return f"`{allowance.name}` cannot be allowed"
+    if allowance.covers is None:
+        return f"this allows `{allowance.name}` for nothing: no statement or block follows"
+    return f"this allows `{allowance.name}`, which finds nothing here"
