@@ -15,6 +15,7 @@ from in_force import generation_of
 from tornado_proxy.admin import draft
 from tornado_proxy.admin.draft import draft_page, drafted, try_draft
 from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.rules.loading import RuleFile
 
 RULES = 'rewrite press `^/press/(?P<page>[a-z]+)$` -> "/old/$page"\ntest "/press/a" -> "/old/a"'
@@ -176,7 +177,7 @@ def test_a_configuration_without_rules_has_no_box(tmp_path):
     files.configure(CONFIGURATION.replace("rules: [rules]", "rules: []"))
     page = draft_page(files.load(), "")
     assert (page.text, page.problem) == (None, "The configuration names no rule file.")
-    assert drafted(files.load(), (), page, "text", ()).result is None
+    assert drafted(files.load(), Mounts([]), page, "text", ()).result is None
 
 
 def test_a_draft_has_a_limited_size(files, monkeypatch):
@@ -184,9 +185,9 @@ def test_a_draft_has_a_limited_size(files, monkeypatch):
     in_force = files.load()
     page = draft_page(in_force, str(files.path()))
     monkeypatch.setattr(draft, "LARGEST", 200)
-    answer = drafted(in_force, (), page, "ü" * 101, ())
+    answer = drafted(in_force, Mounts([]), page, "ü" * 101, ())
     assert (answer.text, answer.result, "larger than" in answer.problem) == ("ü" * 101, None, True)
-    assert drafted(in_force, (), page, "#" * 200, ()).result is not None
+    assert drafted(in_force, Mounts([]), page, "#" * 200, ()).result is not None
     monkeypatch.setattr(draft, "LARGEST", 10)
     assert draft_page(in_force, str(files.path())).text is None
 
@@ -195,7 +196,7 @@ def test_line_ends_of_a_form_are_those_of_the_file(files):
     """Browsers send CRLF."""
     in_force = files.load()
     page = draft_page(in_force, str(files.path()))
-    answer = drafted(in_force, (), page, page.text.replace("\n", "\r\n"), ())
+    answer = drafted(in_force, Mounts([]), page, page.text.replace("\n", "\r\n"), ())
     assert answer.text == page.text
     assert answer.result.changes == ()
 

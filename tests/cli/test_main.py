@@ -151,7 +151,7 @@ def test_the_error_about_a_misspelt_option_suggests_the_right_one(capsys):
         (["serve", "--confg", "proxy.yaml"], "unrecognized arguments: --confg; did you mean `--config`?\n"),
         (["serve", "--confg=proxy.yaml"], "unrecognized arguments: --confg=proxy.yaml; did you mean `--config`?\n"),
         (["serve", "--conf"], "argument --config: expected one argument\n"),
-        (["diff", "--target", "-- a line"], "the following arguments are required: OLD, NEW, --requests\n"),
+        (["diff", "--target", "-- a line"], "the following arguments are required: OLD, NEW\n"),
         (["lint", "--", "--formt"], "there is no `--formt`\n"),
     ],
 )

@@ -141,6 +141,7 @@ def test_groups_show_old_and_new_keys():
     report = _report("/press/a", "/press/a", "/press/b?x", "/dots", "/else", examples=2)
     assert "\n".join(to_text(report)) == dedent("""\
         key changed: 4 of 5 requests, 3 of 4 distinct
+        1 request would be refused that is answered now
 
         site: press (site.rules:2:1) → press (site.rules:2:1): 3 requests, 2 distinct
           /press/a (2 times)

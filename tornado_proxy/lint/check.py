@@ -1,8 +1,8 @@
 """What a check looks at, what it is, its findings, and the comments that allow them.
 
 `# allow: a-check, another (reason)` is for the statement or block below the comment or on its line,
-`# allow-file: a-check` for the whole file. A reason may also follow a dash. Mistakes that the parser or the compiler finds
-cannot be allowed, nor can findings about allowances.
+`# allow-file: a-check` for the whole file. A reason may also follow a dash. Mistakes that the parser or the compiler
+finds cannot be allowed, nor can findings about allowances.
 """
 
 from __future__ import annotations

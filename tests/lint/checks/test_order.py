@@ -1,5 +1,9 @@
+from __future__ import annotations
+
 import pytest
-from linting import findings, marked_texts
+from linting import block, findings, fixed, marked_texts, report
+
+from tornado_proxy.rules.diagnostic import Safety
 
 OVERLAPPING_REWRITES = "overlapping-rewrites"
 CHAINED_REWRITE = "chained-rewrite"
@@ -125,3 +129,167 @@ def test_a_later_rewrite_of_other_keys_does_not_matter():
     """A rewrite exempts no key from a later one that shares no key with it."""
     text = "rewrite `^/a/[a-m]$` -> `$0`\nrewrite `^/b/` -> `/c`\nrewrite `\\.x$` -> `/d`\nrewrite `^/a/[n-z]$` -> `/e`"
     assert len(marked_texts(NO_EFFECT, text)) == 1
+
+
+UNMATCHABLE_SOURCE = "unmatchable-source"
+DUPLICATE_REWRITE = "duplicate-rewrite"
+UNREACHABLE_REWRITE = "unreachable-rewrite"
+
+
+@pytest.mark.parametrize("source", ["^/docs/", "docs/", "^.", r"^/\.well-known/", r"^/a\.\.b$"])
+def test_a_source_that_matches_a_key_has_no_finding(source):
+    """A source that matches some key is accepted."""
+    assert marked_texts(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == []
+
+
+@pytest.mark.parametrize("source", [r"\n", r"/\.\./", "/a$b", "a^/", "^//?[^/a]{0}$(?:a)", "[^\\x00-\\x{10FFFF}]"])
+def test_a_source_that_matches_no_key_is_reported(source):
+    """A source with a control character, a dot segment, or text after the end matches no key."""
+    (finding,) = findings(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`")
+    assert finding.message == "no key can match this"
+
+
+def test_a_missing_slash_is_reported():
+    """A source that requires a key without a leading slash has its own message."""
+    (finding,) = findings(UNMATCHABLE_SOURCE, "rewrite `^docs/(.*)$` -> `/manual/$1`")
+    assert finding.message == "no key can match this: every key begins with `/`"
+    assert finding.help == "write `^/docs/(.*)$`"
+
+
+def test_the_fix_writes_the_slash():
+    """The fix inserts the slash after the anchor."""
+    assert fixed(UNMATCHABLE_SOURCE, "rewrite `^docs/$` -> `/x`") == "rewrite `^/docs/$` -> `/x`"
+
+
+@pytest.mark.parametrize(
+    ("source", "corrected"), [(r"/^\/foo$/i", "(?i)^/foo$"), ("/^/foo/", "^/foo"), (r"/\/foo$/g", "/foo$")]
+)
+def test_a_source_between_slashes_is_reported(source, corrected):
+    """A source in the notation of other languages has its own message, and the fix moves the flags to the front."""
+    (finding,) = findings(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`")
+    assert finding.message == "no key can match this: the slashes around it are part of the source"
+    assert finding.help == f"write `{corrected}`"
+    assert fixed(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == f"rewrite `{corrected}` -> `/x`"
+
+
+def test_a_duplicate_source_is_reported():
+    """The second of two equal sources is reported, with a note at the first."""
+    (finding,) = findings(DUPLICATE_REWRITE, "rewrite first `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`")
+    assert finding.message == "`first` has the same source and takes every key"
+    assert finding.help == "delete one of the two"
+    assert finding.notes[0].span.first.line == 2
+
+
+@pytest.mark.parametrize(
+    ("second", "safety"),
+    [
+        ("rewrite `^/a$` -> `/1`", Safety.SAFE),
+        ("rewrite `^/a$` -> `/2`", Safety.UNSAFE),
+        ("rewrite `^/a$` -> jinja `/1`", Safety.UNSAFE),
+        ("rewrite name `^/a$` -> `/1`", Safety.UNSAFE),
+        ("# why\nrewrite `^/a$` -> `/1`", Safety.UNSAFE),
+        ("rewrite `^/a$` -> `/1`  # why", Safety.UNSAFE),
+    ],
+)
+def test_deleting_a_duplicate_is_safe_if_nothing_is_lost(second, safety):
+    """Deleting an exact duplicate without a comment is safe."""
+    (finding,) = findings(DUPLICATE_REWRITE, f"rewrite `^/a$` -> `/1`\n{second}")
+    assert [fix.safety for fix in finding.fixes] == [safety]
+
+
+def test_the_fix_deletes_a_duplicate():
+    """A statement is deleted with its line and its comments."""
+    text = "rewrite `^/a$` -> `/1`\n# again\nrewrite `^/a$` -> `/1`  # and again\ntest `/a` -> `/1`"
+    assert fixed(DUPLICATE_REWRITE, text) == "rewrite `^/a$` -> `/1`\ntest `/a` -> `/1`"
+
+
+def test_equal_sources_in_two_targets_have_no_finding():
+    """Two targets may have the same source."""
+    assert findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target other { rewrite `^/a$` -> `/1`") == []
+
+
+def test_a_duplicate_in_a_later_block_is_reported():
+    """A source is compared with those of all blocks of its target."""
+    (finding,) = findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target site { rewrite `^/a$` -> `/1`")
+    assert finding.code == DUPLICATE_REWRITE
+
+
+def test_two_sides_of_a_merge_are_not_compared():
+    """A file with conflict markers has both sides of a merge, so its duplicates are not reported."""
+    sides = "<<<<<<< HEAD\nrewrite `^/a$` -> `/1`\n=======\nrewrite `^/a$` -> `/2`\n>>>>>>> other"
+    complete = "target calm {\nrewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`\n}"
+    diagnostics = report(site=block(sides), calm=complete, check=DUPLICATE_REWRITE).diagnostics
+    assert {(diagnostic.code, diagnostic.span.source.name) for diagnostic in diagnostics} == {
+        ("syntax-error", "site.rules"),
+        (DUPLICATE_REWRITE, "calm.rules"),
+    }
+
+
+GENERAL = 'rewrite `^/docs/(?P<rest>.*)$` -> "/manual/$rest"'
+SPECIAL = 'rewrite `^/docs/latest/(?P<rest>.*)$` -> "/manual/4.2/$rest"'
+
+
+def test_a_special_case_after_the_general_one_is_reported():
+    """A rewrite that no key reaches is reported, with a note at the earlier one."""
+    (finding,) = findings(UNREACHABLE_REWRITE, f"{GENERAL}\n{SPECIAL}")
+    assert finding.message == "no key reaches this rewrite: `#1` takes every key that it matches"
+    assert [note.span.text for note in finding.notes] == ["`^/docs/(?P<rest>.*)$`"]
+
+
+def test_a_special_case_before_the_general_one_has_no_finding():
+    assert marked_texts(UNREACHABLE_REWRITE, f"{SPECIAL}\n{GENERAL}") == []
+
+
+def test_several_rewrites_together_may_take_all_keys():
+    """The message names exactly the rewrites that take all keys together."""
+    text = "rewrite low `^/[a-m]` -> `/1`\nrewrite `^/0` -> `/2`\nrewrite high `^/[n-z]` -> `/3`\nrewrite `^/[a-z]` -> `/4`"
+    (finding,) = findings(UNREACHABLE_REWRITE, text)
+    assert finding.message == "no key reaches this rewrite: `low` and `high` together take every key that it matches"
+    assert finding.fixes == ()
+
+
+def test_two_sources_for_the_same_keys_have_no_fix_by_moving():
+    """If two sources match the same keys, the help is to delete one."""
+    (finding,) = findings(UNREACHABLE_REWRITE, "rewrite `^/(?:a|b)$` -> `/1`\nrewrite `^/[ab]$` -> `/2`")
+    assert finding.help == "delete one of the two"
+
+
+def test_a_duplicate_is_not_reported_as_unreachable():
+    """A duplicate source is reported by its own check only."""
+    assert marked_texts(UNREACHABLE_REWRITE, "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`") == []
+
+
+def test_only_the_first_of_two_unreachable_duplicates_is_reported():
+    """Of two equal unreachable sources, the first one is reported as unreachable."""
+    assert marked_texts(
+        UNREACHABLE_REWRITE, "rewrite `^/` -> `/1`\nrewrite `^/a$` -> `/2`\nrewrite `^/a$` -> `/3`"
+    ) == ["`^/a$`"]
+
+
+def test_the_fix_moves_the_special_case_up():
+    """The fix moves the rewrite with its comments above the one that takes its keys."""
+    text = f"    # All.\n    {GENERAL}\n\n    # The latest.\n    {SPECIAL}  # again\n"
+    assert (
+        fixed(UNREACHABLE_REWRITE, text) == f"    # The latest.\n    {SPECIAL}  # again\n    # All.\n    {GENERAL}\n\n"
+    )
+
+
+def test_a_statement_that_shares_its_line_is_not_moved():
+    """Statements on the same line have no fix."""
+    (finding,) = findings(UNREACHABLE_REWRITE, f"{GENERAL} {SPECIAL}")
+    assert finding.fixes == ()
+
+
+def test_rewrites_of_other_targets_take_no_keys():
+    text = f"{GENERAL} }} target other {{ {SPECIAL}"
+    assert marked_texts(UNREACHABLE_REWRITE, text) == []
+
+
+def test_a_move_that_makes_the_other_rewrite_unreachable_is_not_offered():
+    """The first and the moved rewrite together would take every key of the one that takes its keys now."""
+    statements = 'rewrite `^/(?P<x>a)(?P<y>b)?` -> "/a"\nrewrite `^(?:/a|/b)` -> "/a"\nrewrite `^/b` -> "/a"'
+    (finding,) = findings(UNREACHABLE_REWRITE, statements)
+    assert (finding.span.text, finding.help, finding.fixes) == ("`^/b`", "delete one of the two", ())
+    statements = 'rewrite `^/c` -> "/a"\nrewrite `^(?:/a|/b|/c)` -> "/a"\nrewrite `^/b` -> "/a"'
+    (finding,) = findings(UNREACHABLE_REWRITE, statements)
+    assert len(finding.fixes) == 1

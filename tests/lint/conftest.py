@@ -12,7 +12,7 @@ from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
-GOLDEN = Path(__file__).parent.parent / "golden"
+GOLDEN = Path(__file__).parent / "golden"
 
 SITE = r"""target site {
     rewrite `^/docs/(?P<rest>.*)$` -> "/manual/$rest"

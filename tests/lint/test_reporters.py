@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import jsonschema
+import pytest
+from linting import block
+from linting import report as linted
+from msgspec.structs import replace
+
+from tornado_proxy.lint.engine import LintReport
+from tornado_proxy.lint.reporters import (
+    render_concise,
+    render_full,
+    render_github,
+    render_gitlab,
+    render_json,
+    render_junit,
+    render_sarif,
+    summary,
+)
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
+
+
+def test_the_full_format_has_every_finding(report, golden):
+    """The full format has excerpts, carets, help and notes of each finding, and a summary."""
+    golden(render_full(report), "full.txt")
+
+
+def test_a_clean_run_in_the_full_format_is_one_line(clean):
+    """Without findings, the full format has only the summary."""
+    assert render_full(clean) == "all clean: 3 rewrites in 2 files\n"
+
+
+def test_colours_are_off_by_default(harmless):
+    """The full format has escape sequences only with `color`."""
+    assert "\x1b[" in render_full(harmless, color=True)
+    assert "\x1b[" not in render_full(harmless)
+
+
+def test_the_concise_format_has_a_line_for_each_finding(report, golden):
+    """A line has place, severity, code and message, without control characters."""
+    golden(render_concise(report), "concise.txt")
+
+
+def test_a_clean_run_in_the_concise_format_is_one_line(clean):
+    """Without findings, the concise format has only the summary."""
+    assert render_concise(clean) == "all clean: 3 rewrites in 2 files\n"
+
+
+def test_the_summary_counts_by_severity(report):
+    """The summary counts findings, files, severities and fixable findings."""
+    assert summary(report) == (
+        "9 findings in 2 files: 5 errors, 3 warnings, 1 info; 1 fixable with `--fix`, 2 more with `--unsafe-fixes`"
+    )
+
+
+def test_the_summary_states_that_nothing_fails_the_run(harmless):
+    assert summary(harmless) == "1 finding: 1 info; nothing fails the run"
+
+
+def test_without_a_level_nothing_fails_the_run():
+    """Without a level, errors don't fail the run."""
+    result = replace(linted(site=block("rewrite `(` -> `/`")), fail_level=None)
+    assert summary(result) == "1 finding in 1 file: 1 error; nothing fails the run"
+
+
+def test_safe_fixes_are_counted_first():
+    """The summary counts safe fixes before unsafe ones."""
+    result = linted(site=block("rewrite `^/a.b$` -> `b`\ntest `/a.b` -> `/b`"))
+    expected = "2 findings in 1 file: 2 warnings; 1 fixable with `--fix`, 1 more with `--unsafe-fixes`"
+    assert summary(result) == expected
+
+
+def test_only_unsafe_fixes_are_counted():
+    """Without safe fixes, the summary has the unsafe ones only."""
+    result = linted(site=block("rewrite `^/a.b$` -> `/b`\ntest `/a.b` -> `/b`"))
+    assert summary(result) == "1 finding in 1 file: 1 warning; 1 fixable with `--unsafe-fixes`"
+
+
+def test_github_gets_a_command_for_each_finding(report, golden):
+    """A command has severity, place and title, with special characters escaped."""
+    golden(render_github(report), "github.txt")
+
+
+def test_every_command_is_one_line(report):
+    """A message with several lines stays in one command of GitHub."""
+    assert all(line.startswith("::") for line in render_github(report).splitlines())
+    assert len(render_github(report).splitlines()) == len(report.diagnostics)
+
+
+def test_a_clean_run_has_no_commands(clean):
+    """Without findings, the output for GitHub is empty."""
+    assert render_github(clean) == ""
+
+
+# GitLab's requirements for a report (docs.gitlab.com, Code Quality report format).
+SCHEMA = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string"},
+            "check_name": {"type": "string"},
+            "fingerprint": {"type": "string"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path"],
+                "properties": {
+                    "path": {"type": "string", "pattern": r"^(?!\./)"},
+                    "positions": {"type": "object", "required": ["begin"]},
+                },
+            },
+        },
+    },
+}
+
+
+def _fingerprints(text):
+    return {entry["fingerprint"] for entry in json.loads(render_gitlab(linted(site=text)))}
+
+
+def test_gitlab_gets_an_entry_for_each_finding(report, golden):
+    """An entry has description, check, severity and place in GitLab's format."""
+    golden(render_gitlab(report), "gitlab.json")
+    jsonschema.validate(json.loads(render_gitlab(report)), SCHEMA)
+
+
+def test_a_finding_without_a_file_is_shown_at_the_first_file(report):
+    """A finding without a place has the path of the first file, because GitLab requires a path."""
+    assert {entry["location"]["path"] for entry in json.loads(render_gitlab(report))} == set(report.files) - {
+        "empty.rules"
+    }
+
+
+def test_fingerprints_are_unique(report):
+    """Two findings never have the same fingerprint."""
+    entries = json.loads(render_gitlab(report))
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
+
+
+def test_fingerprints_do_not_depend_on_lines():
+    """An edit above a finding doesn't change its fingerprint."""
+    text = "rewrite `^/a.b$` -> `/b`\ntest `/a.b` -> `/b`"
+    assert _fingerprints(block(text)) == _fingerprints(block(f"# A comment.\n\n  {text}"))
+
+
+def test_a_clean_run_is_an_empty_list(clean):
+    """Without findings, the report for GitLab is an empty list."""
+    assert json.loads(render_gitlab(clean)) == []
+
+
+def test_junit_gets_a_suite_for_each_file(report, golden):
+    """A suite has a case for each finding, and one case if the file has none."""
+    golden(render_junit(report), "junit.xml")
+
+
+def test_failures_are_those_that_fail_the_run(report):
+    """A finding that doesn't fail the run is not a failure."""
+    root = fromstring(render_junit(report))
+    assert root.get("failures") == str(len(report.failing))
+    assert fromstring(render_junit(replace(report, fail_level=None))).get("failures") == "0"
+    assert len(list(root.iter("testcase"))) == int(root.get("tests", "")) == len(report.diagnostics) + 1
+
+
+def test_a_clean_run_has_passing_cases(clean):
+    """Without findings, every file is a suite with one case that passes."""
+    suites = list(fromstring(render_junit(clean)))
+    assert [(suite.get("name"), suite.get("tests"), suite.get("failures")) for suite in suites] == [
+        ("a.rules", "1", "0"),
+        ("b.rules", "1", "0"),
+    ]
+
+
+def test_characters_that_xml_forbids_are_replaced():
+    """Characters that XML can't contain have a replacement."""
+    diagnostic = Diagnostic("odd", "\x00\ufffe\ud800", severity=Severity.ERROR)
+    root = fromstring(render_junit(LintReport((diagnostic,))))
+    assert root.find(".//failure").get("message") == "\u2400\ufffd\ufffd"
+
+
+OWN_SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "lint.json"
+
+
+@pytest.fixture(scope="module")
+def schema():
+    """The published schema of the JSON document."""
+    return json.loads(OWN_SCHEMA.read_text(encoding="utf-8"))
+
+
+def test_the_json_document_is_complete(report, golden):
+    """The document has every finding with its place, help, notes and fixes, and the numbers of the run."""
+    golden(render_json(report), "lint.json")
+
+
+@pytest.mark.parametrize("name", ["report", "clean", "harmless"])
+def test_the_json_document_obeys_the_schema(name, schema, request):
+    """The schema describes every document."""
+    jsonschema.validate(json.loads(render_json(request.getfixturevalue(name))), schema)
+
+
+def test_the_schema_is_valid_and_strict(schema):
+    """The schema is valid, and refuses unknown fields."""
+    jsonschema.Draft202012Validator.check_schema(schema)
+    document = {"version": 1, "summary": {"files": 0, "rewrites": 0, "findings": 0, "failing": 0}, "findings": [{}]}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
+
+
+# The schema of the standard (OASIS, errata 01, named by its `$id`), without its descriptions.
+SARIF_SCHEMA = json.loads((Path(__file__).parent / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+
+
+def test_the_sarif_log_is_complete(report, golden):
+    """The log has one run, with the checks as rules, and the findings as results with places and fixes."""
+    golden(render_sarif(report), "lint.sarif")
+
+
+@pytest.mark.parametrize("name", ["report", "clean", "harmless"])
+def test_the_sarif_log_obeys_the_schema(name, request):
+    """The log is valid by the schema of the standard."""
+    jsonschema.validate(json.loads(render_sarif(request.getfixturevalue(name))), SARIF_SCHEMA)
+
+
+def test_the_sarif_schema_refuses_unknown_properties(clean):
+    """The schema refuses a misspelt property."""
+    log = json.loads(render_sarif(clean))
+    log["runs"][0]["result"] = []
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(log, SARIF_SCHEMA)
+
+
+def test_results_point_to_their_rules(report):
+    """The index and the ID of a result's rule agree (section 3.27.6)."""
+    (run,) = json.loads(render_sarif(report))["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
+
+
+def test_a_failed_check_makes_the_invocation_unsuccessful(report, clean):
+    """A run with a check that failed was not successful (section 3.20.14)."""
+    successful = [
+        json.loads(render_sarif(result))["runs"][0]["invocations"][0]["executionSuccessful"]
+        for result in (report, clean)
+    ]
+    assert successful == [False, True]
+
+
+def test_paths_are_uri_references(report):
+    """A space in a path is encoded (section 3.4.3)."""
+    assert '"uri": "more%20rules/team.rules"' in render_sarif(report)

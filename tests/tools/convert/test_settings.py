@@ -1,0 +1,851 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from certificates import pair
+from conversions import converted, converted_target
+
+from tornado_proxy.config.actions import SystemMetadata, Webhook
+from tornado_proxy.config.providers import BasicUser
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.routing.access import Access, Nobody
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.tools.convert.conversion import convert
+from tornado_proxy.tools.convert.options import OptionOutcome, together, where
+from tornado_proxy.tools.convert.rewrites import KeysAs
+from tornado_proxy.tools.convert.settings import UNKNOWN, fate
+
+MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+PAIR = pair("a.test")
+
+
+def _convert_tls(ssl, name="server"):
+    return converted(f"{MINIMAL_TLS}{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, {ssl}}}}}\n")
+
+
+@pytest.mark.parametrize("name", ["server", "internalServer"])
+def test_tls_is_converted(name):
+    """The options for versions, suites and names are the same."""
+    options = "minTLSVersion: TLSv1.2, maxTLSVersion: '1.3', cipherSuites: [TLS_AES_128_GCM_SHA256]"
+    conversion = _convert_tls(f"selfSignedHostnames: [a.test], {options}", name)
+    assert conversion.document[name]["ssl"] == {
+        "selfSignedHostnames": ["a.test"],
+        "minTLSVersion": "TLSv1.2",
+        "maxTLSVersion": "1.3",
+        "cipherSuites": ["TLS_AES_128_GCM_SHA256"],
+    }
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED, OptionOutcome.CHANGED) == []
+
+
+def test_inline_certificates_become_files():
+    """A private key is written to a file that only its owner may read."""
+    text = f"certificates: [{{certificate: {PAIR.chain!r}, privateKey: {PAIR.key!r}}}]".replace("'", '"')
+    conversion = _convert_tls(text)
+    assert conversion.document["server"]["ssl"]["certificates"] == [
+        {"certificateUrl": "certificates/server-1.crt", "privateKeyUrl": "certificates/server-1.key"}
+    ]
+    assert conversion.files["certificates/server-1.crt"] == PAIR.chain
+    assert conversion.files["certificates/server-1.key"] == PAIR.key
+
+
+def test_urls_of_certificates_are_converted():
+    """URLs are converted with the options for fetching them."""
+    keys = "awsCredentials: {accessKey: {env: A}, secretKey: {path: /b}}"
+    config = f"{{httpTimeout: 1500ms, awsRegion: eu-west-1, awsEndpoint: 'a:1', awsDisableSSL: true, {keys}}}"
+    conversion = _convert_tls(
+        "certificates: [{certificateUrl: 's3://a/b', certificateUrlConfig: " + config + ", privateKeyUrl: /etc/a.key}]"
+    )
+    (certificate,) = conversion.settings.server.ssl.certificates
+    assert (certificate.certificate_url, certificate.private_key_url) == (
+        GuardedUrl("s3://a/b"),
+        GuardedUrl("/etc/a.key"),
+    )
+    fetch_options = certificate.certificate_url_config
+    assert (
+        fetch_options.http_timeout,
+        fetch_options.aws_region,
+        fetch_options.aws_endpoint,
+        fetch_options.aws_disable_ssl,
+    ) == (
+        1.5,
+        "eu-west-1",
+        "a:1",
+        True,
+    )
+    assert fetch_options.aws_credentials.access_key.origin == "the environment variable `A`"
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+def test_a_relative_path_of_a_certificate_is_reported():
+    """Here a relative path is relative to the configuration file."""
+    conversion = _convert_tls("certificates: [{certificateUrl: a.crt, privateKeyUrl: a.key}]")
+    assert conversion.subjects(OptionOutcome.CHANGED) == [
+        "server.ssl.certificates.certificateUrl",
+        "server.ssl.certificates.privateKeyUrl",
+    ]
+
+
+MINIMAL_ANSWERS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+
+
+def _convert_server(text):
+    return converted(f"{MINIMAL_ANSWERS}server: {{{text}}}\n")
+
+
+def test_cors_is_converted():
+    """The options of CORS are the same."""
+    options = "allowOrigins: [https://a.test], allowMethods: [GET], allowHeaders: [X-A], exposeHeaders: [X-B]"
+    conversion = _convert_server(
+        f"cors: {{enabled: true, {options}, maxAge: 300, allowCredentials: true, debug: true}}"
+    )
+    assert conversion.document["server"]["cors"] == {
+        "enabled": True,
+        "allowOrigins": ["https://a.test"],
+        "allowMethods": ["GET"],
+        "allowHeaders": ["X-A"],
+        "exposeHeaders": ["X-B"],
+        "maxAge": 300,
+        "allowCredentials": True,
+    }
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+def test_disabled_cors_is_omitted():
+    """Options that are off need no remark."""
+    conversion = _convert_server("cors: {enabled: false, allowAll: true}")
+    assert "cors" not in conversion.document["server"]
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("port: 80", {"minSize": 0}),
+        ("compress: {level: 5}", {"minSize": 0}),
+        (
+            "compress: {level: 1, types: [text/html, Text/*]}",
+            {"minSize": 0, "level": 1, "types": ["text/html", "text/*"]},
+        ),
+        ("compress: {enabled: false, level: 1}", {"enabled": False}),
+    ],
+)
+def test_compression_is_converted(text, expected):
+    """Compression is on by default, also for the smallest answers."""
+    conversion = _convert_server(text)
+    assert conversion.document["server"]["compress"] == expected
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+def test_invalid_compression_options_are_reported():
+    """A level above the highest becomes the highest, and an invalid type is left out."""
+    conversion = _convert_server("compress: {level: 12, types: ['text/html; charset=utf-8', text/css]}")
+    assert conversion.document["server"]["compress"] == {"minSize": 0, "level": 9, "types": ["text/css"]}
+    assert conversion.subjects(OptionOutcome.ADAPTED) == ["server.compress.level"]
+    assert conversion.subjects(OptionOutcome.LEFT_OUT) == ["server.compress.types"]
+
+
+def test_the_maximum_age_of_cors_is_limited_to_a_day():
+    """Browsers keep the response to a preflight for at most a day."""
+    conversion = _convert_server("cors: {enabled: true, maxAge: 1000000}")
+    assert conversion.settings.server.cors.max_age == 86400
+    assert conversion.subjects(OptionOutcome.ADAPTED) == ["server.cors.maxAge"]
+
+
+@pytest.mark.parametrize("text", ["port: 80", "cache: {noCacheEnabled: true, pragma: x}"])
+def test_caching_is_forbidden_by_default(text):
+    """s3-proxy forbids caching by default."""
+    assert _convert_server(text).document["server"]["cache"] == {"noCacheEnabled": True}
+
+
+def test_cache_headers_are_converted():
+    """Only headers that are given are written."""
+    assert _convert_server("cache: {cacheControl: max-age=60, xAccelExpires: '5'}").document["server"]["cache"] == {
+        "cacheControl": "max-age=60",
+        "xAccelExpires": "5",
+    }
+    assert "cache" not in _convert_server("cache: {noCacheEnabled: false}").document["server"]
+
+
+MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+
+
+def _convert(text):
+    return converted(f"{MINIMAL}{text}\n")
+
+
+def test_addresses_and_ports_of_the_servers_are_converted():
+    """Without an address, both servers listen on every interface."""
+    settings = _convert("server: {port: 80}\ninternalServer: {listenAddr: '::1'}").settings
+    assert (settings.server.address, settings.server.port) == ("", 80)
+    assert (settings.internal_server.address, settings.internal_server.port) == ("::1", 9090)
+
+
+def test_disabled_tls_is_omitted():
+    """The options of disabled TLS have no effect."""
+    conversion = _convert("server: {ssl: {enabled: false, selfSignedHostnames: [a.test]}}")
+    assert "ssl" not in conversion.document["server"]
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
+
+
+def test_an_invalid_address_becomes_the_loopback_address():
+    """An invalid address must not open the service to other machines."""
+    conversion = _convert("server: {listenAddr: ':80'}")
+    assert conversion.document["server"]["listenAddr"] == "127.0.0.1"
+    assert conversion.messages(OptionOutcome.CHANGED) == [
+        "`:80` is not an address: the service listens on 127.0.0.1 now"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "log_format"),
+    [("{}", "info", "json"), ("{level: warn, format: text}", "warning", "text"), ("{level: TRACE}", "debug", "json")],
+)
+def test_level_and_format_of_the_log_are_converted(text, level, log_format):
+    """Levels have other names, and the default format is JSON."""
+    log = _convert(f"log: {text}").settings.log
+    assert (log.level, log.format) == (level, log_format)
+
+
+def test_timeouts_are_converted():
+    """Two time-outs are the same, and two limit the time without progress."""
+    timeouts = "{idleTimeout: 2m, readHeaderTimeout: 10s, readTimeout: 1s, writeTimeout: 3s}"
+    conversion = _convert(f"server: {{timeouts: {timeouts}}}")
+    assert conversion.document["limits"] == {
+        "idleTimeout": 120,
+        "headerTimeout": 10,
+        "bodyTimeout": 1,
+        "sendTimeout": 3,
+    }
+    assert conversion.subjects(OptionOutcome.CHANGED) == ["server.timeouts.readTimeout", "server.timeouts.writeTimeout"]
+
+
+def test_a_timeout_keeps_its_fraction():
+    """A time-out need not be a whole number of seconds."""
+    conversion = _convert("server: {timeouts: {readHeaderTimeout: 1500ms, idleTimeout: 0.25s}}")
+    assert conversion.document["limits"] == {"headerTimeout": "1500ms", "idleTimeout": "250ms"}
+    assert (conversion.settings.limits.header_timeout, conversion.settings.limits.idle_timeout) == (1.5, 0.25)
+
+
+def test_a_timeout_without_an_equivalent_is_left_out():
+    """A time-out is between a tenth of a second and a day."""
+    assert _convert("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
+        "`20ms` is not between a tenth of a second and a day"
+    ]
+    assert _convert("server: {timeouts: {idleTimeout: '0'}}").messages(OptionOutcome.LEFT_OUT) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "tracing.enabled",
+        "internalServer.compress.level",
+        "internalServer.timeouts.writeTimeout",
+        "targets.site.bucket.S3UploadConcurrency",
+        "targets.site.resources.provider",
+    ],
+)
+def test_an_option_of_s3_proxy_has_a_reason(path):
+    """The table has a reason for each option of s3-proxy, in any case."""
+    assert fate(path)[1] != UNKNOWN
+
+
+@pytest.mark.parametrize("path", ["targets.site.buckett", "servers", "targets.site.actions.GET.config.x"])
+def test_an_option_that_s3_proxy_lacks_is_unknown(path):
+    """A misspelt option is not reported as a missing feature."""
+    assert fate(path) == (OptionOutcome.LEFT_OUT, UNKNOWN)
+
+
+def test_time_outs_of_the_admin_listener_are_a_known_option():
+    """The report says what holds instead."""
+    conversion = converted(
+        f"{MINIMAL}internalServer: {{timeouts: {{readTimeout: 10s}}}}\nlog: {{filePath: /var/log/a}}"
+    )
+    assert conversion.messages(OptionOutcome.CHANGED) == [
+        "the admin listener closes idle connections after an hour, no others",
+        "the log goes to standard error, where systemd or a container takes it, and to no file",
+    ]
+    assert not conversion.messages(OptionOutcome.LEFT_OUT)
+
+
+def _action(text, name):
+    return converted_target(f"actions: {text}").document["targets"]["site"]["actions"][name]
+
+
+@pytest.mark.parametrize(
+    ("text", "methods"),
+    [
+        ("{GET: {enabled: true}}", ("GET",)),
+        ("{PUT: {enabled: true}}", ("PUT",)),
+        ("{HEAD: {enabled: true}, DELETE: {enabled: true}, GET: {enabled: false}}", ("HEAD", "DELETE")),
+        ("{GET: {enabled: true}, HEAD: {enabled: false}, PUT: {config: {allowOverride: true}}}", ("GET",)),
+    ],
+)
+def test_only_enabled_actions_are_converted(text, methods):
+    """Actions that are not named are off, as in s3-proxy."""
+    (site,) = converted_target(f"actions: {text}").settings.targets
+    assert site.actions.methods == methods
+
+
+def test_the_configuration_of_get_is_converted():
+    """The options of GET have the same names."""
+    config = "indexDocument: index.html, redirectToSignedUrl: true, signedUrlExpiration: 1h30m"
+    assert _action(f"{{GET: {{enabled: true, config: {{{config}}}}}}}", "GET")["config"] == {
+        "indexDocument": "index.html",
+        "redirectToSignedUrl": True,
+        "signedUrlExpiration": 5400,
+    }
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (
+            "redirectWithTrailingSlashForNotFoundFile: true",
+            "a missing file is redirected only if there is a directory",
+        ),
+        ("disableListing: true", "a directory is answered with 403; s3-proxy shows an empty one"),
+    ],
+)
+def test_an_option_with_another_answer_is_reported(option, message):
+    """The option is converted, and the report names the difference."""
+    conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
+    assert conversion.messages(OptionOutcome.CHANGED)[0].startswith(message)
+    assert conversion.document["targets"]["site"]["actions"]["GET"]["config"] == {option.partition(":")[0]: True}
+
+
+@pytest.mark.parametrize("text", ["pages/index.html", "/pages/index.html", "pages/index.html/"])
+def test_an_index_document_may_lie_below_its_directory(text):
+    """s3-proxy joins it to the directory as a path."""
+    conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{indexDocument: {text}}}}}}}")
+    config = conversion.document["targets"]["site"]["actions"]["GET"]["config"]
+    assert config == {"indexDocument": "pages/index.html"}
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("indexDocument: ../index.html", "`../index.html` contains a `.` or `..` segment"),
+        ("signedUrlExpiration: -1s", "`-1s` is not a whole number of seconds up to 7 days"),
+        ("signedUrlExpiration: 169h", "`169h` is not a whole number of seconds up to 7 days"),
+        ("signedUrlExpiration: 1.5s", "`1.5s` is not a whole number of seconds up to 7 days"),
+    ],
+)
+def test_an_invalid_option_of_get_is_left_out(option, message):
+    """The default applies instead."""
+    conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
+    assert conversion.messages(OptionOutcome.LEFT_OUT)[0].startswith(message)
+
+
+@pytest.mark.parametrize("config", ["", ", config: ", ", config: {}", ", config: {metadata: {}}"])
+def test_uploads_without_a_configuration_replace_files(config):
+    """s3-proxy's code checks whether a file exists only if PUT has a `config`."""
+    conversion = converted_target(f"actions: {{PUT: {{enabled: true{config}}}}}")
+    assert conversion.settings.targets[0].actions.put.allow_override
+    assert conversion.messages(OptionOutcome.CHANGED)[-1].startswith("files may be replaced, as s3-proxy's code allows")
+
+
+@pytest.mark.parametrize(("config", "allowed"), [("{metadata: {a: b}}", False), ("{allowOverride: true}", True)])
+def test_uploads_with_a_configuration_replace_files_only_if_allowed(config, allowed):
+    """With a `config`, s3-proxy's code and documentation agree."""
+    conversion = converted_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+    assert conversion.settings.targets[0].actions.put.allow_override is allowed
+    assert not any("replaced" in message for message in conversion.messages(OptionOutcome.CHANGED))
+
+
+def test_differences_of_uploads_are_reported_if_uploads_are_enabled():
+    """The report names the path of uploads, and attachments."""
+    assert (
+        converted_target("actions: {GET: {enabled: true}, PUT: {enabled: false}}").messages(OptionOutcome.CHANGED) == []
+    )
+    slash, attachment = converted_target("actions: {PUT: {enabled: true, config: {allowOverride: true}}}").messages(
+        OptionOutcome.CHANGED
+    )
+    assert slash.startswith("the path of an upload has to end in `/`")
+    assert attachment.startswith("files that browsers might run")
+
+
+def _put(config):
+    return converted_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+
+
+def test_properties_of_uploads_are_converted():
+    """The templates are unchanged."""
+    conversion = _put(
+        "{allowOverride: true, metadata: {Team: '{{ .Key }}', none: ''}, storageClass: STANDARD_IA, cannedACL: private,"
+        " systemMetadata: {cacheControl: no-cache, expires: '2065-10-21T07:28:00Z'}}"
+    )
+    put = conversion.settings.targets[0].actions.put
+    assert (put.metadata, put.storage_class, put.canned_acl) == ((("team", "{{ .Key }}"),), "STANDARD_IA", "private")
+    assert put.system_metadata == SystemMetadata(cache_control="no-cache", expires="2065-10-21T07:28:00Z")
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("storageClass: '{{ nope }}'", "`{{ nope }}` is not a template: unknown function `nope`"),
+        ("storageClass: '{{ .Nope }}'", "`{{ .Nope }}` is not a template: the data has no field `Nope`"),
+    ],
+)
+def test_an_invalid_template_is_left_out(option, message):
+    """s3-proxy would fail at the first upload."""
+    conversion = _put(f"{{allowOverride: true, {option}}}")
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == [message]
+
+
+@pytest.mark.parametrize("action", ["GET", "HEAD", "PUT", "DELETE"])
+def test_webhooks_are_converted(action):
+    """Each action has webhooks of its own."""
+    hook = "{method: PUT, url: 'http://hooks.example/x', headers: {h1: v1}, secretHeaders: {authorization: {env: TOKEN}}, retryCount: 2, defaultWaitTime: 1s, maxWaitTime: 1m30s}"
+    config = f"{{allowOverride: true, webhooks: [{hook}]}}" if action == "PUT" else f"{{webhooks: [{hook}]}}"
+    conversion = converted_target(f"actions: {{{action}: {{enabled: true, config: {config}}}}}")
+    (webhook,) = getattr(conversion.settings.targets[0].actions, action.lower()).webhooks
+    assert (webhook.method, webhook.url, webhook.headers) == (
+        "PUT",
+        GuardedUrl("http://hooks.example/x"),
+        (("h1", "v1"),),
+    )
+    assert [name for name, _ in webhook.secret_headers] == ["authorization"]
+    assert (webhook.retry_count, webhook.default_wait_time, webhook.max_wait_time) == (2, 1.0, 90.0)
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
+
+
+def test_waits_of_webhooks_have_the_defaults_of_s3_proxy():
+    """A wait is 100 ms at first, and at most two seconds."""
+    conversion = converted_target(
+        "actions: {GET: {enabled: true, config: {webhooks: [{method: POST, url: 'http://x/'}]}}}"
+    )
+    assert conversion.settings.targets[0].actions.get.webhooks == (Webhook(GuardedUrl("http://x/")),)
+
+
+TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+LOST = (OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED)
+
+
+def test_templates_of_all_targets_are_converted():
+    """Options have the same names, and an upload is answered with 204, as by s3-proxy."""
+    text = "templates: {folderList: {path: list.tpl, headers: {A: b}, status: 404}, put: {path: p.tpl}}"
+    conversion = converted(TARGETS + text)
+    assert conversion.document["templates"] == {
+        "folderList": {"path": "list.tpl", "headers": {"a": "b"}, "status": "404"},
+        "put": {"path": "p.tpl", "status": "204"},
+    }
+    assert conversion.messages(*LOST) == []
+    (message,) = [text for text in conversion.messages(OptionOutcome.CHANGED) if "p.tpl" in text]
+    assert message == "the template `p.tpl` was not found: put it at `p.tpl` beside the new configuration"
+
+
+def test_templates_of_a_target_are_converted():
+    """Templates and helpers may be files or objects in the bucket."""
+    text = "templates:\n  helpers: [{path: templates/_helpers.tpl}, {path: h, inBucket: true}]\n"
+    text += "  notFoundError: {path: t, inBucket: true, status: '404'}\n"
+    conversion = converted_target(text)
+    assert conversion.document["targets"]["site"]["templates"] == {
+        "helpers": [{"path": "h", "inBucket": True}],
+        "notFoundError": {"path": "t", "inBucket": True, "status": "404"},
+    }
+    assert conversion.messages(*LOST) == []
+
+
+def test_a_page_of_a_target_keeps_the_status_of_the_general_one():
+    """A page of a target without a status has that of the page for all targets, or else s3-proxy's default."""
+    general = "templates: {put: {status: '200'}}\n"
+    target = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}, templates: {put: {path: p}, delete: {path: d}}}}"
+    pages = converted(f"{general}{target}").document["targets"]["site"]["templates"]
+    assert pages == {"put": {"path": "p"}, "delete": {"path": "d", "status": "204"}}
+
+
+def test_template_files_are_copied():
+    """Relative files are copied below the output directory, and absolute paths are kept."""
+    text = "templates: {helpers: [../h.tpl], put: {path: ./a/p.tpl}, delete: {path: /etc/d.tpl}}\n"
+    conversion = convert(together([SourceFile("a.yaml", TARGETS + text)]), read_file=lambda path: f"text of {path}")
+    assert {name: text for name, text in conversion.files.items() if name.endswith(".tpl")} == {
+        "templates/h.tpl": "text of ../h.tpl",
+        "a/p.tpl": "text of ./a/p.tpl",
+    }
+
+
+def test_a_template_that_does_not_compile_is_reported():
+    """The file is copied, and the report names its mistake."""
+    text = "templates: {put: {path: p.tpl}}\n"
+    conversion = convert(together([SourceFile("a.yaml", TARGETS + text)]), read_file=lambda _: "{{ x }}")
+    messages = [remark.message for remark in conversion.report.of(OptionOutcome.CHANGED)]
+    assert "the template `p.tpl` has to be changed: unknown function `x`" in messages
+
+
+def test_headers_of_streamed_files_are_converted():
+    """Headers that the server sets itself are left out."""
+    conversion = converted_target(
+        "actions: {GET: {enabled: true, config: {streamedFileHeaders: {A: b, Content-Length: '1'}}}}"
+    )
+    assert conversion.document["targets"]["site"]["actions"]["GET"]["config"] == {"streamedFileHeaders": {"a": "b"}}
+    assert conversion.subjects(OptionOutcome.LEFT_OUT) == ["targets.site.actions.GET.config.streamedFileHeaders"]
+
+
+@pytest.mark.parametrize(
+    ("hook", "reason"),
+    [
+        ("{url: 'http://hook.test/'}", "it has the method ``"),
+        ("{method: GET, url: 'http://hook.test/'}", "it has the method `GET`"),
+        ("{method: post, url: 'http://hook.test/'}", "it has the method `post`"),
+        ("{method: POST, url: hook}", "it is not a URL"),
+        ("{method: POST, url: 'http://hook.test/', retryCount: -1}", "it has a negative `retryCount`"),
+        ("{method: POST, url: 'http://hook.test/', headers: {'a b': c}}", "it cannot"),
+        ("{method: POST, url: 'http://hook.test/', secretHeaders: {'a b': {env: C}}}", "it cannot"),
+    ],
+)
+def test_a_webhook_that_the_service_refuses_is_left_out(hook, reason):
+    """The others are kept."""
+    kept = "{method: PUT, url: 'http://kept.test/', maxWaitTime: -1s}"
+    conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{webhooks: [{hook}, {kept}]}}}}}}")
+    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert message.startswith(f"the webhook is left out: {reason}")
+    assert [each.url.reveal() for each in conversion.settings.targets[0].actions.get.webhooks] == ["http://kept.test/"]
+
+
+RANDOM = "{{ uuidv4 }} {{ randInt 1 6 }} {{ randAlphaNum 8 }}"
+
+
+def test_random_headers_and_pages_are_converted():
+    """A header is not a key, so it may be random."""
+    conversion = converted_target(
+        f"actions: {{GET: {{enabled: true, config: {{streamedFileHeaders: {{X-Id: '{RANDOM}'}}}}}}}}\n"
+        f"templates: {{notFoundError: {{path: a.tpl, inBucket: true, headers: {{X-Id: '{RANDOM}'}}, status: '{{{{ randInt 404 405 }}}}'}}}}"
+    )
+    assert conversion.report.complete
+    target = conversion.document["targets"]["site"]
+    assert target["actions"]["GET"]["config"]["streamedFileHeaders"] == {"x-id": RANDOM}
+    assert target["templates"]["notFoundError"]["status"] == "{{ randInt 404 405 }}"
+
+
+def test_headers_and_statuses_that_cannot_be_compiled_are_left_out():
+    """The environment may hold secrets."""
+    page = "{path: a.tpl, inBucket: true, headers: {X-A: '{{ env `A` }}', X-B: b}, status: '{{ env `A` }}'}"
+    conversion = converted_target(f"templates: {{notFoundError: {page}}}")
+    assert conversion.document["targets"]["site"]["templates"] == {
+        "notFoundError": {"path": "a.tpl", "inBucket": True, "headers": {"x-b": "b"}}
+    }
+    messages = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert len(messages) == 2
+    assert all("it reads the environment of the process" in message for message in messages)
+
+
+def test_an_unknown_canned_acl_is_left_out():
+    """S3 refuses it at each upload."""
+    conversion = converted_target("actions: {PUT: {enabled: true, config: {cannedACL: open}}}")
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == ["`open` is not a canned ACL of objects"]
+
+
+def test_targets_share_a_file_of_helpers_with_all():
+    """The helpers of a target replace the general ones, so nothing is defined twice."""
+    texts = {"own.tpl": '{{ define "own" }}x{{ end }}', "list.tpl": '{{ template "own" . }}'}
+    text = (
+        "templates: {helpers: [own.tpl], folderList: {path: list.tpl}}\n"
+        "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket},"
+        " templates: {helpers: [{path: own.tpl}], folderList: {path: list.tpl}}}}"
+    )
+    report = convert(together([SourceFile("0.yaml", text)]), read_file=texts.get).report
+    assert report.complete
+
+
+def _convert_mount(text):
+    return converted(f"targets: {{site: {{mount: {{{text}}}, bucket: {{name: my-bucket}}}}}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "paths"),
+    [
+        ("path: [/a/, /b/]", "", ("/a/", "/b/")),
+        ("path: '/a/,/b/'", "", ("/a/", "/b/")),
+        ("host: '*', path: [/]", "", ("/",)),
+        ("host: Files.example.org, path: /", "files.example.org", ("/",)),
+        ("host: '*.example.org', path: /", "*.example.org", ("/",)),
+    ],
+)
+def test_a_mount_is_converted(text, host, paths):
+    """Host and paths are the same."""
+    conversion = _convert_mount(text)
+    (site,) = conversion.settings.targets
+    assert (site.mount.host, site.mount.paths) == (host, paths)
+    assert conversion.report.complete
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("localhost:8080", "`localhost:8080` is `localhost` on any port: hosts are compared without their port"),
+        ("f*.org", "each `*` of `f*.org` matches at least one character; in s3-proxy it may match nothing"),
+    ],
+)
+def test_a_host_with_another_meaning_is_reported(host, message):
+    """The report names the difference."""
+    assert _convert_mount(f"host: '{host}', path: /").messages(OptionOutcome.CHANGED) == [message]
+
+
+def _convert_bucket(text):
+    return converted(f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: my-bucket, {text}}}}}}}")
+
+
+def _converted_bucket(text):
+    (site,) = _convert_bucket(text).settings.targets
+    return site.bucket
+
+
+def test_a_bucket_is_converted_with_its_options():
+    """Path style is the default of s3-proxy, but not here."""
+    bucket = _converted_bucket("prefix: a/b, region: eu-west-1, s3Endpoint: '127.0.0.1:9000', disableSSL: true")
+    assert (bucket.prefix, bucket.region, bucket.s3_endpoint) == ("a/b/", "eu-west-1", "127.0.0.1:9000")
+    assert (bucket.force_path_style, bucket.list_max_keys) == (True, 1000)
+    assert not _converted_bucket("s3ForcePathStyle: false").force_path_style
+
+
+def test_a_prefix_loses_its_leading_slash():
+    """s3-proxy's SDK drops the slash when it reads, but not when it lists."""
+    conversion = _convert_bucket("prefix: /folder1")
+    assert conversion.settings.targets[0].bucket.prefix == "folder1/"
+    (message,) = conversion.messages(OptionOutcome.CHANGED)
+    assert message.startswith("s3-proxy lists below `/folder1`, where there is nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("{env: KEY}", "the environment variable `KEY`"),
+        ("{path: /run/key, env: KEY}", "the file `/run/key`"),
+        ("{env: KEY, value: x}", "the environment variable `KEY`"),
+        ("{value: x}", "the configuration file"),
+    ],
+)
+def test_credentials_are_references(text, origin):
+    """s3-proxy prefers a file, then the environment."""
+    credentials = _converted_bucket(f"credentials: {{accessKey: {text}, secretKey: {{env: S}}}}").credentials
+    assert credentials.access_key == Secret(origin, "")
+
+
+def test_a_single_key_of_a_pair_is_dropped():
+    """s3-proxy uses neither key if the other is missing."""
+    conversion = _convert_bucket("credentials: {accessKey: {env: A}}")
+    assert conversion.settings.targets[0].bucket.credentials is None
+    assert conversion.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
+
+
+@pytest.mark.parametrize(("size", "expected"), [(5000, 5000), (50_000, 10_000), (10, 10), (1000, 1000)])
+def test_the_size_of_a_listing_is_the_size_of_a_page(size, expected):
+    """The number of entries becomes the size of a page."""
+    conversion = _convert_bucket(f"s3ListMaxKeys: {size}")
+    assert conversion.settings.targets[0].bucket.list_max_keys == expected
+    assert len(conversion.messages(OptionOutcome.CHANGED)) == (size != 1000)
+
+
+def test_the_size_of_a_part_is_in_mebibytes():
+    """s3-proxy counts in mebibytes, too."""
+    assert _converted_bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, 5), (9000, 5120)])
+def test_the_size_of_a_part_is_one_that_s3_takes(size, expected):
+    """With another, each upload of s3-proxy fails."""
+    conversion = _convert_bucket(f"s3UploadPartSize: {size}")
+    assert conversion.settings.targets[0].bucket.part_size == expected * 1024 * 1024
+    (message,) = conversion.messages(OptionOutcome.CHANGED)
+    assert message.startswith(f"`{size}` is `{expected}` here")
+
+
+TWO_TARGETS = """
+targets:
+  good: {mount: {path: [/good/]}, bucket: {name: good}}
+  bad: %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("{bucket: {name: b}}", "it has no `mount`"),
+        ("{mount: {path: [/b/]}}", "it has no `bucket`"),
+        (
+            "{mount: {host: b.test}, bucket: {name: b}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
+        (
+            "{mount: {host: b.test, path: []}, bucket: {name: b}, actions: {DELETE: {enabled: true}}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
+        (
+            "{mount: {host: b.test, path: ''}, bucket: {name: b}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
+        (
+            "{mount: {path: ['/{user}/']}, bucket: {name: b}}",
+            "the mount path `/{user}/` is a pattern of s3-proxy's router",
+        ),
+        ("{mount: {path: [/a/../]}, bucket: {name: b}}", "the mount path `/a/../` contains a `.` or `..` segment"),
+        ("{mount: {host: 'x[0-9].org', path: [/b/]}, bucket: {name: b}}", "the host `x[0-9].org` is not a host"),
+        ("{mount: {path: [/b/]}, bucket: {name: 'a b'}}", "the bucket's name `a b` is not a bucket's name"),
+        ("{mount: {path: [/b/]}, bucket: {name: b, prefix: ..}}", "the prefix `..` contains a `.` or `..` segment"),
+        ("{mount: {path: [/b/]}, bucket: {name: b, prefix: a//b}}", "the prefix `a//b` has an empty segment"),
+        (
+            "{mount: {path: [/b/]}, bucket: {name: b, s3Endpoint: 'ftp://x'}}",
+            "the endpoint `ftp://x` is not the URL of an S3 server",
+        ),
+    ],
+)
+def test_a_target_that_cannot_be_converted_is_left_out(target, reason):
+    """Its requests are answered with 404, and the report begins with it."""
+    conversion = converted(TWO_TARGETS % target)
+    assert [target.name for target in conversion.settings.targets] == ["good"]
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
+    assert message.startswith(f"the target is left out: {reason}")
+
+
+CLOSED = {
+    "resources": "resources: [{path: /**, provider: staff, basic: {}}]",
+    "rewrites": "keyRewriteList: [{source: .*, target: '/{{ .User.GetUsername }}/{{ .Key | base }}', targetType: TEMPLATE}]",
+    "all on": "resources: [{path: /**, provider: staff, basic: {}}]\nactions: {GET: {enabled: true}, HEAD: {enabled: true},"
+    " PUT: {enabled: true}, DELETE: {enabled: true}}",
+}
+
+
+@pytest.mark.parametrize("text", CLOSED.values(), ids=CLOSED)
+def test_a_target_is_closed_if_its_access_cannot_be_converted(text):
+    """Each request with an enabled method is answered with 403."""
+    conversion = converted_target(text)
+    (site,) = conversion.settings.targets
+    access = Access(site.resources)
+    paths = ("/", "/a", "/closed-until-reviewed", "/deep/er/")
+    assert all(access.guard(path, method) == Nobody() for path in paths for method in site.actions.methods)
+    assert conversion.report.closed_targets == ("site",)
+    assert "the target is closed to everyone" in conversion.files["tornado-proxy.yaml"]
+
+
+def test_a_target_without_resources_stays_open():
+    """A target that is open in s3-proxy is open here."""
+    (site,) = converted_target("").settings.targets
+    assert site.resources == ()
+
+
+def test_resources_are_converted_with_their_users():
+    """Paths, methods and users of basic authentication are the same."""
+    conversion = converted_target(
+        "resources:\n- {path: /open/x, whiteList: true}\n"
+        "- {path: /**, methods: [GET, PUT], provider: staff, basic: {credentials: [{user: ann, password: {env: ANN}}]}}"
+    )
+    (site,) = conversion.settings.targets
+    first, second = site.resources
+    assert (first.path, first.white_list) == ("/open/x", True)
+    (user,) = second.users
+    assert (second.path, second.methods, second.provider) == ("/**", ("GET", "HEAD", "PUT"), "staff")
+    assert isinstance(user, BasicUser)
+    assert conversion.report.complete
+
+
+def test_each_rewrite_has_a_remark():
+    """Each entry has a remark with its line."""
+    conversion = converted_target(
+        "keyRewriteList:\n- {source: ^a$, target: b}\n- {source: ^/c$, target: d}\n- {source: z, target: /y}"
+    )
+    assert [
+        where(remark.place) for remark in conversion.report.remarks if remark.subject.endswith("keyRewriteList")
+    ] == [
+        "0.yaml:7",
+        "0.yaml:8",
+        "0.yaml:9",
+    ]
+    assert conversion.messages(OptionOutcome.ADAPTED) == ["`^a$` -> `b` is `^/a$` -> `/b`, which makes the same keys"]
+    (never,) = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert never.startswith("`^/c$` -> `d` is left out, because s3-proxy never applies it")
+    assert "`z` -> `/y` as it is" in conversion.messages(OptionOutcome.CARRIED)
+
+
+def test_rules_read_as_documented_are_unchanged():
+    """The keys of s3-proxy's documentation are the keys here."""
+    conversion = converted_target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
+    assert conversion.messages(OptionOutcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
+    assert conversion.rule_sets["site"].rewrite("/c").key == "/d"
+
+
+def test_a_left_out_rewrite_that_ignores_the_user_closes_no_target():
+    """Only a rule that may separate users closes its target."""
+    conversion = converted_target("keyRewriteList: [{source: .*, target: '/{{ .Key | base }}', targetType: TEMPLATE}]")
+    assert conversion.report.closed_targets == ()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        '{{ template "own.helper" . }}',
+        '/{{ index .Request.Header "X-User" }}{{ template "x" }}',
+        "/{{ with .User }}{{ .Username }}{{ end }}/x",
+        "/{{ $all := . }}{{ $all.User.Username }}/x",
+        "/{{ range $name, $value := .Request.Header }}{{ $name }}{{ end }}",
+        "/{{ .Request.Host }}/x{{ end }}",
+    ],
+)
+def test_a_left_out_rewrite_that_reads_the_client_closes_its_target(target):
+    """The template may have separated users if it reads the user or the request."""
+    conversion = converted(_configuration_with_rewrite(target))
+    assert conversion.report.closed_targets == ("site",)
+
+
+def test_a_left_out_rewrite_that_reads_only_the_key_closes_no_target():
+    """A template that makes the same key for every client separates no users."""
+    conversion = converted(_configuration_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
+    assert conversion.report.closed_targets == ()
+    assert len(conversion.messages(OptionOutcome.LEFT_OUT)) == 1
+
+
+def _configuration_with_rewrite(target):
+    entry = json.dumps({"source": "^a.*$", "target": target, "targetType": "TEMPLATE"})
+    return f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: b}}, keyRewriteList: [{entry}]}}}}"
+
+
+def test_isolated_users_stay_isolated():
+    """The option and the administrators are converted, and a rewrite out of the user's directory is refused here."""
+    text = """
+authProviders: {basic: {staff: {realm: r}}}
+targets:
+  site:
+    mount: {path: [/]}
+    bucket: {name: b}
+    actions: {GET: {enabled: true, config: {userIsolation: true, userIsolationAdmins: [root]}}}
+    keyRewriteList: [{source: ^ann/a$, target: ann/b}]
+    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}}]
+"""
+    conversion = converted(text)
+    get = conversion.settings.targets[0].actions.get
+    assert (get.user_isolation, get.user_isolation_admins) == (True, ("root",))
+    assert conversion.report.closed_targets == ()
+    assert any("out of the user's own directory" in message for message in conversion.messages(OptionOutcome.CHANGED))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("keyRewriteList: [{source: ^a$, target: b/}]", "makes the key of a directory: a file is answered with 404"),
+    ],
+)
+def test_a_rewrite_to_a_directory_is_reported(text, message):
+    """The operator has to decide which key is meant."""
+    target = f"{{mount: {{path: [/]}}, {text}, actions: {{GET: {{enabled: true}}}}, bucket: {{name: b}}}}"
+    messages = converted(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
+    assert any(message in reported for reported in messages)
+
+
+def test_headers_of_calls_are_converted():
+    """Each kind of call keeps its headers; those that the service sets itself are left out with the reason."""
+    payer = "{X-Amz-Request-Payer: requester, Accept-Encoding: gzip}"
+    conversion = _convert_bucket(f"requestConfig: {{getHeaders: {payer}, listHeaders: {{x-a: 'ä'}}}}")
+    added = conversion.settings.targets[0].bucket.request_config
+    assert (added.get_headers, added.list_headers) == ((("x-amz-request-payer", "requester"),), ())
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == [
+        "`x-a`: is not the value of a header",
+        "`accept-encoding`: cannot have `accept-encoding`",
+    ]
+
+
+def test_a_bucket_of_a_tenant_is_converted():
+    """A name on Ceph may begin with that of the tenant."""
+    (site,) = converted("targets: {site: {mount: {path: [/]}, bucket: {name: 'tenant:b'}}}").settings.targets
+    assert site.bucket.name == "tenant:b"
