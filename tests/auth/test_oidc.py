@@ -593,7 +593,7 @@ def test_a_rotated_token_is_not_lost_with_its_request():
 
 def test_an_issuer_that_hangs_delays_few_requests(monkeypatch):
     """A request waits for a renewal for a moment only, and the next ones do not ask an issuer that hangs."""
-    monkeypatch.setattr(oidc_provider, "_PATIENCE", 0.01)
+    monkeypatch.setattr(oidc_provider, "PROVIDER_PATIENCE", 0.01)
 
     async def steps():
         scenario = await _expired_session()

@@ -243,7 +243,7 @@ def test_known_keys_stay_in_use_while_the_issuer_is_down():
 
 def test_known_keys_stay_in_use_while_the_issuer_hangs(monkeypatch):
     """Tokens of known keys do not wait for old keys to be fetched anew: twenty take no longer than one."""
-    monkeypatch.setattr(oidc_provider, "_PATIENCE", 0.01)
+    monkeypatch.setattr(oidc_provider, "PROVIDER_PATIENCE", 0.01)
 
     async def scenario():
         issuer = _Issuer()

@@ -6,16 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config import document
-from tornado_proxy.config.document import (
-    DEEPEST,
-    LARGEST,
-    MappingNode,
-    ScalarKind,
-    ScalarNode,
-    SequenceNode,
-    compose,
-    merged,
-)
+from tornado_proxy.config.document import MappingNode, ScalarKind, ScalarNode, SequenceNode, compose, merged
+from tornado_proxy.config.limits import DEEPEST_DOCUMENT, MOST_NODES
 
 
 def _data(node):
@@ -164,7 +156,7 @@ def test_deep_nesting_is_refused(text):
     """A text of brackets only is refused, without a stack overflow."""
     composed = compose(text)
     assert not composed.whole
-    assert f"deeper than {DEEPEST} levels" in composed.faults[0].message
+    assert f"deeper than {DEEPEST_DOCUMENT} levels" in composed.faults[0].message
 
 
 def test_the_number_of_values_by_aliases_is_limited():
@@ -173,13 +165,13 @@ def test_the_number_of_values_by_aliases_is_limited():
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     composed = compose("\n".join(lines))
     assert not composed.whole
-    assert f"more than {LARGEST} values" in composed.faults[-1].message
+    assert f"more than {MOST_NODES} values" in composed.faults[-1].message
 
 
 def test_the_nesting_by_aliases_is_limited():
     """A chain of anchors, each inside the next one, counts as nesting."""
     lines = ["a0: &a0 []", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 200))]
-    assert f"deeper than {DEEPEST} levels" in compose("\n".join(lines)).faults[0].message
+    assert f"deeper than {DEEPEST_DOCUMENT} levels" in compose("\n".join(lines)).faults[0].message
 
 
 def test_an_alias_is_the_node_of_its_anchor():

@@ -8,7 +8,8 @@ from configurations import MINIMAL, codes_and_messages, compiled, report
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.config.loading import LARGEST, compile_configuration, load, read
+from tornado_proxy.config.limits import LARGEST_CONFIGURATION
+from tornado_proxy.config.loading import compile_configuration, load, read
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.excerpt import render
@@ -89,7 +90,7 @@ def test_a_directory_is_refused(tmp_path):
 
 def test_a_file_that_is_too_large_is_refused(write):
     """A file of more than 8 MiB is refused."""
-    (diagnostic,) = load(write(b"#" * (LARGEST + 1)), {}).diagnostics
+    (diagnostic,) = load(write(b"#" * (LARGEST_CONFIGURATION + 1)), {}).diagnostics
     assert diagnostic.message.endswith("is larger than 8388608 bytes")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.config.document import ScalarKind, ScalarNode
+from tornado_proxy.config.limits import LARGEST_SECRET
 from tornado_proxy.config.secrets import (
-    LARGEST,
     Credentials,
     Reference,
     Secret,
@@ -187,7 +187,7 @@ def test_a_pipe_is_refused(tmp_path):
 
 def test_a_large_file_is_refused(tmp_path):
     """A file of more than 64 KiB is refused."""
-    (tmp_path / "word").write_bytes(b"x" * (LARGEST + 1))
+    (tmp_path / "word").write_bytes(b"x" * (LARGEST_SECRET + 1))
     error = _missing_secret(Reference(path="word"), directory=tmp_path)
     assert error.message == "the file `word` cannot be read: it is larger than 65536 bytes"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.rules import RuleFileError, load, loading
-from tornado_proxy.rules.loading import LARGEST, RuleFile, compile_rule_files, read_rule_files
+from tornado_proxy.rules.limits import LARGEST_RULES
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 RULES = 'target site { rewrite `^/a$` -> "/b" }'
 
@@ -136,13 +137,13 @@ def test_a_pipe_among_rule_files_is_not_waited_for():
 def test_a_rule_file_that_is_too_large_is_not_read():
     """A file above the limit is reported and not read."""
     with Path("large.rules").open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(LARGEST_RULES + 1)
     assert _messages("large.rules") == ["the rule files are larger than 8 MiB together, counted up to `large.rules`"]
 
 
 def test_the_sizes_of_rule_files_are_added_up(monkeypatch):
     """The limit holds for all rule files together."""
-    monkeypatch.setattr(loading, "LARGEST", 30)
+    monkeypatch.setattr(loading, "LARGEST_RULES", 30)
     _write("r/a.rules", "r/b.rules", text="target a {}\n")
     assert _messages("r") == []
     _write("r/c.rules", text="target c {}\n")

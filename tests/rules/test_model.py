@@ -6,8 +6,8 @@ from rule_texts import document, statement
 
 from gotemplate.regexp.alphabet import LONGEST_KEY, is_valid_key
 from tornado_proxy.rules.compile import compile_documents, compile_test
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import (
-    LONGEST_OBJECT_KEY,
     InvalidResult,
     RewriteError,
     RuleSet,

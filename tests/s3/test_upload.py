@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scripted_s3 import error_reply, reply, scripted_s3
 from stores import async_chunks, store_at
 
-from tornado_proxy.routing.upload_steps import MOST_PARTS
+from tornado_proxy.routing.limits import MOST_PARTS
 from tornado_proxy.s3 import upload
 from tornado_proxy.s3.executor import PIECE
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, part_size

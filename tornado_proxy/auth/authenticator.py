@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tornado_proxy.auth.limits import LONGEST_RETURN
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider, Step
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
@@ -120,9 +121,6 @@ class CertificateAuthenticator(Authenticator):
         return SignIn(User(names[0], "CERTIFICATE", email, certificate.units))
 
 
-_LONGEST_RETURN = 2000  # characters of the address to return to
-
-
 def header_values(request: Request, name: str) -> list[str]:
     """Returns the values of all headers of a name."""
     return [value for each, value in request.headers if each.lower() == name.lower()]
@@ -170,7 +168,7 @@ def opens_page(request: Request) -> bool:
 
 def leads_back(address: str, request: Request) -> bool:
     """Whether every browser reads an address as one of this origin; prevents open redirects."""
-    if len(address) > _LONGEST_RETURN or any(each <= " " or each in "\\\x7f" for each in address):
+    if len(address) > LONGEST_RETURN or any(each <= " " or each in "\\\x7f" for each in address):
         # Browsers drop tabs and line ends, and read `\` as `/`.
         return False
     try:

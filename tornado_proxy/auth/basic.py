@@ -17,6 +17,7 @@ import bcrypt
 import msgspec
 
 from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
+from tornado_proxy.auth.limits import LONGEST_FOR_BCRYPT, MOST_ARGON2_KIBIBYTES, MOST_BCRYPT_ROUNDS
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES, Unshown
@@ -31,16 +32,11 @@ from tornado_proxy.semantics.request import User
 # The last character of the salt has four unused bits, which the library requires to be zero.
 _BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 
-# The algorithm reads no more. The library refuses longer passwords, but the tools that make hashes cut them here.
-_LONGEST_FOR_BCRYPT = 72
 
 # Hashes of htpasswd (MD5, SHA-1), crypt(3) and LDAP.
 _FOREIGN_HASH = re.compile(
     r"\$(?:apr1|1|5|6|7|y|gy|md5|sha1|scrypt|pbkdf2[\w-]*)\$|\{(?:SHA|SSHA|MD5|CRYPT)\}", re.IGNORECASE
 )
-
-_MOST_BCRYPT_ROUNDS = 14  # as a power of two; about a second
-_MOST_ARGON2_KIBIBYTES = 1 << 20  # of memory, times the passes over it; about a second
 
 
 class UnreadableHash(ValueError):
@@ -70,7 +66,7 @@ class HashedPassword(Unshown, frozen=True):
     def matches(self, offered: str) -> bool:
         """Whether this password has the hash."""
         if not self.text.startswith("$argon2"):
-            return bcrypt.checkpw(offered.encode()[:_LONGEST_FOR_BCRYPT], self.text.encode())
+            return bcrypt.checkpw(offered.encode()[:LONGEST_FOR_BCRYPT], self.text.encode())
         try:
             return argon2.PasswordHasher().verify(self.text, offered)
         except argon2.exceptions.VerificationError:
@@ -97,7 +93,7 @@ def doubt(text: str) -> str | None:
         looks_hashed = _FOREIGN_HASH.match(text)
         return "it looks like a hash of an unknown kind, and is taken for the password itself" if looks_hashed else None
     is_argon2 = text.startswith("$argon2")
-    is_costly = _argon2_cost(text) > _MOST_ARGON2_KIBIBYTES if is_argon2 else int(text[4:6]) > _MOST_BCRYPT_ROUNDS
+    is_costly = _argon2_cost(text) > MOST_ARGON2_KIBIBYTES if is_argon2 else int(text[4:6]) > MOST_BCRYPT_ROUNDS
     return "a check of it takes seconds, or gigabytes of memory" if is_costly else None
 
 

@@ -19,10 +19,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-_NONCE = 12  # bytes (NIST SP 800-38D 8.2)
-_CHUNK = 3800  # characters in one cookie: browsers keep 4096 bytes with name and attributes (RFC 6265 6.1)
-_MOST_CHUNKS = 5
-_MOST_TEXTS = 8  # of one number of chunks that the cookies of a request may make: each is decrypted, in microseconds
+from tornado_proxy.auth.limits import COOKIE_CHUNK, MOST_COOKIE_CHUNKS, MOST_COOKIE_TEXTS, NONCE
 
 
 class CookieTooLarge(Exception):
@@ -39,14 +36,14 @@ class Sealer:
     def seal(self, value: Mapping[str, Any], expires: float) -> str:
         """Returns text that `unseal` reads until `expires`, in seconds since 1970."""
         plain = zlib.compress(json.dumps({"exp": expires, "value": value}, separators=(",", ":")).encode())
-        nonce = os.urandom(_NONCE)
+        nonce = os.urandom(NONCE)
         return urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain, None)).rstrip(b"=").decode()
 
     def unseal(self, text: str, now: float) -> dict[str, Any] | None:
         """Returns the value; None if the text was not made here, was changed, or has expired."""
         try:
             sealed = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-            plain = self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
+            plain = self._cipher.decrypt(sealed[:NONCE], sealed[NONCE:], None)
         except (InvalidTag, ValueError):
             return None
         unsealed = json.loads(zlib.decompress(plain))
@@ -63,9 +60,9 @@ class CookieJar(msgspec.Struct, frozen=True):
 
     def write(self, text: str, max_age: int, previous: Collection[str]) -> list[str]:
         """Returns the Set-Cookie values that keep a text, and remove chunks of `previous`; raises `CookieTooLarge`."""
-        chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
-        if len(chunks) > _MOST_CHUNKS:
-            raise CookieTooLarge(f"{len(text)} characters need more than {_MOST_CHUNKS} cookies")
+        chunks = [text[start : start + COOKIE_CHUNK] for start in range(0, len(text), COOKIE_CHUNK)]
+        if len(chunks) > MOST_COOKIE_CHUNKS:
+            raise CookieTooLarge(f"{len(text)} characters need more than {MOST_COOKIE_CHUNKS} cookies")
         names = list(self._names())
         written = [self._line(name, chunk, max_age) for name, chunk in zip(names, chunks, strict=False)]
         return [*written, *(self._line(name, "", 0) for name in names[len(chunks) :] if name in previous)]
@@ -78,13 +75,14 @@ class CookieJar(msgspec.Struct, frozen=True):
         """Returns the texts that the cookies may make, of most chunks first: browsers keep old ones, and a domain's."""
         texts_by_name, texts = [], [""]
         for name in self._names():
-            texts = [text + chunk for text in texts for chunk in sent.get(name, ())[:_MOST_TEXTS]][:_MOST_TEXTS]
+            chunks = sent.get(name, ())[:MOST_COOKIE_TEXTS]
+            texts = [text + chunk for text in texts for chunk in chunks][:MOST_COOKIE_TEXTS]
             texts_by_name.append(texts)
         return [text for texts in reversed(texts_by_name) for text in texts]
 
     def _names(self) -> Iterator[str]:
         yield self.name
-        yield from (f"{self.name}.{number}" for number in range(1, _MOST_CHUNKS))
+        yield from (f"{self.name}.{number}" for number in range(1, MOST_COOKIE_CHUNKS))
 
     def _line(self, name: str, value: str, max_age: int) -> str:
         # Lax: browsers send the cookie when a link leads here, but not with forms and scripts of other sites.

@@ -11,14 +11,12 @@ from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.iostream import UnsatisfiableReadError
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
+from tornado_proxy.auth.limits import FETCH_WITHIN, LARGEST_ANSWER
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
 
 if TYPE_CHECKING:
     from tornado.httpclient import AsyncHTTPClient
-
-_TIMEOUT = 10.0  # seconds for the whole exchange: a person waits for it
-_LARGEST_ANSWER = 1024 * 1024  # bytes
 
 
 class Fetch(Unshown, frozen=True):
@@ -66,7 +64,7 @@ class HttpFetcher:
     would delay the requests to all others, and whoever begins logins can cause them.
     """
 
-    def __init__(self, timeout: float = _TIMEOUT) -> None:
+    def __init__(self, timeout: float = FETCH_WITHIN) -> None:
         self._timeout = timeout
         self._clients: dict[tuple[str, str], AsyncHTTPClient] = {}  # by scheme and authority
 
@@ -77,7 +75,7 @@ class HttpFetcher:
         if server not in self._clients:
             # It belongs to the loop that uses it; without `force_instance`, Tornado would share it in the process.
             self._clients[server] = SimpleAsyncHTTPClient(
-                force_instance=True, max_clients=100, max_buffer_size=_LARGEST_ANSWER, max_body_size=_LARGEST_ANSWER
+                force_instance=True, max_clients=100, max_buffer_size=LARGEST_ANSWER, max_body_size=LARGEST_ANSWER
             )
         request = HTTPRequest(
             url,

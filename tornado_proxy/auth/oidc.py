@@ -24,6 +24,7 @@ from tornado_proxy.auth import authenticator, oidc_provider
 from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, SignIn, SignInPage, is_cross_origin, origin
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.fetching import Fetcher
+from tornado_proxy.auth.limits import AWAY_SECONDS, LOGIN_SECONDS, MOST_LOGINS, RENEWABLE_SECONDS
 from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, ProviderAway, ProviderError, TokenError, Tokens
 from tornado_proxy.config.providers import OidcProvider, Step, contains_host
 from tornado_proxy.config.secrets import Unshown
@@ -32,12 +33,8 @@ from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request, host_name
 from tornado_proxy.semantics.request import User
 
-_LOGIN_SECONDS = 600
-_MOST_LOGINS = 8  # of a browser that wait: with a cookie each, more would outgrow the head of a request
 # What a header may contain, without `\`, which browsers read as `/`; all else is percent-encoded.
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F))).replace("\\", "")
-_RENEWABLE_SECONDS = 30 * 24 * 3600  # how long a session with a refresh token may rest before it is renewed
-_AWAY_SECONDS = 24 * 3600  # how long one goes on after its ID token has expired, while the provider cannot be asked
 
 
 class _Session(Unshown, frozen=True):
@@ -127,7 +124,7 @@ class OidcAuthenticator(Authenticator):
                 return self._challenge(request)
             return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
         except ProviderAway as error:
-            if session.expires + _AWAY_SECONDS > self._clock():
+            if session.expires + AWAY_SECONDS > self._clock():
                 return SignIn(session.user)
             return Refuse(503, f"the session cannot be renewed: {error}")
         except (ProviderError, TokenError):
@@ -157,8 +154,8 @@ class OidcAuthenticator(Authenticator):
             "code_challenge": _digest(login["verifier"]),
             "code_challenge_method": "S256",
         }
-        text = self._logins.seal(login, self._clock() + _LOGIN_SECONDS)
-        kept = self._login_jar(login["state"], request, login["domain"]).write(text, _LOGIN_SECONDS, {})
+        text = self._logins.seal(login, self._clock() + LOGIN_SECONDS)
+        kept = self._login_jar(login["state"], request, login["domain"]).write(text, LOGIN_SECONDS, {})
         cookies = (*kept, *self._abandoned_logins(request))
         return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), cookies)
 
@@ -234,7 +231,7 @@ class OidcAuthenticator(Authenticator):
     def _begin(self, user: User, expires: float, tokens: Tokens, request: Request) -> list[str]:
         """Returns the cookies of a session; without the hint for the logout if they would be too large."""
         now, sent = self._clock(), read_cookies(request.headers)
-        kept_until = max(expires, now + _RENEWABLE_SECONDS) if tokens.refresh_token else expires
+        kept_until = max(expires, now + RENEWABLE_SECONDS) if tokens.refresh_token else expires
         if kept_until <= now:
             raise TokenError("the token has expired; the clocks of the provider and this service may differ")
         jar = self._jar(request)
@@ -262,7 +259,7 @@ class OidcAuthenticator(Authenticator):
         cookies = read_cookies(request.headers)
         names = [each for each in cookies if each.startswith(self._login_prefix)]
         domain, secure = self._shared_domain(request), self._is_secure(request)
-        jars = (CookieJar(each, domain=domain, secure=secure) for each in names[: 1 - _MOST_LOGINS])
+        jars = (CookieJar(each, domain=domain, secure=secure) for each in names[: 1 - MOST_LOGINS])
         return [line for jar in jars for line in jar.remove(cookies)]
 
     def _domains(self, request: Request) -> list[str]:

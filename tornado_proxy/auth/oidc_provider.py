@@ -21,6 +21,16 @@ from joserfc.util import base64_to_int
 from msgspec.structs import replace
 
 from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher, check_unicode
+from tornado_proxy.auth.limits import (
+    CLOCK_LEEWAY,
+    END_OF_TIME,
+    LONGEST_TOKEN,
+    PROVIDER_FRESH,
+    PROVIDER_PATIENCE,
+    PROVIDER_PAUSE,
+    RENEWAL_REMEMBERED,
+    SHORTEST_RSA_KEY,
+)
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
@@ -28,19 +38,11 @@ from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.request import User
 
 _DISCOVERY = "/.well-known/openid-configuration"
-_FRESH = 3600.0  # seconds for which metadata and keys are used without asking again
-_PAUSE = 10.0  # seconds between two attempts to ask: clients that send unknown keys must not make us flood the provider
-_PATIENCE = 2.0  # seconds that a request waits for an answer of the provider without which it can go on
-_REMEMBERED = 60.0  # seconds for which a renewal answers other requests that a browser sends with the same cookie
 _LONG_AGO = float("-inf")
 
 # Never `none`, and never HMAC: with those, anyone with the public key could sign (RFC 8725 3.1).
 _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 _DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
-_SHORTEST_RSA_KEY = 2048  # bits
-_LONGEST_TOKEN = 16 * 1024
-_LEEWAY = 60  # seconds between the clocks of provider and service that are tolerated
-_END_OF_TIME = 2**53  # seconds since 1970; beyond it, a float is not exact
 _TRY_LATER = frozenset({408, 425, 429})
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
@@ -99,7 +101,7 @@ class _Asking(msgspec.Struct, frozen=True):
 
     async def is_answered(self) -> bool:
         """Waits until the question is answered or some seconds old; returns whether it is answered."""
-        left = self.begun + _PATIENCE - asyncio.get_running_loop().time()
+        left = self.begun + PROVIDER_PATIENCE - asyncio.get_running_loop().time()
         await asyncio.wait([self.task], timeout=max(0.0, left))
         return self.task.done()
 
@@ -128,8 +130,8 @@ class Provider:
 
     async def metadata(self, newer_than: float = _LONG_AGO) -> Metadata:
         """Returns metadata and keys, fetched again if older than an hour or `newer_than`; raises `ProviderAway`."""
-        if self._known is None or self._known_at <= max(newer_than, self._timer() - _FRESH):
-            if self._asking is None and self._timer() - self._asked_at >= _PAUSE:
+        if self._known is None or self._known_at <= max(newer_than, self._timer() - PROVIDER_FRESH):
+            if self._asking is None and self._timer() - self._asked_at >= PROVIDER_PAUSE:
                 self._asking = _Asking.of(self._ask())
             if self._asking is not None and (self._known is None or newer_than > _LONG_AGO):
                 await asyncio.shield(self._asking.task)
@@ -167,7 +169,7 @@ class Provider:
         """
         now = self._timer()
         for old_token, (at, _) in list(self._renewals.items()):
-            if at + _REMEMBERED > now:
+            if at + RENEWAL_REMEMBERED > now:
                 break
             del self._renewals[old_token]
         if refresh_token not in self._renewals:
@@ -176,8 +178,8 @@ class Provider:
             self._renewals[refresh_token] = now, _Asking.of(self._renew(refresh_token))
         asking = self._renewals[refresh_token][1]
         if not await asking.is_answered():
-            self._away_until = self._timer() + _PAUSE
-            raise ProviderAway(f"the provider gives no answer within {_PATIENCE:g} seconds")
+            self._away_until = self._timer() + PROVIDER_PAUSE
+            raise ProviderAway(f"the provider gives no answer within {PROVIDER_PATIENCE:g} seconds")
         tokens: Tokens | ProviderError = asking.task.result()
         if isinstance(tokens, ProviderError):
             raise tokens
@@ -188,7 +190,7 @@ class Provider:
         try:
             tokens = await self._request_tokens({"grant_type": "refresh_token", "refresh_token": refresh_token})
         except ProviderAway as error:
-            self._away_until = self._timer() + _PAUSE
+            self._away_until = self._timer() + PROVIDER_PAUSE
             self._renewals.pop(refresh_token, None)
             return error
         except ProviderError as error:
@@ -268,7 +270,7 @@ def read_keys(document: Mapping[str, Any]) -> KeySet:
     keys = document.get("keys")
     usable = [key for each in keys for key in _read_key(each)] if isinstance(keys, list) else []
     if not usable:
-        raise TokenError(f"the key set has no key for signatures, of at least {_SHORTEST_RSA_KEY} bits if it is RSA")
+        raise TokenError(f"the key set has no key for signatures, of at least {SHORTEST_RSA_KEY} bits if it is RSA")
     return KeySet(usable)
 
 
@@ -278,7 +280,7 @@ def _read_key(key: object) -> list[Any]:
         return []
     try:
         # Those below can be factored, so they must not be used (RFC 7518 3.3); the library only warns of them.
-        if key.get("kty") == "RSA" and base64_to_int(key["n"]).bit_length() < _SHORTEST_RSA_KEY:
+        if key.get("kty") == "RSA" and base64_to_int(key["n"]).bit_length() < SHORTEST_RSA_KEY:
             return []
         return KeySet.import_key_set({"keys": [key]}).keys
     except (JoseError, ValueError, KeyError, TypeError):
@@ -287,8 +289,8 @@ def _read_key(key: object) -> list[Any]:
 
 def verify_token(token: str, trusted: Metadata, client_id: str, now: float) -> Claims:
     """Returns the claims of a token signed for a client; raises `TokenError`. `now` is in seconds since 1970."""
-    if len(token) > _LONGEST_TOKEN:
-        raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
+    if len(token) > LONGEST_TOKEN:
+        raise TokenError(f"the token is longer than {LONGEST_TOKEN} characters")
     try:
         claims = _decode(token, trusted)
         check_unicode(claims)
@@ -321,16 +323,16 @@ def _check(claims: Claims, issuer: str, client_id: str, now: float) -> None:
     authorized = claims.get("azp")
     if authorized != client_id and (authorized is not None or len(audiences) > 1):
         raise TokenError("the token was given to another client")
-    if not _is_time(claims.get("exp")) or claims["exp"] + _LEEWAY <= now:
+    if not _is_time(claims.get("exp")) or claims["exp"] + CLOCK_LEEWAY <= now:
         raise TokenError("the token has expired")
     for name in ("nbf", "iat"):
-        if name in claims and (not _is_time(claims[name]) or claims[name] - _LEEWAY > now):
+        if name in claims and (not _is_time(claims[name]) or claims[name] - CLOCK_LEEWAY > now):
             raise TokenError("the token is not valid yet")
 
 
 def _is_time(value: object) -> bool:
     """Whether a value is a NumericDate (RFC 7519 2) that a clock can have; not NaN or infinity."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _END_OF_TIME
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < END_OF_TIME
 
 
 def user_of(claims: Claims, group_claim: str) -> User:

@@ -10,6 +10,7 @@ from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config import providers
 from tornado_proxy.config.document import bare
+from tornado_proxy.config.limits import SHORTEST_KEY
 from tornado_proxy.config.reader import ValidationContext, warning
 from tornado_proxy.config.values import enumeration
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Span, did_you_mean
@@ -45,7 +46,7 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
     """Checks that pages and cookies are a provider's own, and that the key of sessions cannot be guessed."""
     first: dict[str, str] = {}
     cookies: dict[tuple[str, str], str] = {}
-    advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {providers.SHORTEST_KEY} characters"
+    advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {SHORTEST_KEY} characters"
     for provider in context.settings.oidc_providers:
         name = context.name(provider)
         for path in provider.pages.values():
@@ -73,8 +74,8 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
             message = f"sessions of {context.quoted_name(provider)} have no key"
             yield Diagnostic("missing-option", message, name, advice)
         # Where secrets are not looked up, they are empty.
-        elif 0 < len(provider.session_secret()) < providers.SHORTEST_KEY:
-            message = f"`{option}` has fewer than {providers.SHORTEST_KEY} characters, too few for the key of sessions"
+        elif 0 < len(provider.session_secret()) < SHORTEST_KEY:
+            message = f"`{option}` has fewer than {SHORTEST_KEY} characters, too few for the key of sessions"
             yield Diagnostic("bad-value", message, context.key(provider, option), advice)
 
 

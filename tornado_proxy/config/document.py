@@ -17,23 +17,19 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
+from tornado_proxy.config.limits import DEEPEST_DOCUMENT, LONGEST_QUOTED, MOST_NODES
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-
-DEEPEST = 64
-"""The deepest nesting of collections, aliases expanded."""
-
-LARGEST = 200_000
-"""The most nodes of a document, aliases expanded: a few lines of aliases can expand to billions."""
 
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
 # The characters that YAML 1.1, 5.1 does not allow. PyYAML's two parsers report different places for them.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_LONGEST = 60  # characters of a value that messages quote
 _TAG = "tag:yaml.org,2002:"
 _DECIMALS = {"int": re.compile(r"-?(?:0|[1-9][0-9]{0,17})"), "float": re.compile(r"-?[0-9]{1,15}\.[0-9]{1,9}")}
-_TOO_MUCH = f"with aliases followed, this nests deeper than {DEEPEST} levels or has more than {LARGEST} values"
+_TOO_MUCH = (
+    f"with aliases followed, this nests deeper than {DEEPEST_DOCUMENT} levels or has more than {MOST_NODES} values"
+)
 
 
 class ScalarKind(Enum):
@@ -124,7 +120,7 @@ def span_of(node: Node, shown: SourceFile) -> Span:
 def bare(span: Span | None) -> str:
     """The text at a place without its quotes, cut if it is long."""
     text = span.text.strip("\"'") if span else ""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= LONGEST_QUOTED else f"{text[:LONGEST_QUOTED]}…"
 
 
 _TRUTHS = ("true", "yes", "on")
@@ -208,7 +204,7 @@ def _check_depth(text: str) -> None:
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > DEEPEST:
+            if depth > DEEPEST_DOCUMENT:
                 raise _TooLarge(*_place(event))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
@@ -262,7 +258,7 @@ class _NodeBuilder:
         composed = [self.build(each) for each in (chain.from_iterable(raw.value) if is_mapping else raw.value)]
         size, height = 1 + sum(each.size for each in composed), 1 + max((each.height for each in composed), default=0)
         start, end = _place(raw)
-        if size > LARGEST or height > DEEPEST:
+        if size > MOST_NODES or height > DEEPEST_DOCUMENT:
             raise _TooLarge(start, end)
         nodes = [each.node for each in composed]
         if not raw.flow_style:  # its mark extends to the next token, over empty lines and comments

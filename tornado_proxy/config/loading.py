@@ -16,14 +16,12 @@ from typing import assert_never
 import msgspec
 
 from tornado_proxy.config import access_checks, checks, document, shared_buckets
+from tornado_proxy.config.limits import LARGEST_CONFIGURATION
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, OptionGroup, OptionType, SettingsSection, members_of
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span, decode, did_you_mean, errors, read_file
-
-LARGEST = 8 * 1024 * 1024
-"""The most bytes that a configuration file may have."""
 
 MASK = "•"
 
@@ -68,7 +66,7 @@ def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = No
 def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
     """Returns the text of a configuration file with its secrets, or why not; a pipe cannot be read `again`."""
     try:
-        content = read_file(Path(path), LARGEST, regular=again)
+        content = read_file(Path(path), LARGEST_CONFIGURATION, regular=again)
     except OSError as error:
         return Loaded(None, (Diagnostic("unreadable-file", f"`{path}` cannot be read: {error.strerror}"),))
     return decoded(str(path), content)

@@ -21,9 +21,6 @@ UserName = Annotated[str, values.user_name]
 Step = Literal["login", "callback", "logout"]
 """A page of a provider: a step of a sign-in."""
 
-SHORTEST_KEY = 16
-"""The fewest characters of a secret that encrypts sessions; a shorter one could be guessed."""
-
 
 class BasicProvider(SettingsSection, frozen=True):
     """Basic authentication (RFC 7617) under a realm."""

@@ -17,12 +17,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from tornado_proxy.config import values
+from tornado_proxy.config.limits import LARGEST_SECRET
 from tornado_proxy.config.options import SettingsSection, options_of
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.rules.diagnostic import read_file
-
-LARGEST = 64 * 1024
-"""The most bytes of a secret's file; a larger file is probably a mistake."""
 
 HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 """The beginnings of hashed passwords: bcrypt and argon2."""
@@ -143,7 +141,7 @@ def unresolved(reference: Reference) -> Secret:
     return Secret(reference.origin, "")
 
 
-_content: Callable[[Path], bytes] = partial(read_file, largest=LARGEST, regular=True)
+_content: Callable[[Path], bytes] = partial(read_file, largest=LARGEST_SECRET, regular=True)
 
 
 def resolver(env: Mapping[str, str], directory: Path, read: Callable[[Path], bytes] = _content) -> Resolver:

@@ -9,7 +9,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, objection
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
+from tornado_proxy.rules.model import objection
 from tornado_proxy.templates.data import AnyUser, HeaderFields, PutData, PutInput
 from tornado_proxy.templates.go.pages import PageMistake, compile_page
 

@@ -26,8 +26,8 @@ from tornado_proxy.routing.request import (
     object_key,
     upload_path,
 )
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import (
-    LONGEST_OBJECT_KEY,
     InvalidResult,
     Key,
     Rewrite,

@@ -11,7 +11,7 @@ import msgspec
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import Step
-from tornado_proxy.config.quantities import GIB
+from tornado_proxy.routing.limits import LARGEST_FORM
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
@@ -119,7 +119,6 @@ Attempt = (
 
 Plan = tuple[Attempt, ...]  # attempts in order; the last is one that always answers
 
-LARGEST_FORM = 5 * GIB  # the bytes of the largest file that S3 takes in a form
 
 _NO_OBJECT = Refuse(404, "no object at this key")
 _NO_DIRECTORY = Refuse(404, "no objects below this key")

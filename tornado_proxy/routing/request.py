@@ -8,7 +8,9 @@ from typing import NewType
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
+from tornado_proxy.routing.limits import MOST_PARAMETERS
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
+from tornado_proxy.rules.model import Key, path_objection, segment_objection
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.forwarded import ClientCertificate
 from tornado_proxy.semantics.request import RequestData
@@ -116,7 +118,6 @@ _ABSOLUTE = re.compile(
     rf"https?://(?P<authority>{_AUTHORITY})(?P<rest>/[^?]*)?(?:\?(?P<query>.*))?", re.IGNORECASE | re.DOTALL
 )
 
-_MOST_PARAMETERS = 1000
 
 _PORT = re.compile(r":[0-9]*\Z")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -207,8 +208,8 @@ def query_pairs(raw_query: str) -> tuple[tuple[str, str], ...]:
     Each character of `raw_query` is one byte of the request line (latin-1), as in `parse_request_path`. Raises
     `BadAddress` for too many parameters.
     """
-    if raw_query.count("&") >= _MOST_PARAMETERS:
-        raise BadAddress(f"the query has more than {_MOST_PARAMETERS} parameters")
+    if raw_query.count("&") >= MOST_PARAMETERS:
+        raise BadAddress(f"the query has more than {MOST_PARAMETERS} parameters")
     pairs = parse_qsl(raw_query, keep_blank_values=True, encoding="latin-1")
     return tuple((_text(name), _text(value)) for name, value in pairs)
 

@@ -14,7 +14,7 @@ import msgspec
 from gotemplate.template.errors import RenderError, RenderLimits
 from tornado_proxy.config.actions import PutAction, SystemMetadata
 from tornado_proxy.config.options import camel_case, options_of
-from tornado_proxy.config.quantities import MIB
+from tornado_proxy.routing.limits import LARGEST_PART, LONGEST_UPLOAD_ID, MOST_METADATA, MOST_PARTS
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
 from tornado_proxy.templates.data import PutData
 from tornado_proxy.templates.go.pages import compile_page
@@ -22,11 +22,7 @@ from tornado_proxy.templates.go.pages import compile_page
 if TYPE_CHECKING:
     from tornado_proxy.templates.go.pages import PageTemplate
 
-MOST_PARTS = 10_000  # the most parts of an object (S3 API, "Multipart upload limits")
-SMALLEST_PART = 5 * MIB  # the bytes that each part but the last must have (S3 API, as above)
-LARGEST_PART = 64 * MIB  # the most bytes of a part here, since each is in memory as a whole
 _NUMBER = re.compile(r"[0-9]{1,19}")
-_LONGEST_ID = 1024
 
 
 class BeginUpload(msgspec.Struct, frozen=True):
@@ -102,7 +98,7 @@ def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction)
             raise BadStep("an empty file has no parts")
         return BeginUpload(key, location, size, put.allow_override, put.max_size)
     upload = query.get("id", "")
-    if not 0 < len(upload) <= _LONGEST_ID or not upload.isprintable():
+    if not 0 < len(upload) <= LONGEST_UPLOAD_ID or not upload.isprintable():
         raise BadStep("the query has no valid `id` of an upload")
     match step:
         case "part":
@@ -125,9 +121,6 @@ def _number(query: dict[str, str], name: str) -> int:
         raise BadStep(f"the query has no valid `{name}`")
     return int(text)
 
-
-MOST_METADATA = 2048
-"""The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""
 
 _LIMITS = RenderLimits()
 _LINE_ENDS = re.compile("\r?\n|[\x85\u2028\u2029]")

@@ -13,6 +13,7 @@ from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.rules import model, tree
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
+from tornado_proxy.rules.limits import MOST_SOURCE_MEMORY, MOST_TEMPLATE_MISTAKES
 from tornado_proxy.rules.literals import name_text
 from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RequestClauses, RewriteStatement, TestStatement
@@ -20,10 +21,8 @@ from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates import go
 from tornado_proxy.templates.template import Template, compile_plain
 
-MOST_MEMORY = 64 << 20  # bytes of all compiled sources: twenty times what 10,000 ordinary ones need
 _SMALLER = r"lower their counts, use fewer classes such as `\pL`, or split the rules over several services"
 
-_MOST_MISTAKES = 10  # of one template
 
 # An action that prints a value, in Jinja and in Go: no other action refers to it.
 _ACTION = re.compile(
@@ -112,15 +111,15 @@ class _Target(msgspec.Struct):
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
         made = self.made.get((source.value, dialect, template.value, helpers))
-        if self.room.used > MOST_MEMORY:
+        if self.room.used > MOST_SOURCE_MEMORY:
             return []  # the rules are refused for the source that did not fit
         try:
             pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
         self.room.used += pattern.memory
-        if self.room.used > MOST_MEMORY:
-            message = f"the sources up to this one take more than {MOST_MEMORY >> 20} MiB in compiled form"
+        if self.room.used > MOST_SOURCE_MEMORY:
+            message = f"the sources up to this one take more than {MOST_SOURCE_MEMORY >> 20} MiB in compiled form"
             return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
         if made:
             return pattern, made.template
@@ -161,14 +160,14 @@ def _all_mistakes(
         new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in mistakes}
         mistakes |= new
         action = next((each for each in _ACTION.finditer(text) if each.start() <= mistake.offset < each.end()), None)
-        if action is not None and new and len(mistakes) < _MOST_MISTAKES:
+        if action is not None and new and len(mistakes) < MOST_TEMPLATE_MISTAKES:
             text = f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
             try:
                 compile_text(text)
             except TemplateMistake as another:
                 mistake = another
                 continue
-        return [each for _, each in sorted(mistakes.items())][:_MOST_MISTAKES]
+        return [each for _, each in sorted(mistakes.items())][:MOST_TEMPLATE_MISTAKES]
 
 
 def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:

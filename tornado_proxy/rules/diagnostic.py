@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from tornado_proxy.rules.limits import CLOSE_ENOUGH, LONGEST_MISSPELT, SHOWN_BYTES
+
 _LINE_END = re.compile("\n")
 
 
@@ -161,17 +163,12 @@ def errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(each for each in diagnostics if each.severity is Severity.ERROR)
 
 
-# A longer word is not a misspelt keyword, and difflib's time grows with the length.
-_LONGEST = 64
-_CLOSE_ENOUGH = 0.65
-
-
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
     """Returns the candidate closest to a word, ignoring case; None if no candidate is close."""
-    if len(word) > _LONGEST:
+    if len(word) > LONGEST_MISSPELT:
         return None
     folded = {candidate.casefold(): candidate for candidate in candidates}
-    close = get_close_matches(word.casefold(), folded, n=1, cutoff=_CLOSE_ENOUGH)
+    close = get_close_matches(word.casefold(), folded, n=1, cutoff=CLOSE_ENOUGH)
     return folded[close[0]] if close else None
 
 
@@ -187,9 +184,6 @@ def shortened(text: str, most: int) -> str:
 
 class FileTooLargeError(OSError):
     """A file that is larger than is allowed."""
-
-
-_SHOWN = 200  # bytes after one that cannot be decoded
 
 
 def read_file(path: Path, largest: int, *, regular: bool) -> bytes:
@@ -222,7 +216,7 @@ def decode(name: str, data: bytes) -> SourceFile | Diagnostic:
 def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
     readable = data[:offset].decode("utf-8-sig")
     # The rest of a binary file may be one line of megabytes, which would fill the screen.
-    source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))
+    source = SourceFile(name, readable + data[offset : offset + SHOWN_BYTES].decode(errors="replace"))
     span = Span(source, len(readable), len(readable) + 1)
     where = f"byte 0x{data[offset]:02x} at offset {offset}, on line {span.first.line}"
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or data[:2].count(0) == 1:

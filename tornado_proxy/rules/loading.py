@@ -17,11 +17,9 @@ import msgspec
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
 from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
 from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.limits import LARGEST_RULES
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.rules.parser import Parsed, parse
-
-# Bytes of all rule files together: ten times what 10,000 rewrites need. Compiling takes 80 to 280 bytes for each.
-LARGEST = 8 * 1024 * 1024
 
 
 class RuleFileError(Exception):
@@ -86,7 +84,7 @@ def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = N
         try:
             read = _read_root(root, span, files, again=again)
         except FileTooLargeError as error:
-            size = f"{LARGEST // 1024**2} MiB together"
+            size = f"{LARGEST_RULES // 1024**2} MiB together"
             message = f"the rule files are larger than {size}, counted up to `{error.filename}`"
             advice = "split the rules over several services, or shorten them"
             return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
@@ -99,7 +97,7 @@ def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *,
     """Reads the files of a root but those that were read before; raises `FileTooLargeError`."""
     files: list[RuleFile] = []
     mistakes: list[OSError] = []
-    left = max(0, LARGEST - sum(len(file.data) for file in before.values()))
+    left = max(0, LARGEST_RULES - sum(len(file.data) for file in before.values()))
     paths = find_rule_files(root, mistakes.append)
     missing = [] if paths or mistakes else [_nothing_there(root, span)]
     for path in paths:

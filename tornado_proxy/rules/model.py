@@ -14,6 +14,7 @@ import msgspec
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError
 from tornado_proxy.rules.diagnostic import Diagnostic, Span
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.semantics.errors import StatusError
@@ -22,7 +23,6 @@ from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template
 
 Key = NewType("Key", str)  # the decoded path below the mount, starting with `/`, which rules get and produce
-LONGEST_OBJECT_KEY = 1024  # the most bytes of UTF-8 in a key of S3 (S3 API, PutObject)
 
 # The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"

@@ -12,6 +12,7 @@ from lark.exceptions import UnexpectedToken
 
 from tornado_proxy.rules import tree as nodes
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
+from tornado_proxy.rules.limits import MOST_MISTAKES
 from tornado_proxy.rules.literals import literal
 from tornado_proxy.rules.reading import Reading, Where
 from tornado_proxy.rules.recovery import recover
@@ -176,10 +177,6 @@ def parse(source: SourceFile) -> Parsed:
     document = Document(source) if tree is None else builder.document(tree)
     diagnostics = (*reading.diagnostics, *builder.diagnostics, *_unfit_characters(reading))
     return Parsed(document, tuple(sorted(diagnostics, key=_offset)))
-
-
-# A file with more mistakes is not a rule file. Each recovery reports or moves on, so the limit also bounds the time.
-MOST_MISTAKES = 1000
 
 
 def _tree(reading: Reading) -> Tree[Any] | None:

@@ -11,6 +11,7 @@ import re
 from lark import Token
 
 from tornado_proxy.rules.diagnostic import Note, did_you_mean, shortened
+from tornado_proxy.rules.limits import LONGEST_SHOWN
 from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
 
@@ -73,7 +74,6 @@ _STRINGS = frozenset({"STRING", "RAW"})
 _WORDS = {"ARROW": "`->`", "LBRACE": "`{`", "NAME": "a name", "STRING": "a string", "RAW": "a raw string"}
 _WORDS |= {terminal: f"`{word}`" for terminal, word in KEYWORDS.items()} | {"RBRACE": "`}`"}
 """The words for terminals, in the order of messages."""
-_LONGEST = 40
 
 
 class _Unexpected:
@@ -142,7 +142,7 @@ def _shown(text: str) -> str:
     invisible = next((character for character in text if not character.isprintable()), None)
     if invisible is not None:
         return f"U+{ord(invisible):04X}"
-    return f"`{shortened(text, _LONGEST)}`"
+    return f"`{shortened(text, LONGEST_SHOWN)}`"
 
 
 _SAME = 'write rewrite `^/old/(.*)$` -> "/new/$1" inside `target NAME { … }`'

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tornado_proxy.routing.upload_steps import MOST_PARTS
+from tornado_proxy.routing.limits import MOST_PARTS
 from tornado_proxy.s3.executor import PIECE, BlockingCall, Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError

@@ -16,6 +16,8 @@ from math import inf
 
 import msgspec
 
+from tornado_proxy.semantics.limits import DATES_KEPT
+
 # entity-tag = [ weak ] opaque-tag; an opaque-tag has no control characters, spaces or quotes.
 _ETAG = r'(?:W/)?"[^\x00-\x20"\x7f]*"'
 _ONE = re.compile(_ETAG)
@@ -39,9 +41,6 @@ _FORMS = (
 )
 
 _LAST_SECOND = 59
-
-# Few objects are requested often, so few dates are.
-_DATES_KEPT = 1024
 
 
 class ConditionResult(Enum):
@@ -197,7 +196,7 @@ def parse_date(text: str | None) -> datetime | None:
     return moment.replace(second=min(second, _LAST_SECOND)) if second <= _LAST_SECOND + 1 else None
 
 
-@lru_cache(_DATES_KEPT)
+@lru_cache(DATES_KEPT)
 def format_date(moment: datetime) -> str:
     """Returns a moment with a time zone as IMF-fixdate."""
     return format_datetime(moment.astimezone(UTC), usegmt=True)

@@ -18,6 +18,8 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from tornado_proxy.semantics.limits import HEADERS_KEPT
+
 Headers = tuple[tuple[str, str], ...]
 
 REASONS = {status.value: status.phrase for status in HTTPStatus}  # the reason phrases of statuses (RFC 9110 15)
@@ -30,7 +32,6 @@ _MEMBER = re.compile(rf"[ \t]*+(?P<name>{_TOKEN}(?:/{_TOKEN})?)(?P<parameters>(?
 _BETWEEN_COMMAS = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))++', re.DOTALL)
 _WEIGHT = re.compile(r";[ \t]*q=(?P<weight>[^; \t]*)", re.IGNORECASE)
 _QVALUE = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
-_HEADERS_KEPT = 64  # browsers send few different ones
 
 
 def negotiate(accept: str | None, offers: Sequence[str]) -> str:
@@ -48,7 +49,7 @@ def negotiate(accept: str | None, offers: Sequence[str]) -> str:
     return max(offers, key=weight)
 
 
-@lru_cache(_HEADERS_KEPT)
+@lru_cache(HEADERS_KEPT)
 def negotiate_coding(accept: str, offers: tuple[str, ...]) -> str | None:
     """Returns the coding that the client weighs highest; of equals, the first offered, and any before no coding."""
     weights = {name.removeprefix("x-"): weight for name, weight in _weights(accept)}

@@ -13,6 +13,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 import msgspec
 
+from tornado_proxy.semantics.limits import LONGEST_AUTHORITY, MOST_HOPS
+
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
 # RFC 7239 4: `name=value` pairs separated by `;`, where a value is a token or a quoted string.
@@ -22,9 +24,7 @@ _ELEMENT = re.compile(rf"{_PAIR}(?:;{_PAIR})*")
 _PAIRS = re.compile(_PAIR)
 _ESCAPE = re.compile(r"\\(.)")
 _AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::[0-9]{1,5})?")
-_LONGEST_AUTHORITY = 300  # characters; a DNS name has at most 253
 _WITH_PORT = re.compile(r"(?:\[(?P<bracketed>[^\]]*)\]|(?P<bare>[^:]*))(?::[0-9]+)?")
-_MOST_HOPS = 32
 
 
 class TrustedProxies:
@@ -122,7 +122,7 @@ def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: Tru
 
 def _old_hops(addresses: list[str], hosts: list[str], schemes: list[str]) -> Iterator[Origin]:
     """Yields what each proxy reports, the nearest first; a single host or scheme holds for all of them."""
-    for number in range(1, min(max(len(addresses), 1), _MOST_HOPS) + 1):
+    for number in range(1, min(max(len(addresses), 1), MOST_HOPS) + 1):
         columns = (addresses, hosts, schemes)
         address, host, scheme = (values[-number] if number <= len(values) else "" for values in columns)
         yield _hop(address, scheme, host)
@@ -135,7 +135,7 @@ def _values(lines: Iterable[str]) -> list[str]:
 def _hops(lines: Iterable[str]) -> Iterator[Origin]:
     """Yields the elements of `Forwarded`, the nearest proxy's first, up to a malformed one."""
     # No value that counts here has a comma, and what a client wrote cannot hide what proxies append.
-    for element in _values(lines)[: -_MOST_HOPS - 1 : -1]:
+    for element in _values(lines)[: -MOST_HOPS - 1 : -1]:
         if not _ELEMENT.fullmatch(element):
             return
         pairs = {name.lower(): quoted or token for name, quoted, token in _PAIRS.findall(element)}
@@ -144,7 +144,7 @@ def _hops(lines: Iterable[str]) -> Iterator[Origin]:
 
 def _hop(address: str, scheme: str, authority: str) -> Origin:
     """Returns what a proxy reports about its peer; an invalid value becomes empty."""
-    is_authority = len(authority) <= _LONGEST_AUTHORITY and _AUTHORITY.fullmatch(authority)
+    is_authority = len(authority) <= LONGEST_AUTHORITY and _AUTHORITY.fullmatch(authority)
     scheme = scheme.lower()
     return Origin(_address(address), scheme if scheme in ("http", "https") else "", authority if is_authority else "")
 
@@ -161,7 +161,6 @@ def _address(text: str) -> str:
 
 
 PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"  # the first bytes of version 2
-LONGEST_PROXY_LINE = 107  # the most bytes of a line of version 1, CR LF included
 PROXY_HEAD = 16  # the number of bytes before the addresses in version 2
 _PROXY_LINE = re.compile(
     rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP([46]) ([0-9A-Fa-f:.]+) ([0-9A-Fa-f:.]+) ([0-9]{1,5}) ([0-9]{1,5}))\r\n"

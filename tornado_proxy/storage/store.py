@@ -13,7 +13,7 @@ import msgspec
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.routing.upload_steps import Properties
-from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, ContentRange
 from tornado_proxy.semantics.fields import Checksum
 

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from tornado_proxy.pages.custom import CustomRendering, PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, choose
 from tornado_proxy.routing import upload_steps
+from tornado_proxy.routing.limits import LARGEST_PART, MOST_PARTS, SMALLEST_PART
 from tornado_proxy.routing.plan import OfferForm, Receive
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
 from tornado_proxy.semantics.fields import is_of_types
@@ -76,9 +77,9 @@ async def begin(attempt: upload_steps.BeginUpload, context: RequestContext) -> A
     write = Write(file.content_type, attempt.replace, context.conditions, properties=properties)
     upload = await context.store.begin_upload(attempt.key, write)
     limits = {
-        "minPartSize": upload_steps.SMALLEST_PART,
-        "maxPartSize": upload_steps.LARGEST_PART,
-        "maxParts": upload_steps.MOST_PARTS,
+        "minPartSize": SMALLEST_PART,
+        "maxPartSize": LARGEST_PART,
+        "maxParts": MOST_PARTS,
     }
     return _json({"id": upload, "location": attempt.location, **limits})
 
@@ -143,9 +144,9 @@ def check_parts(parts: Sequence[UploadedPart], size: int) -> None:
     missing = next((number for number, each in enumerate(parts, 1) if each.number != number), None)
     if missing or not parts:
         raise UploadIncomplete(f"part {missing or 1} is missing")
-    small = next((each.number for each in parts[:-1] if each.size < upload_steps.SMALLEST_PART), None)
+    small = next((each.number for each in parts[:-1] if each.size < SMALLEST_PART), None)
     if small:
-        raise UploadIncomplete(f"part {small} is not the last and has less than {upload_steps.SMALLEST_PART} bytes")
+        raise UploadIncomplete(f"part {small} is not the last and has less than {SMALLEST_PART} bytes")
     total = sum(each.size for each in parts)
     if total != size:
         raise UploadIncomplete(f"the parts have {total} bytes, not {size}")
@@ -157,7 +158,7 @@ def named_file(context: RequestContext) -> FileHead:
 
 
 def _check_total(size: int, max_size: int | None) -> None:
-    largest = upload_steps.MOST_PARTS * upload_steps.LARGEST_PART
+    largest = MOST_PARTS * LARGEST_PART
     most = min(max_size or largest, largest)
     if size > most:
         raise TooLarge(f"the upload has {size} bytes, {most} are allowed")

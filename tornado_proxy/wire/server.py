@@ -25,6 +25,7 @@ from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConn
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics import forwarded
 from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies, peer_address
+from tornado_proxy.semantics.limits import LONGEST_PROXY_LINE
 from tornado_proxy.wire.client import ClientConnection
 from tornado_proxy.wire.connection import Connection
 from tornado_proxy.wire.heap import trim_heap
@@ -341,7 +342,7 @@ async def _client_behind(accepted: socket.socket) -> str | None:
         head = start + await _exactly(accepted, forwarded.PROXY_HEAD - len(start))
         return forwarded.read_proxy_header(head, await _exactly(accepted, forwarded.proxy_header_rest(head)))
     while not start.endswith(b"\n"):
-        if len(start) >= forwarded.LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
+        if len(start) >= LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
             raise NotProxied("there is no header of the PROXY protocol")
         start += await _exactly(accepted, 1)
     return forwarded.read_proxy_line(start)

@@ -22,6 +22,7 @@ from gotemplate.template.urls import HEADER, VALUES, Url, collected, copied, fir
 from gotemplate.template.values import INVALID, Struct
 from tornado_proxy.semantics.request import METHODS, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.limits import MOST_LENGTH_DIGITS
 from tornado_proxy.templates.template import MissingUserError
 
 
@@ -142,15 +143,13 @@ def _content_length(request: RequestFacts) -> go.Int64:
     if first(request.header, b"Transfer-Encoding"):
         return go.Int64(-1)
     length = first(request.header, b"Content-Length")
-    return go.Int64(length[:_LONGEST_LENGTH] if length.isdigit() else 0)
+    return go.Int64(length[:MOST_LENGTH_DIGITS] if length.isdigit() else 0)
 
 
 def _transfer_encoding(request: RequestFacts) -> go.Slice:
     codings = [b"chunked"] if first(request.header, b"Transfer-Encoding") else []
     return go.Slice(codings, go.STRING_SLICE, nil=not codings)
 
-
-_LONGEST_LENGTH = 18  # digits, which an int64 has room for
 
 # Each alternative ends at the end of the text at the latest, so that the time is linear.
 _ELEMENT = re.compile(

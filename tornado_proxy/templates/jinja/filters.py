@@ -18,11 +18,11 @@ from jinja2.utils import Namespace
 
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, RenderLimits
 from tornado_proxy.templates.jinja.views import Lookup, NoUser, Record
+from tornado_proxy.templates.limits import FLOAT_DIGITS, LONGEST_CONVERSION, MOST_BITS
 
 LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")
 """A usual template takes a few dozen steps; a key has at most 1024 bytes."""
 
-MOST_BITS = 1024  # the size of the largest integer
 BUDGET = " budget"  # the name of the budget among a template's variables; no template can spell it
 
 
@@ -90,7 +90,6 @@ Size = Callable[..., int]
 
 # A width or precision of three digits or more, or one that is an argument.
 _WIDE = re.compile(r"%(?:\([^)]*\))?[-#0 +]*(?:\*|\d{3}|\d*\.(?:\*|\d{3}))")
-_LONGEST_CONVERSION = 450  # characters of the largest float with 99 decimals
 
 
 def padded(text: object, width: int = 80, *_: object) -> int:
@@ -116,7 +115,7 @@ def formatted(text: str, values: object) -> int:
         raise LimitError(f"`{wide[0]}` asks for more than 99 characters")
     parts = values.values() if isinstance(values, dict) else values if isinstance(values, tuple) else (values,)
     longest = max((len(written(part)) for part in parts), default=0)
-    return len(text) + text.count("%") * max(longest, _LONGEST_CONVERSION)
+    return len(text) + text.count("%") * max(longest, LONGEST_CONVERSION)
 
 
 TEXT_METHODS: Mapping[str, Size | None] = {
@@ -181,8 +180,6 @@ def _calculate(operator: str, left: float, right: float) -> Any:
 
 Filter = Callable[..., Any]
 
-_PRECISION = 15  # significant digits of a float
-
 
 def _of_text(method: Filter) -> Filter:
     return lambda _, value, *args, **kwargs: method(written(value), *args, **kwargs)
@@ -201,8 +198,8 @@ def _replace(text: str, old: object, new: object, count: int | None = None) -> s
 
 
 def _round(value: float, precision: int = 0, method: Any = "common") -> float:
-    if abs(precision) > _PRECISION:
-        raise RenderError(f"`round` keeps at most {_PRECISION} digits")
+    if abs(precision) > FLOAT_DIGITS:
+        raise RenderError(f"`round` keeps at most {FLOAT_DIGITS} digits")
     return filters.do_round(value, precision, method)
 
 

@@ -19,6 +19,7 @@ from gotemplate.regexp.matching import Reference, group_number
 from gotemplate.template.errors import TemplateMistake, help_for_unknown, refuse
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
+from tornado_proxy.templates.limits import DEEPEST_TEMPLATE, LONGEST_NUMBER, MOST_TEMPLATE_NAMES
 from tornado_proxy.templates.template import unknown_group
 
 CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")  # statements that end at an `end…` of their own
@@ -37,7 +38,6 @@ def reworded(message: str | None) -> tuple[str, str | None]:
 
 
 _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begin", "comment", "comment_end"})
-_LONGEST_NUMBER = 100  # characters; Python writes no number of thousands into the compiled template
 
 
 class TokenPlaces(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, 
             start = max(position, source.find(value, position))
             position = start + len(value)
             is_number = kind in ("integer", "float")
-            if is_number and (len(value) > _LONGEST_NUMBER or (kind == "float" and isinf(float(value)))):
+            if is_number and (len(value) > LONGEST_NUMBER or (kind == "float" and isinf(float(value)))):
                 raise TemplateMistake("the number is too large", start, position)
             yield start, kind, value
     except TemplateSyntaxError as error:
@@ -93,8 +93,6 @@ def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, 
         raise TemplateMistake(message, position, min(position + 1, len(source)), hint) from error
 
 
-DEEPEST = 60
-MOST_NAMES = 100  # Jinja2 copies all names that a template sets at each of its branches
 _UNSUPPORTED: Mapping[type[nodes.Node], str] = {
     nodes.Include: "include",
     nodes.Import: "import",
@@ -117,9 +115,9 @@ class TemplateReading:
         for node, _ in self._nodes:
             if isinstance(node, nodes.Macro) or (isinstance(node, nodes.Name) and node.ctx != "load"):
                 places.setdefault(node.name, node.lineno)
-        if len(places) > MOST_NAMES:
-            start = [*places.values()][MOST_NAMES]
-            raise TemplateMistake(f"the template sets more than {MOST_NAMES} names", start, tokens.end(start))
+        if len(places) > MOST_TEMPLATE_NAMES:
+            start = [*places.values()][MOST_TEMPLATE_NAMES]
+            raise TemplateMistake(f"the template sets more than {MOST_TEMPLATE_NAMES} names", start, tokens.end(start))
         self._own_names = frozenset(places)
 
     def check(self, names: Mapping[str, int], group_count: int) -> None:
@@ -185,8 +183,8 @@ def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
     rest: list[tuple[nodes.Node, nodes.Node, int]] = [(tree, tree, 0)]
     while rest:
         node, parent, depth = rest.pop()
-        if depth > DEEPEST:
-            raise TemplateMistake(f"the template nests deeper than {DEEPEST} levels", node.lineno)
+        if depth > DEEPEST_TEMPLATE:
+            raise TemplateMistake(f"the template nests deeper than {DEEPEST_TEMPLATE} levels", node.lineno)
         yield node, parent
         rest += [(child, node, depth + 1) for child in reversed(list(node.iter_child_nodes()))]
 

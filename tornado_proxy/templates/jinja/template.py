@@ -27,6 +27,7 @@ from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.jinja import filters
 from tornado_proxy.templates.jinja.source import TemplateReading, parse, reworded
 from tornado_proxy.templates.jinja.views import Lookup, Record, variables
+from tornado_proxy.templates.limits import LONGEST_MESSAGE
 from tornado_proxy.templates.template import trimmed
 
 
@@ -187,7 +188,6 @@ def _is_callable(obj: Any) -> bool:
 
 
 _ENVIRONMENT = KeyEnvironment()
-_LONGEST_MESSAGE = 200  # Python's messages may contain values
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class JinjaTemplate:
         except RecursionError as error:
             raise LimitError("the template nests too deeply") from error
         except Exception as error:  # Python's operators and Jinja2's filters raise errors of many types
-            raise RenderError(reworded(str(error)[:_LONGEST_MESSAGE])[0] or type(error).__name__) from error
+            raise RenderError(reworded(str(error)[:LONGEST_MESSAGE])[0] or type(error).__name__) from error
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int) -> JinjaTemplate:

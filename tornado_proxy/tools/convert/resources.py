@@ -13,7 +13,7 @@ import msgspec
 from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config import values
-from tornado_proxy.config.providers import SHORTEST_KEY
+from tornado_proxy.config.limits import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section, Setting, present, reference
 
