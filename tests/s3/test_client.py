@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import socket
-import tracemalloc
 
 import boto3
 import pytest
-from scripted_s3 import reply, scripted_s3
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.s3 import pool as pools
-from tornado_proxy.s3.client import SmallLoader, find_endpoint, make_client
+from tornado_proxy.s3.client import find_endpoint, make_client
 from tornado_proxy.s3.endpoint import Endpoint
-from tornado_proxy.s3.executor import PIECE, InterruptibleConnection
 from tornado_proxy.s3.signature import Scope
 from tornado_proxy.storage.errors import UpstreamError
 
@@ -52,7 +48,7 @@ def no_credentials(monkeypatch, tmp_path):
 )
 def test_the_settings_make_the_url(settings, start):
     """The URL of an object is made from endpoint, region, addressing style and scheme."""
-    client = make_client(Bucket("bucket", credentials=PAIR, **settings), 8)
+    client = make_client(Bucket("bucket", credentials=PAIR, **settings))
     assert presigned_url(client).startswith(start)
     client.close()
 
@@ -66,24 +62,22 @@ def test_the_settings_make_the_url(settings, start):
 )
 def test_credentials_of_the_configuration_are_used(pair, expected):
     """A client uses the configured access key pair and session token."""
-    client = make_client(Bucket("bucket", credentials=pair), 8)
+    client = make_client(Bucket("bucket", credentials=pair))
     credentials = client._request_signer._credentials
     assert (credentials.access_key, credentials.secret_key, credentials.token) == expected
     client.close()
 
 
-def test_a_client_has_four_connections_for_each_thread():
-    """A client has more connections than threads, because a body that is read slowly needs a connection and no thread."""
-    client = make_client(Bucket("bucket", credentials=PAIR, connect_timeout=1, read_timeout=2, max_attempts=4), 8)
-    config = client.meta.config
-    assert (config.max_pool_connections, config.connect_timeout, config.read_timeout) == (32, 1, 2)
-    assert config.retries["total_max_attempts"] == 4
+def test_a_client_makes_the_configured_attempts():
+    """`maxAttempts` is the number of attempts of boto3."""
+    client = make_client(Bucket("bucket", credentials=PAIR, max_attempts=4))
+    assert client.meta.config.retries["total_max_attempts"] == 4
     client.close()
 
 
 def test_a_client_can_be_made_without_credentials(no_credentials):
     """Missing credentials raise an error when a request is signed, not when the client is made."""
-    client = make_client(Bucket("bucket"), 8)
+    client = make_client(Bucket("bucket"))
     with pytest.raises(Exception, match="Unable to locate credentials"):
         presigned_url(client)
     client.close()
@@ -91,7 +85,7 @@ def test_a_client_can_be_made_without_credentials(no_credentials):
 
 def test_credentials_are_found_later(no_credentials, monkeypatch):
     """The provider chain is tried again until it finds credentials, which are then kept."""
-    client = make_client(Bucket("bucket"), 8)
+    client = make_client(Bucket("bucket"))
     with pytest.raises(Exception, match="Unable to locate credentials"):
         presigned_url(client)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "late")
@@ -111,7 +105,7 @@ def test_a_client_is_made_without_the_network(no_credentials, monkeypatch):
     monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket, "socket", refused)
-    make_client(Bucket("bucket", s3_endpoint="http://s3.example:9000"), 8).close()
+    make_client(Bucket("bucket", s3_endpoint="http://s3.example:9000")).close()
 
 
 @pytest.mark.parametrize(
@@ -120,35 +114,13 @@ def test_a_client_is_made_without_the_network(no_credentials, monkeypatch):
 def test_invalid_settings_of_a_client_raise_a_storage_error(settings):
     """Settings that boto3 refuses raise `UpstreamError` when the client is made."""
     with pytest.raises(UpstreamError, match="a client of bucket `bucket`"):
-        make_client(Bucket("bucket", credentials=PAIR, **settings), 8)
-
-
-def test_a_client_has_only_the_used_operations():
-    """A client has only the operations that the service calls, with complete parameters and results."""
-    client = make_client(Bucket("some-bucket"), 1)
-    assert len(client.meta.service_model.operation_names) < 15
-    for name in client.meta.service_model.operation_names:
-        operation = client.meta.service_model.operation_model(name)
-        for shape in (operation.input_shape, operation.output_shape):
-            assert shape is None or all(member.type_name for member in shape.members.values())
-    client.close()
-
-
-@pytest.mark.parametrize("name", ["endpoints", "s3/2006-03-01/service-2"])
-def test_data_of_aws_is_read_in_little_memory(name):
-    """Reading a file of botocore takes less than 4 MiB at any moment; all of its objects would take more than 6."""
-    tracemalloc.start()
-    try:
-        assert SmallLoader().load_data(name)
-        assert tracemalloc.get_traced_memory()[1] < 4 * 1024**2
-    finally:
-        tracemalloc.stop()
+        make_client(Bucket("bucket", credentials=PAIR, **settings))
 
 
 @pytest.mark.parametrize("region", ["eu-west-1", "cn-north-1", "us-gov-west-1"])
 def test_a_region_of_any_partition_is_known(region):
     """A client has the endpoint of boto3 for regions of AWS, AWS China and AWS GovCloud."""
-    own, complete = make_client(Bucket("some-bucket", region=region), 1), boto3.client("s3", region_name=region)
+    own, complete = make_client(Bucket("some-bucket", region=region)), boto3.client("s3", region_name=region)
     assert own.meta.endpoint_url == complete.meta.endpoint_url
     own.close()
 
@@ -157,7 +129,7 @@ PATH_STYLE = {"force_path_style": True}
 
 
 def endpoint_of(name: str = "bucket", **settings) -> Endpoint | None:
-    client = make_client(Bucket(name, **settings), 1)
+    client = make_client(Bucket(name, **settings))
     try:
         return find_endpoint(client, name)
     finally:
@@ -234,30 +206,3 @@ def test_an_endpoint_is_found_without_the_network_or_credentials(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket, "socket", refused)
     assert endpoint_of(s3_endpoint="http://s3.example:9000") is not None
-
-
-@pytest.mark.parametrize(("lifetime", "connections"), [(300.0, 1), (0.0, 3)])
-def test_an_old_connection_is_not_used_again(monkeypatch, lifetime, connections):
-    """A connection of a certain age is replaced although it always works, so that calls follow a name's address."""
-    monkeypatch.setattr(pools, "LONGEST_LIFETIME", lifetime)
-    with scripted_s3(*[reply(204)] * 3) as s3:
-        client = make_client(Bucket("bucket", credentials=PAIR, s3_endpoint=s3.url), 1)
-        for _ in range(3):
-            client.delete_object(Bucket="bucket", Key="k")
-        client.close()
-    assert (len(s3.requests), len(s3.connections)) == (3, connections)
-
-
-@pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:9"])
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_botocore_makes_our_connections(scheme, proxy):
-    """The pools that botocore uses are private: this says which of its versions still takes ours."""
-    client = make_client(Bucket("bucket", credentials=PAIR), 8)
-    session = client._endpoint.http_session
-    pool = session._get_connection_manager(f"{scheme}://s3.example", proxy).connection_from_url(
-        f"{scheme}://s3.example"
-    )
-    connection = pool._new_conn()
-    assert isinstance(connection, InterruptibleConnection)
-    assert (connection.silence, connection.blocksize) == (30.0, PIECE)
-    client.close()

@@ -498,18 +498,6 @@ async def test_a_large_upload_has_limited_memory(live_bytes):
     assert peak() < 8 * MIB
 
 
-async def test_the_first_write_gives_back_what_making_a_client_leaves(monkeypatch):
-    """The heap is trimmed once, when the client is made."""
-    calls = []
-    monkeypatch.setattr("tornado_proxy.s3.store.trim_heap", lambda: calls.append(1))
-    stored = reply(200, ETag='"e"')
-    with scripted_s3(stored, stored) as s3:
-        async with store_at(s3.url) as store:
-            for key in "ab":
-                await store.put(key, async_chunks(b"x"), Write())
-    assert calls == [1]
-
-
 async def test_a_slow_s3_slows_the_upload_down():
     """An upload reads chunks only as fast as S3 accepts them: it waits while two parts are in memory."""
     gate = threading.Event()

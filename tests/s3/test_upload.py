@@ -348,7 +348,7 @@ TARGET = {"Bucket": "bucket", "Key": "a"}
 
 
 async def begin(store) -> Upload:
-    return await Upload.begin(await store._boto3(), store._executor, TARGET, {"ContentType": "text/x"})
+    return await Upload.begin(store._client, store._executor, TARGET, {"ContentType": "text/x"})
 
 
 async def part_body(data: bytes, memory: UploadMemory | None = None) -> PartBody:

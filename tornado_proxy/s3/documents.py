@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,7 +17,6 @@ from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.s3.endpoint import is_address
 
 _LARGEST = 1024 * 1024  # bytes
 _PIECE = 16 * 1024  # bytes
@@ -100,6 +100,14 @@ def _client(location: Location, config: UrlConfig) -> Any:
             read_timeout=config.http_timeout,
             retries={"total_max_attempts": 1},
             # An address has no virtual hosts.
-            s3={"addressing_style": "path"} if is_address(urlsplit(endpoint).hostname or "") else {},
+            s3={"addressing_style": "path"} if _is_address(urlsplit(endpoint).hostname or "") else {},
         ),
     )
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.client import HTTPException
 
-import urllib3
 from botocore import exceptions
 from botocore.parsers import ResponseParserError
+from urllib3.exceptions import HTTPError
+from urllib3.exceptions import TimeoutError as UrllibTimeoutError
 
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage import errors
@@ -63,23 +64,13 @@ _BY_STATUS: dict[int, type[errors.StorageError]] = {
 _NO_CREDENTIALS = "boto3 found no credentials in the environment, a profile, a web identity or the role of the instance"
 
 
-# The errors by kind of exception; the first row that matches applies.
+_LOST = (exceptions.ConnectionError, exceptions.HTTPClientError, exceptions.IncompleteReadError)
+_TIMEOUTS = (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, UrllibTimeoutError, TimeoutError)
+
+# The first matching row applies.
 _BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[errors.StorageError]], ...] = (
-    (
-        (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, urllib3.exceptions.TimeoutError, TimeoutError),
-        errors.TimedOut,
-    ),
-    (
-        (
-            exceptions.ConnectionError,
-            exceptions.HTTPClientError,
-            exceptions.IncompleteReadError,
-            urllib3.exceptions.HTTPError,
-            HTTPException,
-            OSError,
-        ),
-        errors.Unreachable,
-    ),
+    (_TIMEOUTS, errors.TimedOut),
+    ((*_LOST, HTTPError, HTTPException, OSError), errors.Unreachable),
     # Includes missing and expired credentials: no 403, since the client is not to blame.
     ((exceptions.BotoCoreError, ResponseParserError), errors.UpstreamError),
 )

@@ -268,11 +268,7 @@ class LoopReads:
 
 
 def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
-    client = make_client(msgspec.structs.replace(bucket, region=region), 1)
-    try:
-        return find_endpoint(client, bucket.name)
-    finally:
-        client.close()
+    return find_endpoint(make_client(msgspec.structs.replace(bucket, region=region)), bucket.name)
 
 
 def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:

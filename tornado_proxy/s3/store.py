@@ -20,22 +20,23 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.boto3_reads import Boto3Reads
 from tornado_proxy.s3.client import find_endpoint, make_client, make_session
-from tornado_proxy.s3.endpoint import has_tenant, plain_endpoint
+from tornado_proxy.s3.endpoint import has_tenant
 from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.loop_reads import LoopReads
 from tornado_proxy.s3.reads import ReadCalls, Reader, is_strong
 from tornado_proxy.s3.resumable import ReadLimits, ResumedRead, read_memory
 from tornado_proxy.s3.signature import KeyPair, KeyPairs
+from tornado_proxy.s3.transport import Transport
 from tornado_proxy.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut, named_parts, whole_etag
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
-from tornado_proxy.wire.heap import trim_heap
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
+    from botocore.credentials import Credentials
+    from botocore.session import Session
 
 T = TypeVar("T")
 
@@ -123,12 +124,6 @@ def fields_of(write: Write) -> dict[str, str]:
     return {field: value for field, value in given.items() if value}
 
 
-def prepare_boto3() -> None:
-    """Imports what writes and presigned URLs need, with boto3's data of S3, so that the first one need not."""
-    with suppress(errors.StorageError):  # without a usable environment the first call reports the error
-        make_client(Bucket("any"), 1).close()
-
-
 class S3Store(Reader):
     """A bucket of S3: the operations of `Reader`, and writes.
 
@@ -146,13 +141,15 @@ class S3Store(Reader):
     ) -> None:
         self._bucket = bucket
         self._pool = pool
-        self._client: S3Client | None = None
-        self._making = asyncio.Lock()
+        session = make_session(bucket)
+        self._client = make_client(bucket, session)
+        self._transport = Transport(bucket, pool.threads)
+        self._transport.carry(self._client)
         self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
         self._memory = memory or UploadMemory(pool.upload_memory)
         limits = ReadLimits(bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after)
-        super().__init__(self._plain_reads() or self._reads_by_boto3(), bucket.timeout, limits, notice)
+        super().__init__(self._read_calls(session), bucket.timeout, limits, notice)
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"
@@ -168,13 +165,12 @@ class S3Store(Reader):
         async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory)) as parts:
             first = await anext(parts)
             with closing(first.body):
-                client = await self._boto3()
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
-                    upload = await Upload.begin(client, self._executor, target, described)
+                    upload = await Upload.begin(self._client, self._executor, target, described)
                     return await self._put_in_parts(key, upload, first, parts, precondition)
                 whole: Parameters = {**described, **precondition.parameters, "Body": first.body}
-                put = partial(client.put_object, **whole)
+                put = partial(self._client.put_object, **whole)
                 with precondition.decided():
                     answer: Parameters = await self._call("PutObject", key, put, is_upload=True)
                 return _stored(answer, f"S3 stores `{key}`")
@@ -184,7 +180,7 @@ class S3Store(Reader):
         if conditions != UNCONDITIONAL:
             checked_precondition(Write(conditions=conditions), await self._head_or_none(key))
         with suppress(errors.ObjectMissing):
-            answer: Parameters = await self._call("DeleteObject", key, (await self._boto3()).delete_object)
+            answer: Parameters = await self._call("DeleteObject", key, self._client.delete_object)
             if _status(answer) != _NO_CONTENT:
                 await self.head(key, UNCONDITIONAL)
                 raise errors.UpstreamError(f"S3 answers {_status(answer)} to the removal of `{key}`, and keeps it")
@@ -192,8 +188,7 @@ class S3Store(Reader):
     async def presign(self, key: ObjectKey, expires: int) -> str:
         """Returns a URL that fetches the object for a number of seconds; needs no network."""
         parameters = {"Bucket": self._bucket.name, "Key": key}
-        client = await self._boto3()
-        sign = partial(client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
+        sign = partial(self._client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
         with translated(f"signing `{key}` in `{self._bucket.name}`"):
             return await self._executor.run(sign)
 
@@ -203,10 +198,10 @@ class S3Store(Reader):
         fields = {**fields_of(write), **{name: value for name, value in added if name.startswith("x-amz-")}}
         conditions: list[object] = [{name: value} for name, value in fields.items()]
         conditions.append(["content-length-range", 0, write.max_size])
-        client, whole = await self._boto3(), self._bucket.name
+        whole = self._bucket.name
         # Ceph compares the policy with the bucket's name alone, and finds the tenant in the path.
         bare = whole.rpartition(":")[2] if has_tenant(whole) else whole
-        sign = partial(client.generate_presigned_post, bare, key, fields, conditions, expires)
+        sign = partial(self._client.generate_presigned_post, bare, key, fields, conditions, expires)
         with translated(f"signing a form for `{key}` in `{whole}`"):
             made = await self._executor.run(sign)
         url = f"{made['url'].removesuffix(bare)}{quote(whole, safe='')}" if bare != whole else made["url"]
@@ -220,7 +215,7 @@ class S3Store(Reader):
         if immediate_precondition(write) != Precondition():
             checked_precondition(write, await self._head_or_none(key))
         target = {"Bucket": self._bucket.name, "Key": key}
-        upload = await Upload.begin(await self._boto3(), self._executor, target, parameters_of(write))
+        upload = await Upload.begin(self._client, self._executor, target, parameters_of(write))
         try:
             await self.list_parts(key, upload.id)
         except BaseException:
@@ -234,16 +229,16 @@ class S3Store(Reader):
             async for chunk in part.chunks:
                 await body.append(memoryview(chunk), part.size)
             sent: Parameters = {"UploadId": upload, "PartNumber": part.number, "Body": body}
-            answer = await self._call_part("UploadPart", key, partial((await self._boto3()).upload_part, **sent))
+            answer = await self._call_part("UploadPart", key, partial(self._client.upload_part, **sent))
             _stored(answer, f"S3 accepts part {part.number} of `{key}`")
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
         """Returns the parts of an upload, by number."""
-        client, found = await self._boto3(), list[UploadedPart]()
+        found = list[UploadedPart]()
         after = 0
         while True:
             asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
-            answer = await self._call_part("ListParts", key, partial(client.list_parts, **asked))
+            answer = await self._call_part("ListParts", key, partial(self._client.list_parts, **asked))
             found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
             before, after = after, answer.get("NextPartNumberMarker", 0)
             if not answer.get("IsTruncated") or after <= before:
@@ -253,7 +248,7 @@ class S3Store(Reader):
         """Turns parts into an object if the conditions of the write are true."""
         precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
         sent: Parameters = {"UploadId": upload, "MultipartUpload": named_parts(parts), **precondition.parameters}
-        complete = partial((await self._boto3()).complete_multipart_upload, **sent)
+        complete = partial(self._client.complete_multipart_upload, **sent)
         # Ceph answers 500 while another completion of the upload is under way.
         async with self._completing.setdefault(upload, asyncio.Lock()):
             call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True)
@@ -261,7 +256,7 @@ class S3Store(Reader):
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""
-        abort = partial((await self._boto3()).abort_multipart_upload, UploadId=upload)
+        abort = partial(self._client.abort_multipart_upload, UploadId=upload)
         answer = await self._call_part("AbortMultipartUpload", key, abort)
         if _status(answer) != _NO_CONTENT:
             with suppress(errors.UploadMissing):
@@ -270,39 +265,20 @@ class S3Store(Reader):
 
     async def close(self) -> None:
         """Makes no new call; threads end with the last object that is still read, and with the store."""
-        if self._client is not None:
-            self._client.close()
+        self._transport.close()
         await super().close()
         self._executor.close()
 
-    def _plain_reads(self) -> ReadCalls | None:
-        """Returns reads on the loop if the configuration suffices for them, so that boto3 is not imported."""
-        endpoint, given = plain_endpoint(self._bucket), self._bucket.credentials
-        if endpoint is None or self._pool.reads != "loop":
-            return None
-        pair = KeyPair(*given.reveal()) if given else KeyPair("", "")
-        return LoopReads(self._bucket, KeyPairs(pair), endpoint, self._pool)
-
-    def _reads_by_boto3(self) -> ReadCalls:
-        """Returns reads on the loop with what boto3 finds, or reads by boto3 if only it can sign them."""
-        session = make_session(self._bucket)
-        self._client = make_client(self._bucket, self._pool.threads, session)
-        endpoint, credentials = find_endpoint(self._client, self._bucket.name), session.get_credentials()
-        if self._pool.reads == "loop" and endpoint is not None and credentials is not None:
-            return LoopReads(self._bucket, KeyPairs(credentials), endpoint, self._pool)
+    def _read_calls(self, session: Session) -> ReadCalls:
+        """Returns reads on the loop, or reads by boto3 if they are wanted, or if only boto3 can sign them."""
+        given, endpoint = self._bucket.credentials, find_endpoint(self._client, self._bucket.name)
+        if self._bucket.anonymous:
+            pairs: KeyPair | Credentials | None = KeyPair("", "")
+        else:
+            pairs = KeyPair(*given.reveal()) if given else session.get_credentials()
+        if self._pool.reads == "loop" and endpoint is not None and pairs is not None:
+            return LoopReads(self._bucket, KeyPairs(pairs), endpoint, self._pool)
         return Boto3Reads(self._bucket, self._client, self._executor)
-
-    async def _boto3(self) -> S3Client:
-        """Returns the client of boto3, which a thread makes for the first call; raises `StorageError`."""
-        async with self._making:
-            if self._client is None:
-                self._client = await self._executor.run(self._make_client)
-            return self._client
-
-    def _make_client(self) -> S3Client:
-        client = make_client(self._bucket, self._pool.threads)
-        trim_heap()  # what is read to make the first one leaves 1.5 MiB
-        return client
 
     async def _head_or_none(self, key: ObjectKey) -> ObjectInfo | None:
         try:

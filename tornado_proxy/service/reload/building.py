@@ -15,7 +15,6 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
-from tornado_proxy.s3.store import prepare_boto3
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import StoreMaker
 from tornado_proxy.telemetry.events import Event
@@ -32,12 +31,6 @@ class GenerationBuilder:
         self._verifier = Verifier()
         self._stores = StoreMaker(settings.s3, emit)
         self._fetch = HttpFetcher()
-
-    def prepare_to_fork(self, settings: Settings) -> None:
-        """Imports and compiles in advance, so that workers share the memory."""
-        actions = [target.actions for target in settings.targets]
-        if any(each.put.enabled or each.delete.enabled or each.get.redirect_to_signed_url for each in actions):
-            prepare_boto3()
 
     def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""

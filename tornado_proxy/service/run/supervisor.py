@@ -172,7 +172,6 @@ class Supervisor:
         self._builder = GenerationBuilder(configuration.settings, lambda _: None)
         parts = self._builder.build(configuration)
         self._generations = Generations(Generation(1, parts), lambda _: None)
-        self._builder.prepare_to_fork(configuration.settings)
         # Only now, so that all workers share the memory of pages and of boto3.
         self._fork_server = ForkServer(partial(work_on, configuration.settings.server.event_loop))
         setproctitle("tornado-proxy: supervisor")

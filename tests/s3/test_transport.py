@@ -1,0 +1,109 @@
+"""The requests of boto3 on connections of the service; `test_executor` and tests/hostile test what S3 does to them."""
+
+from __future__ import annotations
+
+import ssl
+from contextlib import contextmanager
+
+import boto3
+import pytest
+from certificates import pair
+from hostile_s3 import hostile_s3
+from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3
+from stores import async_chunks, read_object, store_at
+
+from tornado_proxy.config.model import Bucket, Credentials
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.s3 import pool as pools
+from tornado_proxy.s3.client import make_client
+from tornado_proxy.s3.transport import Transport
+from tornado_proxy.storage.errors import Unreachable
+from tornado_proxy.storage.store import Write
+
+
+@contextmanager
+def client_of(url: str, **settings):
+    """A client whose requests are carried."""
+    credentials = Credentials(Secret("test", "a"), Secret("test", "s"))
+    bucket = Bucket("bucket", **{"credentials": credentials, "s3_endpoint": url, "max_attempts": 1, **settings})
+    client, transport = make_client(bucket), Transport(bucket, 1)
+    transport.carry(client)
+    yield client
+    transport.close()
+
+
+@pytest.mark.parametrize(("lifetime", "connections"), [(300.0, 1), (0.0, 3)])
+def test_an_old_connection_is_not_used_again(monkeypatch, lifetime, connections):
+    """A connection of a certain age is replaced although it always works, so that calls follow a name's address."""
+    monkeypatch.setattr(pools, "LONGEST_LIFETIME", lifetime)
+    with scripted_s3(*[reply(204)] * 3) as s3, client_of(s3.url) as client:
+        for _ in range(3):
+            client.delete_object(Bucket="bucket", Key="k")
+    assert (len(s3.requests), len(s3.connections)) == (3, connections)
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch):
+    """A request without TLS has the whole URL as its target, and goes to the proxy."""
+    with scripted_s3(reply(204)) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        with client_of("http://s3.example:9000") as client:
+            client.delete_object(Bucket="bucket", Key="a b")
+    assert proxy.requests[0].splitlines()[0] == "DELETE http://bucket.s3.example:9000/a%20b HTTP/1.1"
+
+
+def test_a_request_is_that_of_boto3(monkeypatch):
+    """Line, headers and body are as boto3 alone would send them, but for its name, the time and its `Expect`."""
+    names = {"amz-sdk-invocation-id", "amz-sdk-request", "authorization", "expect", "user-agent", "x-amz-date"}
+
+    def sent(request: str) -> tuple[str, dict[str, str]]:
+        line, *lines = request.splitlines()
+        headers = dict(each.lower().split(": ", 1) for each in lines if each)
+        return line, {name: value for name, value in headers.items() if name not in names}
+
+    with scripted_s3(*[reply(200, ETag='"e"')] * 2) as s3:
+        with client_of(s3.url, force_path_style=True) as client:
+            client.put_object(Bucket="bucket", Key="a/ä b", Body=b"abc")
+        keys = {"aws_access_key_id": "a", "aws_secret_access_key": "s", "region_name": "us-east-1"}
+        plain = boto3.client("s3", endpoint_url=s3.url, config=client.meta.config, **keys)
+        plain.put_object(Bucket="bucket", Key="a/ä b", Body=b"abc")
+        plain.close()
+    assert sent(s3.requests[0]) == sent(s3.requests[1])
+
+
+async def test_certificates_are_verified(monkeypatch, tmp_path):
+    """A write to an S3 whose certificate nobody vouches for fails; one with a certificate of the bundle is made."""
+    made = pair("localhost")
+    chain, both = tmp_path / "chain.pem", tmp_path / "both.pem"
+    chain.write_text(made.chain)
+    both.write_text(made.chain + made.key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(both)
+    async with hostile_s3(reply(200, ETag='"e"'), tls=context) as s3:
+        url = f"https://localhost:{s3.port}"
+        async with store_at(url) as store:
+            with pytest.raises(Unreachable, match="certificate verify failed"):
+                await store.put("k", async_chunks(b""), Write())
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(chain))
+        async with store_at(url) as store:
+            assert (await store.put("k", async_chunks(b""), Write())).etag == '"e"'
+
+
+@pytest.mark.parametrize("ending", ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", 'HTTP/1.1 200 OK\r\nETag: "e"\r\n'])
+async def test_a_head_without_its_end_is_a_lost_answer(ending):
+    """An answer whose connection ends within the head is none."""
+    with scripted_s3(Reply(ending.encode(), Then.CLOSE)) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(Unreachable):
+                await store.put("k", async_chunks(b""), Write())
+
+
+async def test_a_connection_serves_calls_of_both_kinds():
+    """An answer that was read, and an error, leave their connection to the next call."""
+    replies = reply(200, ETag='"e"'), error_reply(403, "AccessDenied"), object_reply(b"abc")
+    with scripted_s3(*replies) as s3:
+        async with store_at(s3.url, "executor", threads=1) as store:
+            await store.put("k", async_chunks(b""), Write())
+            with pytest.raises(Exception, match="AccessDenied"):
+                await store.put("k", async_chunks(b""), Write())
+            assert await read_object(store, "k") == b"abc"
+    assert len(s3.connections) == 1

@@ -1,0 +1,197 @@
+"""The connections for the calls of boto3: cut off with their call, replaced when they are old, strict about heads.
+
+botocore has a single time-out for connecting and sending: the socket keeps `connect_timeout` while a body is sent, and
+`sendall` must send the whole body within it. And a call that nobody waits for would hold its thread until S3 answers.
+These connections limit silence, and end with their call. botocore hands over each request by its event `before-send`.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import time
+from functools import cached_property
+from http.client import HTTPResponse, RemoteDisconnected
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
+from urllib.parse import urlsplit
+
+from botocore import exceptions
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.handlers import add_expect_header
+from botocore.model import OperationModel
+from botocore.utils import get_environ_proxies
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, ProxyManager, Timeout
+from urllib3 import exceptions as failures
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.util.response import assert_header_parsing
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.s3.endpoint import tls_context
+from tornado_proxy.s3.executor import PIECE, InterruptibleConnection, current_call
+from tornado_proxy.s3.pool import lifetime
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+    from mypy_boto3_s3.client import S3Client
+
+# A slow client holds a connection while no thread works on it, so there may be more connections in use than threads.
+# This many of them are kept for later requests.
+_CONNECTIONS_PER_THREAD = 4
+
+_KEEP_ALIVE = (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+# Failures after which a conditional write has not happened.
+_NOT_WRITTEN = (429, 503)
+_NOT_SENT = (exceptions.ConnectTimeoutError, exceptions.EndpointConnectionError)
+
+
+class _WholeHead:
+    """The beginning of an answer, which must not end within its head: http.client would take that for a whole one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def readline(self, limit: int) -> bytes:
+        line = self._file.readline(limit)
+        if len(line) < limit and not line.endswith(b"\n"):
+            raise RemoteDisconnected("the answer ends within its head")
+        return line
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+class _StrictResponse(HTTPResponse):
+    """An answer whose head is whole, and has only headers; urllib3 would only warn about others."""
+
+    def begin(self) -> None:
+        file, self.fp = self.fp, cast("BufferedReader", _WholeHead(self.fp))
+        super().begin()
+        assert_header_parsing(self.msg)
+        if not self.isclosed():
+            self.fp = file
+
+
+class _AgingConnection(InterruptibleConnection):
+    """A connection that is replaced when it is old; urllib3 opens one that is not connected again."""
+
+    response_class = _StrictResponse
+    _old_at = math.inf  # in the time of `time.monotonic`
+
+    def connect(self) -> None:
+        self._old_at = time.monotonic() + lifetime()
+        super().connect()
+
+    @property
+    def is_connected(self) -> bool:
+        return bool(super().is_connected) and time.monotonic() < self._old_at  # type: ignore[misc]
+
+
+class Transport:
+    """Sends the requests of a boto3 client for concurrent use by `threads` threads."""
+
+    def __init__(self, bucket: Bucket, threads: int) -> None:
+        self._options = {
+            "timeout": Timeout(connect=bucket.connect_timeout, read=bucket.read_timeout),
+            "maxsize": threads * _CONNECTIONS_PER_THREAD,
+            "blocksize": PIECE,
+            "socket_options": [*HTTPConnection.default_socket_options, _KEEP_ALIVE],
+        }
+        silence = {"silence": bucket.read_timeout}
+        plain = type("Connection", (_AgingConnection, HTTPConnection), silence)
+        secured = type("TLSConnection", (_AgingConnection, HTTPSConnection), silence)
+        self._pools: dict[str, type[HTTPConnectionPool]] = {
+            "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
+            "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": secured}),
+        }
+        self._managers: dict[str | None, PoolManager] = {}  # by proxy
+
+    def carry(self, client: S3Client) -> None:
+        """Sends the requests of a client from now on, and has it repeat only what may be repeated."""
+        events: Any = client.meta.events  # the stubs allow no handler that returns a value
+        events.register("before-send.s3", self.send)
+        # boto3 sends `Expect: 100-continue` with files; an S3 that does not support it would delay each by a second.
+        events.unregister("before-call.s3", add_expect_header)
+        events.register_first("needs-retry.s3", _refuse_retry)
+
+    def close(self) -> None:
+        """Closes the connections that no call uses."""
+        for manager in self._managers.values():
+            manager.clear()
+
+    def send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
+        """Returns the answer to a request, or raises an exception of botocore; its body is read unless it streams."""
+        url, place = request.url, urlsplit(request.url)
+        proxy: str | None = get_environ_proxies(url).get(place.scheme)
+        target = (
+            url if proxy and place.scheme == "http" else f"{place.path or '/'}{'?' if place.query else ''}{place.query}"
+        )
+        try:
+            pool: Any = self._manager(proxy).connection_from_url(url)
+            answer = pool.urlopen(
+                request.method,
+                target,
+                request.body,
+                request.headers,
+                retries=False,
+                assert_same_host=False,
+                preload_content=False,
+                decode_content=False,
+                # A stream knows its length, and what to say of one that ends early.
+                enforce_content_length=not request.stream_output,
+            )
+            response = AWSResponse(url, answer.status, answer.headers, answer)
+            if not request.stream_output:
+                response.content  # noqa: B018 - reads it
+        except failures.SSLError as error:
+            raise exceptions.SSLError(endpoint_url=url, error=error) from error
+        except failures.NewConnectionError as error:
+            raise exceptions.EndpointConnectionError(endpoint_url=url, error=error) from error
+        except failures.ProxyError as error:
+            raise exceptions.ProxyConnectionError(proxy_url=str(proxy).rpartition("@")[2], error=error) from error
+        except failures.ConnectTimeoutError as error:
+            raise exceptions.ConnectTimeoutError(endpoint_url=url, error=error) from error
+        except failures.ReadTimeoutError as error:
+            raise exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
+        except failures.ProtocolError as error:
+            raise exceptions.ConnectionClosedError(endpoint_url=url, error=error, request=request) from error
+        except Exception as error:
+            raise exceptions.HTTPClientError(endpoint_url=url, error=error) from error
+        return response
+
+    def _manager(self, proxy: str | None) -> PoolManager:
+        if (found := self._managers.get(proxy)) is None:
+            options: Any = {**self._options, "ssl_context": self._tls}
+            found = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
+            found.pool_classes_by_scheme = self._pools
+            self._managers[proxy] = found
+        return found
+
+    @cached_property
+    def _tls(self) -> object:
+        return tls_context()
+
+
+def _refuse_retry(
+    response: tuple[Any, Any] | None,
+    caught_exception: Exception | None,
+    request_dict: dict[str, Any],
+    operation: OperationModel,
+    **_: object,
+) -> Literal[False] | None:
+    """Returns False for a call that must not be repeated.
+
+    A conditional write without an answer may have succeeded; a second attempt would find the object of the first and
+    fail. So may have a completion, whose upload a second attempt would not find.
+    """
+    call = current_call()
+    if call is not None and call.outcome.done():
+        return False
+    headers = request_dict["headers"]
+    is_conditional = request_dict["method"] != "GET" and ("If-None-Match" in headers or "If-Match" in headers)
+    if not is_conditional and operation.name != "CompleteMultipartUpload":
+        return None
+    is_lost = caught_exception is not None and not isinstance(caught_exception, _NOT_SENT)
+    is_unclear = response is not None and response[0].status_code >= 500 and response[0].status_code not in _NOT_WRITTEN
+    return False if is_lost or is_unclear else None
