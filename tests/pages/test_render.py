@@ -37,6 +37,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
         ("application/json", "text", Form.TEXT),
         ("application/json", "xml", Form.JSON),
         ("application/json", "", Form.JSON),
+        ("image/png", "html", Form.HTML),
     ],
 )
 def test_the_query_overrides_accept(accept, override, expected):
@@ -51,24 +52,6 @@ def test_a_strict_choice_refuses_an_unknown_form():
         choose(offers, "*/*", "jsn", is_strict=True, others=("zip",))
     assert choose(offers, "application/json", "", is_strict=True) is Form.JSON
     assert choose(offers, None, "json", is_strict=True) is Form.JSON
-
-
-def test_an_unavailable_form_is_not_chosen():
-    """A form that is not available is ignored in the query and in Accept."""
-    assert choose((Form.JSON, Form.TEXT), "text/html", "html") is Form.JSON
-
-
-@pytest.mark.parametrize(
-    ("form", "content_type"),
-    [
-        (Form.HTML, "text/html; charset=utf-8"),
-        (Form.JSON, "application/json"),
-        (Form.TEXT, "text/plain; charset=utf-8"),
-    ],
-)
-def test_each_form_has_its_content_type(form, content_type):
-    """HTML and text name UTF-8; JSON is always UTF-8."""
-    assert form.content_type == content_type
 
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -90,7 +73,6 @@ LISTINGS = {
     ),
     "listing_page": Listing("/", "/", (Entry("c.txt", 5 * 1024**3, CHANGED),), {"after": "YQ", "via": ""}, "dDE"),
     "listing_end": Listing("/a/", "/", (), {"after": "YQ"}),
-    "listing_empty": Listing("/", "/", ()),
 }
 FAILURE = Failure(404, "There is nothing at this address <yet>", "4f2a9c")
 
@@ -113,10 +95,11 @@ def _header(rendering, name: str) -> str | None:
     return dict(rendering.headers).get(name)
 
 
-@pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("name", LISTINGS)
+@pytest.mark.parametrize(
+    ("name", "form"), [*((name, Form.HTML) for name in LISTINGS), ("listing", Form.JSON), ("listing", Form.TEXT)]
+)
 def test_a_listing_equals_its_golden_file(pages, name, form):
-    """Each listing in each form equals its golden file."""
+    """Each listing in HTML, and one in each form, equals its golden file."""
     _compare(f"{name}.{SUFFIXES[form]}", pages.listing(LISTINGS[name], form).body)
 
 
@@ -152,6 +135,7 @@ def test_assets_are_below_the_mount(pages):
     html = pages.listing(LISTINGS["listing"], Form.HTML, Offers(upload=True)).body.decode()
     names = re.findall(r'(?:src|href|data-[a-z]+)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
     assert sorted(names) == sorted(pages.assets)
+    assert all(name.split(".")[1] == sha256(asset.body).hexdigest()[:16] for name, asset in pages.assets.items())
     assert {dict(asset.headers)["Cache-Control"] for asset in pages.assets.values()} == {
         "public, max-age=31536000, immutable"
     }
@@ -180,21 +164,24 @@ def test_a_401_has_a_link_to_sign_in(pages):
     assert '<a class="button" href="/a%20b">Sign in</a>' in html
 
 
-@pytest.mark.parametrize("form", Form)
-def test_every_page_has_security_headers(pages, form):
-    """Browsers do not guess the type and do not send the address to other sites."""
-    rendering = pages.failure(FAILURE, form)
-    assert _header(rendering, "X-Content-Type-Options") == "nosniff"
-    assert _header(rendering, "Referrer-Policy") == "same-origin"
-    assert _header(rendering, "Vary") == "Accept"
-    assert _header(rendering, "Content-Type") == form.content_type
-
-
-def test_an_error_is_not_cached():
-    """An error has `no-store`, and a listing has `no-cache`."""
-    pages = Pages()
-    assert _header(pages.failure(FAILURE, Form.HTML), "Cache-Control") == "no-store"
-    assert _header(pages.listing(LISTINGS["listing"], Form.HTML), "Cache-Control") == "no-cache"
+@pytest.mark.parametrize(
+    ("form", "content_type"),
+    [
+        (Form.HTML, "text/html; charset=utf-8"),
+        (Form.JSON, "application/json"),
+        (Form.TEXT, "text/plain; charset=utf-8"),
+    ],
+)
+def test_every_page_has_its_headers(pages, form, content_type):
+    """Browsers do not guess the type and do not send the address to other sites; an error is not cached."""
+    assert dict(pages.failure(FAILURE, form).headers).items() >= {
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "same-origin"),
+        ("Vary", "Accept"),
+        ("Content-Type", content_type),
+        ("Cache-Control", "no-store"),
+    }
+    assert _header(pages.listing(LISTINGS["listing"], form), "Cache-Control") == "no-cache"
 
 
 @pytest.mark.parametrize("form", Form)
@@ -203,23 +190,10 @@ def test_the_next_page_is_in_a_header(pages, form):
     assert _header(pages.listing(LISTINGS["listing_page"], form), "Link") == '</?after=dDE>; rel="next"'
 
 
-def test_json_is_not_escaped(pages):
-    """JSON has names of any script without escapes."""
-    body = pages.listing(LISTINGS["listing"], Form.JSON).body
-    assert "Größe 日本.txt" in body.decode()
-    assert [entry["type"] for entry in json.loads(body)["entries"]][:2] == ["directory", "file"]
-
-
 def test_a_lone_surrogate_in_a_name_is_replaced(pages):
     """A surrogate, which cannot be encoded, becomes a question mark."""
     listing = Listing("/", "/", (Entry("a\ud800", 1),))
     assert json.loads(pages.listing(listing, Form.JSON).body)["entries"][0]["name"] == "a?"
-
-
-@pytest.mark.parametrize(("status", "title"), [(404, "Not Found"), (599, "Error")])
-def test_a_status_has_a_title(status, title):
-    """The title of a failure is its status in words."""
-    assert Failure(status, "", "").title == title
 
 
 @contextmanager
@@ -267,24 +241,6 @@ def test_a_target_has_a_link_for_each_path():
     )
     assert target_links(Mount("www.example", ("/",)), "http", "x") == ("http://www.example/",)
     assert target_links(Mount("*.example", ("/",)), "http", "x.example") == ("http://x.example/",)
-
-
-def test_the_name_of_an_asset_has_a_digest():
-    """A changed asset has another name, so it can be cached for ever."""
-    theme = Theme()
-    assert len(theme.assets) == 6
-    for name, asset in theme.assets.items():
-        assert name.split(".")[1] == sha256(asset.body).hexdigest()[:16]
-        headers = dict(asset.headers)
-        assert headers["Content-Length"] == str(len(asset.body))
-        assert headers["Content-Type"] in ("text/css; charset=utf-8", "text/javascript; charset=utf-8")
-
-
-def test_a_theme_has_the_default_assets():
-    """The assets of a default theme are the style sheet, the scripts, and the modules that these load when needed."""
-    theme = Theme()
-    modules = {theme.transfers, theme.viewer, theme.highlighter}
-    assert {*theme.sheets, theme.script, theme.uploads, *modules} == set(theme.assets)
 
 
 def test_files_of_a_theme_are_assets():

@@ -1,14 +1,14 @@
 import pytest
-from go_programs import HELM, budget, request_root, user_of
+from go_programs import HELM, budget, request_root
 from msgspec.structs import replace
 
 from gotemplate.regexp.matching import Captures
 from gotemplate.template.errors import LimitError, RenderError
 from gotemplate.template.program import Program
-from gotemplate.template.values import Struct, is_nil, is_true, type_name
+from gotemplate.template.values import Struct
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
-from tornado_proxy.templates.go.view import REQUEST, AbsentUser, request_facts, root, user_value
+from tornado_proxy.templates.go.view import REQUEST, request_facts, root
 from tornado_proxy.templates.template import MissingUserError
 
 SERVER_REQUEST = RequestData(
@@ -57,14 +57,6 @@ def test_a_request_has_the_protocol_that_its_client_speaks():
 def test_each_read_of_the_query_is_a_new_value():
     """Sorting one query in place does not change the others."""
     assert _rendered_request("{{sortAlpha (index .URL.Query `x`)}}{{index .URL.Query `x`}}") == "[1 2][2 1]"
-
-
-def test_the_query_and_the_header_are_parsed_once():
-    """The facts of a request keep its query, its header and its URI."""
-    facts = request_facts(SERVER_REQUEST, budget())
-    assert facts.query is facts.query
-    assert facts.header is facts.header
-    assert facts.request_uri is facts.request_uri
 
 
 @pytest.mark.parametrize("part", ["header", "query", "request_uri"])
@@ -178,12 +170,6 @@ def test_the_fields_of_a_user_depend_on_its_kind(user, fields):
     assert _rendered("{{.User}}", User=user) == fields
 
 
-def test_an_unknown_kind_of_user_is_basic():
-    """A user of an unknown kind has the type of a BASIC user."""
-    assert type_name(user_value(User("ann", "TOKEN"))) == "*models.BasicAuthUser"
-    assert user_of(BASIC).username == "ann"
-
-
 def test_a_url_may_have_no_user():
     """The methods of absent user information return empty texts."""
     request = {**DOCUMENT["Request"], "URL": "/a"}
@@ -295,11 +281,3 @@ def test_reading_an_absent_user_fails(text):
 def test_a_template_may_test_whether_there_is_a_user(text, result):
     """A condition on an absent user does not fail."""
     assert _rendered_rule(text, TargetKeyRewriteData("/k")) == result
-
-
-def test_an_absent_user_is_false_and_nil():
-    """An absent user is false and nil, and its type cannot be read."""
-    user = AbsentUser()
-    assert (is_true(user), is_nil(user)) == (False, True)
-    with pytest.raises(MissingUserError):
-        type_name(user)

@@ -47,13 +47,6 @@ def test_each_node_has_its_offset(text, expected):
     assert all(text[start : tokens.end(start)] == name for name, start in expected.items())
 
 
-def test_a_token_has_a_next_token():
-    """The next token of the last token is the last token itself."""
-    _, tokens = parse(ENVIRONMENT, "{{ a .b }}")
-    assert [tokens.after(start) for start in (0, 3, 5, 6, 8)] == [3, 5, 6, 8, 8]
-    assert parse(ENVIRONMENT, "text")[1].end(2) == 2
-
-
 @pytest.mark.parametrize(
     ("text", "start", "end", "message"),
     [

@@ -1,14 +1,11 @@
 from pathlib import Path
 
 import pytest
-from jinja2 import nodes
 from jinja_texts import rendered
 
 from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.jinja import JinjaTemplate, compile_template
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS, TEXT_METHODS
-from tornado_proxy.templates.jinja.source import parse
-from tornado_proxy.templates.jinja.template import HIDDEN_FILTERS, KeyEnvironment, instrument
 from tornado_proxy.templates.jinja.views import NAMES as VARIABLES
 from tornado_proxy.templates.jinja.views import RECORDS
 
@@ -99,33 +96,6 @@ def test_templates_are_compared_by_their_text():
     assert isinstance(first, JinjaTemplate)
     assert first == second
     assert repr(first) == "JinjaTemplate(text='/{{ key }}')"
-
-
-def _hidden_filters(text):
-    tree, _ = parse(KeyEnvironment(), text)
-    return sorted(node.name for node in instrument(tree).find_all(nodes.Filter) if node.name.startswith(" "))
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("{{ key }}{{ key|upper }}{% if user %}{% endif %}", []),
-        ("{% for x in 'ab' %}{% endfor %}", [" each"]),
-        ("{% for x in 'ab' if x %}{% for y in x %}{% endfor %}{% endfor %}", [" each", " each"]),
-        ("{{ 1 < 2 < 3 }}", [" read", " read", " read"]),
-        ("{{ 'a' ~ 'b' ~ 'c' }}", [" concatenated"]),
-        ("{{ key[1:] }}{{ key[1] }}", [" read"]),
-        ("{% macro m(x=1 == 1) %}{{ x }}{% endmacro %}", [" read", " read"]),
-    ],
-)
-def test_expensive_expressions_are_wrapped_once(text, names):
-    """Loops, comparisons, joined texts and slices are wrapped; the environment charges for other expressions."""
-    assert _hidden_filters(text) == names
-
-
-def test_hidden_filters_have_no_name_in_a_template():
-    """The names of hidden filters begin with a space, which no name in Jinja2 does."""
-    assert all(name.startswith(" ") for name in HIDDEN_FILTERS)
 
 
 @pytest.mark.parametrize(

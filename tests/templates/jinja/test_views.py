@@ -1,9 +1,7 @@
 import pytest
-from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
+from jinja_texts import rendered
 
 from gotemplate.template.errors import RenderError
-from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.jinja.views import NAMES, RECORDS, NoUser, variables
 from tornado_proxy.templates.template import MissingUserError
 
 
@@ -107,16 +105,3 @@ def test_reading_from_a_missing_user_fails(text):
     """A read of a missing user fails even if the template has a default."""
     with pytest.raises(MissingUserError, match=r"the template reads `user.username`, but nobody is signed in"):
         rendered(text, user=None)
-
-
-def test_a_missing_user_cannot_be_hashed():
-    """A missing user has no hash, because it equals None and its hash would differ from that of None."""
-    with pytest.raises(TypeError):
-        hash(NoUser("user", None))
-
-
-def test_the_tables_list_all_variables():
-    """The table `NAMES` has all variables, and `RECORDS` those with fixed fields."""
-    values = variables(CAPTURES, TargetKeyRewriteData("/a", USER, REQUEST, TARGET))
-    assert tuple(values) == NAMES
-    assert set(RECORDS) == {"user", "request", "target", "target.bucket", "target.mount"}
