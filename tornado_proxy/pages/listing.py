@@ -343,7 +343,8 @@ def _rows(listing: Listing, entries: Sequence[Entry], offers: Offers) -> Markup:
 
 def _row(entry: Entry, name: str, href: str | None, offers: Offers) -> str:
     """Returns the row of an entry; its name is escaped."""
-    opening, closing = (f'<a class="{_icon(entry.name)}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
+    icon = "directory" if entry.is_directory else _KIND_OF.get(entry.name[entry.name.rfind(".") :].lower(), "file")
+    opening, closing = (f'<a class="{icon}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
     # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one. The script
     # shows the exact values on hover: as titles, here, they would be a fifth of a compressed page.
     size = time = ""
@@ -357,10 +358,6 @@ def _row(entry: Entry, name: str, href: str | None, offers: Offers) -> str:
         f'<tr{own}><th scope="row">{opening}<bdi>{name}</bdi>{closing}</th>'
         f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
     )
-
-
-def _icon(name: str) -> str:
-    return "directory" if name.endswith("/") else _KIND_OF.get(name[name.rfind(".") :].lower(), "file")
 
 
 def _totals(listing: Listing) -> str:

@@ -125,11 +125,6 @@ def _count_step(state: StateBlock | StateInline, *_place: object) -> bool:
     return False
 
 
-def _made_parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    parser.block.ruler.before("table", "steps", _count_step, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    parser.inline.ruler.before("text", "steps", _count_step)
-    return parser
-
-
-_PARSER = _made_parser()
+_PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_PARSER.block.ruler.before("table", "steps", _count_step, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+_PARSER.inline.ruler.before("text", "steps", _count_step)

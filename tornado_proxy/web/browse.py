@@ -67,17 +67,21 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
 
 
 async def _offers(listing: Listing, context: RequestContext) -> Offers:
-    put, path = context.match.site.target.actions.put, listing.path
+    target, path = context.match.site.target, listing.path
+    put, archives = target.actions.put, target.listing.archive
+    count = len(listing.entries) + (listing.next_token is not None)
+    size = sum(each.size or 0 for each in listing.entries)
+    may_fit = archives.enabled and 0 < count <= archives.max_files and size <= archives.max_size
     uploads = not context.beside(path, "PUT", permitted=True).is_refused
     files_from, uploads_to = await _origins(context, uploads=uploads)
-    name = _readme_name(listing, context)
+    readme_name, readme = await _readme(listing, context)
     return Offers(
         upload=uploads,
         replace=put.allow_override,
         max_size=put.max_size,
-        archives=tuple(FORMATS) if _may_fit(listing, context) else (),
-        readme=await _readme(name, listing, context),
-        readme_name=name,
+        archives=tuple(FORMATS) if may_fit else (),
+        readme=readme,
+        readme_name=readme_name,
         user=context.user.identifier if context.user else "",
         sign_out=context.parts.sign_out(context.decision),
         removable=await _removable(listing, context),
@@ -85,13 +89,6 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         files_from=files_from,
         uploads_to=uploads_to,
     )
-
-
-def _may_fit(listing: Listing, context: RequestContext) -> bool:
-    limits = context.match.site.target.listing.archive
-    count = len(listing.entries) + (listing.next_token is not None)
-    size = sum(each.size or 0 for each in listing.entries)
-    return limits.enabled and 0 < count <= limits.max_files and size <= limits.max_size
 
 
 async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
@@ -127,24 +124,20 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _readme_name(listing: Listing, context: RequestContext) -> str:
-    """Returns the name of the README of a directory, or of the listed file of Markdown that the request names."""
+async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Markup | None]:
+    """Returns the name and the HTML of a directory's README, or of the listed Markdown file that the request names."""
     names = [entry.name for entry in listing.entries if (entry.size or 0) <= LARGEST_README]
     named = listing.query.get("readme", "")
     if not context.match.site.target.listing.readme or not (listing.first or named):
-        return ""
-    return (named if named in names and is_markdown(named) else find_readme(names)) or ""
-
-
-async def _readme(name: str, listing: Listing, context: RequestContext) -> Markup | None:
+        return "", None
+    name = (named if named in names and is_markdown(named) else find_readme(names)) or ""
     first = context.file(await context.ask(RequestPath(f"{listing.path}{name}"))) if name else None
     if first is not None:
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(_PATIENCE):
-                return await asyncio.to_thread(
-                    render_readme, name, await read_text(context.store, first.key, LARGEST_README)
-                )
-    return None
+                text = await read_text(context.store, first.key, LARGEST_README)
+                return name, await asyncio.to_thread(render_readme, name, text)
+    return name, None
 
 
 def _limit(text: str, most: int) -> int:
@@ -155,18 +148,14 @@ def _limit(text: str, most: int) -> int:
 
 def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:
     target = context.match.site.target
+    entries = []
     # As in s3-proxy: directories first, both in S3's order.
-    in_order = sorted(listing.entries, key=lambda entry: listing.directories_first and not entry.is_directory)
-    entries = tuple(_folder_entry(prefix, entry, listing) for entry in in_order)
+    for each in sorted(listing.entries, key=lambda entry: listing.directories_first and not entry.is_directory):
+        names = each.name, listing.href(each) or "", f"{prefix}{each.name}"
+        file = (each.size or 0, each.etag or "", each.last_modified or NEVER)
+        entries.append(FolderEntry(*names, "FOLDER") if each.is_directory else FolderEntry(*names, "FILE", *file))
     following = listing.next_href or ""
-    return FolderListData(context.request, context.user, entries, target.bucket.name, target.name, following)
-
-
-def _folder_entry(prefix: str, entry: Entry, listing: Listing) -> FolderEntry:
-    key, path = f"{prefix}{entry.name}", listing.href(entry) or ""
-    if entry.is_directory:
-        return FolderEntry(entry.name, path, key, "FOLDER")
-    return FolderEntry(entry.name, path, key, "FILE", entry.size or 0, entry.etag or "", entry.last_modified or NEVER)
+    return FolderListData(context.request, context.user, tuple(entries), target.bucket.name, target.name, following)
 
 
 class DirectoryPage(msgspec.Struct, frozen=True):

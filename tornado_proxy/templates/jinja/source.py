@@ -122,7 +122,13 @@ class TemplateReading:
 
     def check(self, names: Mapping[str, int], group_count: int) -> None:
         """Raises `TemplateMistake` for the mistakes of a template whose source has these groups."""
-        refuse([*self._mistakes(names), *self._unknown_groups(names, group_count)])
+        groups = [*names, *map(str, range(group_count + 1))]
+        unknown = [
+            unknown_group(name, start, end, groups)
+            for name, start, end in self.group_references()
+            if name not in names and ((number := group_number(name)) is None or number > group_count)
+        ]
+        refuse([*self._mistakes(names), *unknown])
 
     def group_references(self) -> Iterator[Reference]:
         """Yields the groups that are named by literals."""
@@ -164,12 +170,6 @@ class TemplateReading:
                     hint = help_for_unknown(node.attr, fields) or f"it has {', '.join(map('`{}`'.format, fields))}"
             if message is not None:
                 yield TemplateMistake(message, start, self._tokens.end(start), hint)
-
-    def _unknown_groups(self, names: Mapping[str, int], group_count: int) -> Iterator[TemplateMistake]:
-        for name, start, end in self.group_references():
-            number = group_number(name)
-            if name not in names and (number is None or number > group_count):
-                yield unknown_group(name, start, end, [*names, *map(str, range(group_count + 1))])
 
     def _dotted(self, node: nodes.Node) -> str:
         """Returns a chain of fields, `target.bucket`; it is empty unless it begins with a variable of `NAMES`."""
