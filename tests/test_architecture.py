@@ -34,8 +34,8 @@ TESTED_ELSEWHERE = {
     "service/embedding.py": "tests/end_to_end/test_embedding.py",
     "wire/client.py": "tests/wire/test_connection.py",
     "wire/stream.py": "tests/wire/test_connection.py",
+    "web/application.py": "tests/web/test_handlers.py",
     "web/context.py": "tests/web/test_perform.py",
-    "web/deciding.py": "tests/web/test_handlers.py",
     "web/handler.py": "tests/web/test_handlers.py",
 }
 

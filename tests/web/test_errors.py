@@ -28,7 +28,7 @@ from tornado_proxy.storage.errors import (
 from tornado_proxy.web.answer import ErrorAnswer, answer_attempt, answer_exception
 from tornado_proxy.web.body import BodyTimeout
 from tornado_proxy.web.custom_pages import PageFailed
-from tornado_proxy.web.deciding import CrossOrigin
+from tornado_proxy.web.handlers import CrossOrigin
 from tornado_proxy.web.incoming_file import FormTooLarge, MalformedForm, NotAForm
 from tornado_proxy.wire.incoming import ClientDisconnected, HeadTooLarge, MalformedMessage
 

@@ -15,7 +15,7 @@ from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.server import Cors, Server
+from tornado_proxy.config.server import Cors, Log, Server
 from tornado_proxy.pages.render import Pages, Theme
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
@@ -410,3 +410,34 @@ async def test_a_theme_is_for_one_target():
     assert all(f"/.tornado-proxy/{name}" in page.text and "Our files" in page.text for page in (listing, missing))
     assert "Our files" not in outside.text
     assert (sheet.status, sheet.body) == (200, b"a{}")
+
+
+PROXIED = Server(trusted_proxies=("127.0.0.1/32",))
+
+
+async def test_the_id_of_a_trusted_proxy_is_kept():
+    """Answer and log have the ID under which the proxy logs the request."""
+    async with serve({"a": b"x"}, server=PROXIED) as site:
+        answer = await site.get("/a", X_Request_Id="4f2a-9.b:1")
+        assert (answer.headers["x-request-id"], (await site.last_event()).request.request_id) == ("4f2a-9.b:1",) * 2
+
+
+@pytest.mark.parametrize("value", ["two words", "x" * 129, '"', "ä"])
+async def test_other_ids_are_replaced(value):
+    """An ID that could break a line or fill the log is not taken."""
+    async with serve({"a": b"x"}, server=PROXIED) as site:
+        assert (await site.get("/a", X_Request_Id=value)).headers["x-request-id"] != value
+
+
+async def test_the_id_of_a_client_is_not_taken():
+    """A client must not choose what the log finds it by."""
+    async with serve({"a": b"x"}) as site:
+        assert (await site.get("/a", X_Request_Id="4f2a")).headers["x-request-id"] != "4f2a"
+
+
+async def test_a_referrer_has_no_query_and_no_password():
+    """Signatures, tokens and passwords stay out of the log."""
+    async with serve({"a": b"x"}, log=Log(format="json")) as site:
+        await site.get("/a", User_Agent="a" * 600, Referer="http://ann:secret@x.test/p?token=1")
+        facts = (await site.last_event()).request.facts
+    assert (facts["userAgent"], facts["referrer"]) == ("a" * 512, "http://x.test/p")

@@ -133,13 +133,6 @@ class CachingStore(ForwardingStore):
                 await found.close()
         return self._uncached(await self.behind.open(key, conditions, part))
 
-    def at_hand(self, key: ObjectKey, most: int) -> MemoryObject | None:
-        """Returns an object that is fresh, with its body, if that has at most this many bytes."""
-        entry = self._fresh(key)
-        if entry is None or entry.body is None or len(entry.body) > most:
-            return None
-        return MemoryObject(self._counted_info(entry, _HIT), None, entry.body)
-
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """Returns the headers of an object."""
         entry, result = self._fresh(key), _HIT

@@ -50,11 +50,6 @@ class Body(BodyBuffer):
         self.received += len(chunk)
         return None if self._discarding else super().deliver(chunk)
 
-    def break_off(self, error: RequestError) -> None:
-        """Ends a body that is not complete with an error, which its reader gets."""
-        if not self.ended:
-            self.end(error)
-
     def discard(self) -> None:
         """Drops all chunks, past and future, since nobody will read them."""
         self._discarding = True

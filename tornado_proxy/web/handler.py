@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import re
 import time
-from asyncio import CancelledError, Future, Task
-from collections.abc import Awaitable
+from asyncio import CancelledError, Future
 from contextlib import suppress
 from email.utils import formatdate
+from enum import Enum, auto
 from functools import lru_cache, partial
+from http.client import responses
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from tornado.httputil import HTTPServerRequest
+from tornado.httputil import HTTPHeaders, ResponseStartLine
 from tornado.iostream import StreamClosedError
-from tornado.web import OutputTransform, RequestHandler
 
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
@@ -25,217 +25,158 @@ from tornado_proxy.routing.request import Request, RequestError, shown_path
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
-from tornado_proxy.semantics.request import WRITING, RequestData
+from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.use import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
-from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageUnavailable, customized
 from tornado_proxy.web.generation import Generation
-from tornado_proxy.wire.headers import Fields
+from tornado_proxy.wire.headers import Asked, Fields
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
 from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:
     from tornado_proxy.web.application import ProxyApplication
 
-_LOG = logging.getLogger("tornado_proxy")
-
 REQUEST_ID = "X-Request-Id"
 
 _value = itemgetter(1)
+_LONGEST = 512  # characters of a header in the log
 _PIECE = 64 * 1024  # bytes, which take the least rate a minute, the default of `sendTimeout`
 
 
-class Handler(RequestHandler):
-    """A request that is being answered, with the parts of one generation, from its start to its end."""
+HEALTHY = Whole(
+    200,
+    (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"), ("Content-Length", "8")),
+    b"healthy\n",
+)
+"""The answer to a load balancer that the service is there; it emits no event."""
 
-    application: ProxyApplication
-    is_recorded = True  # by events
-    decision: Decision | None = None  # so far; None for a request that needs none
-    use: BucketUse | None = None
+
+class AnswerProgress(Enum):
+    """How far the answer to a request has come."""
+
+    AWAITED = auto()
+    CHANGING = (
+        auto()
+    )  # S3 may have taken a change, of which webhooks must be told: the request goes on without its client
+    BEGUN = auto()  # its head was sent; only the rest of it may follow
+    ENDED = auto()
+
+
+class Handler:
+    """A request that is being answered, with the parts of one generation, from its start to its end.
+
+    `given` is what it answers from: a decision under way, an answer, or an error. `origin` says where the request comes
+    from, behind the proxies that are trusted.
+    """
+
     used: ObjectUsed | None = None  # what webhooks get once the answer was sent
-    task: Task[None] | None = None  # that runs the handler
-    has_left = False  # the client
-    is_changing = False  # S3 may have taken a change, and webhooks must be told of it
     cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
-    _first_byte: float | None = None  # seconds to the head of the answer
-    _is_started = False
-    _is_ended = False
-    _sent = 0  # bytes of the answer's body that were taken
-    _last_piece = 0  # bytes of it that were written last
-    _error_answer: ErrorAnswer | None = None
+    progress = AnswerProgress.AWAITED
+    _departure: ClientDisconnected | None = None  # of the client
+    _fault: ErrorAnswer | None = None  # that was answered
     _broken: str | None = None  # why the answer broke off
-    _written: Future[None] | None = None  # done when the client has taken enough of the answer for more
-    _transforms: list[OutputTransform] = []  # noqa: RUF012 - Tornado's name, and of no use here
+    _status = 0
+    _first_byte: float | None = None  # seconds to the head of the answer
+    _sent = 0  # bytes of the answer's body that were taken
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what one request needs
         self,
         application: ProxyApplication,
-        request: HTTPServerRequest,
-        *,
+        asked: Asked,
+        given: Any,
         generation: Generation,
         origin: Origin,
-        **arguments: Any,
+        request_id: str,
+        body: Body,
     ) -> None:
-        """`RequestHandler.__init__` without what only templates and `_execute` need; that would take 4 µs.
-
-        Pins the generation; `origin` says where the request comes from, behind the proxies that are trusted.
-        """
+        """Pins the generation, and begins to answer."""
         self.application = application
-        self.request = request
-        self._headers_written = self._finished = False
-        self.clear()
-        assert request.connection is not None
-        request.connection.set_close_callback(self.on_connection_close)  # type: ignore[attr-defined] # each has it
+        self.asked = asked
+        self.given = given
         self.generation = generation.__enter__()
         self.parts = generation.parts
         self.origin = origin
-        self.id = ""  # the application sets it
-        self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
-        if self.body is not NO_BODY and self.request.method not in WRITING:
-            self.body.discard()
+        self.id = request_id
+        self.body = body
+        self.use = None if self.parts.settings.log.format == "text" else BucketUse()
         self._at, self._started_at = time.time(), time.perf_counter()
-        self.application.in_flight += 1
-        self.initialize(**arguments)
+        application.in_flight += 1
+        asked.connection.set_close_callback(self.on_connection_close)  # type: ignore[attr-defined] # each has it
+        self._task = asyncio.get_running_loop().create_task(self._run())
 
-    def start(self) -> None:
-        """Begins to answer: in the next turn of the loop if an answer is at hand, else in a task, which costs more."""
-        answer = None
-        if isinstance(self.request.connection, Stream):
-            with suppress(Exception):  # `run` meets the error again, and answers it
-                answer = self.at_hand()
-        if answer is None:
-            self.task = asyncio.get_running_loop().create_task(self.run())
-        else:
-            asyncio.get_running_loop().call_soon(self._answer_at_once, answer)
-
-    def at_hand(self) -> Whole | None:
-        """Returns the answer if nothing must be awaited for it."""
+    @property
+    def decision(self) -> Decision | None:
+        """The decision so far; None for a request that needs none."""
         return None
 
-    def _answer_at_once(self, answer: Whole) -> None:
-        Handler.prepare(self)
-        try:
-            answer = self._filtered(answer)
-            self._begin(answer)
-            written = self._put(answer.body)
-            if written.done():
-                written.result()
-                self._sent += self._last_piece
-                self.finish()
-                return
-        except Exception as error:  # noqa: BLE001 - as in `run`, which gets it
-            self._written = asyncio.get_running_loop().create_future()
-            self._written.set_exception(error)
-        self.task = asyncio.get_running_loop().create_task(self.run())
-
-    async def run(self) -> None:
-        """Answers the request by `prepare` and its method; an error becomes its answer, or cuts the one that was begun.
-
-        `RequestHandler._execute`, in whose place this stands, calls a method when the whole body has arrived, refuses
-        other methods before `prepare`, and answers a request that is cancelled.
-        """
+    async def _run(self) -> None:
+        """Answers the request; an error becomes its answer, or cuts the one that was begun."""
+        CLIENT.set(client_at(self.origin.address))
+        USE.set(self.use)
         try:
             try:
-                if self._written is not None:
-                    await self._written  # what could not be sent at once
-                    self._sent += self._last_piece
-                    self.finish()
-                    return
-                if (preparing := self.prepare()) is not None:
-                    await preparing
-                if not self._is_ended:
-                    await getattr(self, str(self.request.method).lower())()  # `prepare` has refused all others
+                await self.answer()
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
                 await self.answer_error(error)
         except CancelledError:
-            if not self.has_left or self.task is None:
+            if self._departure is None:
                 raise
-            self.task.uncancel()
-            self.cut(self.broken_by())
-
-    # What Tornado calls.
-
-    def clear(self) -> None:
-        """Begins an answer without headers."""
-        self._headers = Fields()
-        self._write_buffer: list[bytes] = []
-        self._status_code, self._reason = 200, "OK"
-
-    def prepare(self) -> Awaitable[None] | None:
-        """Notes for whom the calls to S3 are made, and what they take if the log shows it."""
-        CLIENT.set(client_at(self.origin.address))
-        if self.parts.settings.log.format != "text":
-            self.use = BucketUse()
-            USE.set(self.use)
-        return None
-
-    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
-        """Hands a piece of the body to its reader; the connection reads on when that has room for more."""
-        return None if self._is_ended else self.body.deliver(chunk)
+            self._task.uncancel()
+            self.cut(self._departure)
 
     def on_connection_close(self) -> None:
         """Ends the request: its body, or its connection, is broken."""
-        if self._is_ended:
+        if self.progress is AnswerProgress.ENDED:
             return
         reason = self.broken_by()
-        if self.body is not NO_BODY:
-            self.body.break_off(reason)
-        self.has_left = isinstance(reason, ClientDisconnected)
-        if self.has_left and self.task is not None:
+        if not self.body.ended:
+            self.body.end(reason)
+        if isinstance(reason, ClientDisconnected):
+            self._departure = reason
             # In the next turn: a task that is cancelled before its first step would emit no event.
             asyncio.get_running_loop().call_soon(self._cancel)
 
     def _cancel(self) -> None:
         # The error in its body ends an upload, so that it can clean up.
-        if self.task is not None and not self._is_ended and not self.is_changing:
-            self.task.cancel()
+        if self.progress not in (AnswerProgress.ENDED, AnswerProgress.CHANGING):
+            self._task.cancel()
 
-    def flush(self, include_footers: bool = False) -> Future[None]:  # noqa: FBT001, FBT002 - Tornado's signature
-        """Writes what waits; the end of an answer whose body was written has nothing more."""
-        if include_footers and self._written is not None and not self._write_buffer:
-            return self._written
-        self._written = super().flush(include_footers)
-        return self._written
-
-    def compute_etag(self) -> None:
-        """An ETag is the object's own."""
-
-    def _log(self) -> None:
-        """Logs nothing: a listener of the events writes the access log."""
-
-    def on_finish(self) -> None:
-        """Emits the one event of the request, and lets go of the generation."""
-        self._is_ended = True
-        if self.body is NO_BODY:
-            received = 0
-        else:
-            received = self.body.received
+    def finish(self) -> None:
+        """Ends the answer; emits the one event of the request, and lets go of the generation."""
+        self.asked.connection.set_close_callback(None)  # type: ignore[attr-defined] # breaks a reference cycle
+        self.asked.connection.finish()
+        is_begun, self.progress = self.progress is AnswerProgress.BEGUN, AnswerProgress.ENDED
+        received = self.body.received
+        if self.body is not NO_BODY:
             self.body.discard()
         counts = self._sent, received, time.perf_counter() - self._started_at
-        if self.used is not None and self._error_answer is None and self._broken is None:
+        if self.used is not None and self._fault is None and self._broken is None:
             self.application.emit(self.used)
         event: Served | ErrorServed
-        if self._error_answer is None:
-            event = Served(
-                self._record(), self._status_code, *counts, self._broken is None, self._broken, self._first_byte
-            )
+        if self._fault is None:
+            event = Served(self._record(), self._status, *counts, self._broken is None, self._broken, self._first_byte)
         else:
-            status = self._status_code if self._is_started else self._error_answer.status
-            event = ErrorServed(self._record(), status, *counts, self._error_answer.reason, self._first_byte)
-        if self.is_recorded:
+            status = self._status if is_begun else self._fault.status
+            event = ErrorServed(self._record(), status, *counts, self._fault.reason, self._first_byte)
+        if self.given is not HEALTHY:
+            # Balancers that ask each second would fill the log and flatter the metrics.
             self.application.emit(event)
         self.application.in_flight -= 1
         self.generation.__exit__()
 
-    # What handlers call.
+    # What handlers call, or have of their own.
+
+    async def answer(self) -> None:
+        """Answers the request."""
+        await getattr(self, self.asked.method.lower())()
 
     def broken_by(self) -> RequestError:
         """Returns the error of a request that gets no further: its connection's, or that its client has left."""
-        mistake: RequestError | None = getattr(self.request.connection, "mistake", None)
+        mistake: RequestError | None = getattr(self.asked.connection, "mistake", None)
         return mistake or ClientDisconnected()
 
     async def give(self, outcome: Outcome) -> None:
@@ -248,23 +189,22 @@ class Handler(RequestHandler):
     async def send(self, answer: Answer) -> None:
         """Sends an answer to its end; raises `ClientDisconnected`, and what the body of a streamed one raises."""
         answer = self._filtered(answer)
-        self._begin(answer)
-        write = self._write if isinstance(self.request.connection, Stream) else self._write_in_time
+        head = self._head(answer)
         if isinstance(answer, Whole):
-            await write(answer.body)
+            await self._write(answer.body, head)
         else:
             try:
                 async for chunk in answer.opened.chunks():
-                    await write(chunk)
-                if not self._is_started:
-                    await write(b"")
+                    await self._write(chunk, head)
+                if self.progress is not AnswerProgress.BEGUN:
+                    await self._write(b"", head)
             finally:
                 await answer.opened.close()
         self.finish()
 
     async def refuse(self, error_answer: ErrorAnswer) -> None:
         """Sends the page of an error: a custom one if there is one, else the service's own."""
-        self._error_answer = error_answer
+        self._fault = error_answer
         await self.send(await self._page(error_answer))
 
     # Answering.
@@ -272,9 +212,9 @@ class Handler(RequestHandler):
     async def answer_error(self, error: Exception) -> None:
         """Answers an error; nothing may be appended to an answer that was begun, so that is cut."""
         for _ in range(2):  # an error, and the error of its page
-            if self._is_ended:
+            if self.progress is AnswerProgress.ENDED:
                 raise error
-            if self._is_started or isinstance(error, ClientDisconnected):
+            if self.progress is AnswerProgress.BEGUN or isinstance(error, ClientDisconnected):
                 break
             try:
                 await self.refuse(self._answer_exception(error))
@@ -286,12 +226,11 @@ class Handler(RequestHandler):
 
     def cut(self, error: Exception) -> None:
         """Closes the connection: the client sees that the answer is not complete."""
-        if self._is_started:
+        if self.progress is AnswerProgress.BEGUN:
             self._broken = self._answer_exception(error).reason
         else:
-            self._error_answer = self._answer_exception(error)
-        assert self.request.connection is not None
-        self.request.connection.close()  # type: ignore[attr-defined] # Tornado's connections have it, and so have ours
+            self._fault = self._answer_exception(error)
+        self.asked.connection.close()  # type: ignore[attr-defined] # Tornado's connections have it, and so have ours
         with suppress(Exception):  # the connection may have an objection to an end here
             self.finish()
 
@@ -321,14 +260,14 @@ class Handler(RequestHandler):
 
     def _unread(self) -> RequestData:
         """Returns what is known of a request whose address cannot be read: its path is as it was sent."""
-        asked, origin = self.request, self.origin
-        path, _, query = (asked.uri or "").partition("?")
+        asked, origin = self.asked, self.origin
+        path, _, query = asked.uri.partition("?")
         host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
-        where = (asked.method or "", host, path, query)
+        where = (asked.method, host, path, query)
         return RequestData(*where, (), fields, origin.scheme, origin.address, asked.version)
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
-        decision, accept = self.decision, self.request.headers.get("Accept")
+        decision, accept = self.decision, self.asked.headers.get("Accept")
         request, match = (decision.request, decision.match) if decision else (Request(), None)
         form = choose(FAILURE_FORMS, accept, request.parameters.get("format"))
         mount, path = (match.mount, decision.request.path) if decision and match else ("/", "/")
@@ -339,7 +278,7 @@ class Handler(RequestHandler):
 
     def _filtered(self, answer: Any) -> Any:
         """Returns an answer with what sign-in and configuration add to every answer."""
-        decision, parts, asked = self.decision, self.parts, self.request
+        decision, parts, asked = self.decision, self.parts, self.asked
         if self.cookies_to_set or (decision is not None and decision.user is not None):
             match = decision.match if decision else None
             is_isolated = match is not None and match.site.target.actions.get.user_isolation
@@ -353,43 +292,46 @@ class Handler(RequestHandler):
             answer = parts.policy_headers.added_to(answer, asked)
         return answer
 
-    def _begin(self, answer: Answer) -> None:
-        """Begins an answer; raises `ValueError` for a header with a line end."""
+    def _head(self, answer: Answer) -> tuple[ResponseStartLine, Fields]:
+        """Returns the head of an answer; raises `ValueError` for a header with a line end."""
         values = "".join(map(_value, answer.headers))
         if "\n" in values or "\r" in values:
             raise ValueError("a header of an answer has several lines")
         self._first_byte = time.perf_counter() - self._started_at
-        self.set_status(answer.status)
+        self._status = answer.status
         headers = (("Date", _date(int(time.time()))), (REQUEST_ID, self.id), *self.generation.headers, *answer.headers)
-        if not self.body.ended and not isinstance(self.request.connection, Stream):
+        if not self.body.ended and not isinstance(self.asked.connection, Stream):
             # Tornado's server closes the connection of a body that it has not read, and does not say so.
             headers = (*headers, ("Connection", "close"))
-        self._headers = Fields(headers)
+        return ResponseStartLine("", answer.status, responses.get(answer.status, "Unknown")), Fields(headers)
 
-    def _put(self, chunk: bytes) -> Future[None]:
-        self.write(chunk)
-        self._is_started = True
-        self._last_piece = 0 if self.request.method == "HEAD" else len(chunk)
-        return self.flush()
-
-    async def _write(self, chunk: bytes) -> None:
-        try:
-            await self._put(chunk)
-        except StreamClosedError:  # of Tornado's own connections
-            raise self.broken_by() from None
-        self._sent += self._last_piece
-
-    async def _write_in_time(self, chunk: bytes) -> None:
-        """Writes to a client of another server than the wire, which may wait for ever for one that reads nothing."""
-        for start in range(0, max(1, len(chunk)), _PIECE):
+    async def _write(self, chunk: bytes, head: tuple[ResponseStartLine, Fields]) -> None:
+        """Writes a piece of the body, the first one behind the head, and waits until the client takes more."""
+        content = b"" if self.asked.method == "HEAD" else chunk
+        if isinstance(self.asked.connection, Stream):
+            await self._put(content, head)
+            self._sent += len(content)
+            return
+        # Another server than the wire may wait for ever for a client that reads nothing.
+        for start in range(0, max(1, len(content)), _PIECE):
+            piece = content[start : start + _PIECE]
             try:
                 async with asyncio.timeout(self.parts.settings.limits.send_timeout):
-                    await self._write(chunk[start : start + _PIECE])
+                    await self._put(piece, head)
             except TimeoutError:
                 raise ClientDisconnected(TOO_SLOW) from None
+            except StreamClosedError:
+                raise self.broken_by() from None
+            self._sent += len(piece)
+
+    def _put(self, content: bytes, head: tuple[ResponseStartLine, Fields]) -> Future[None]:
+        if self.progress is AnswerProgress.BEGUN:
+            return self.asked.connection.write(content)
+        self.progress = AnswerProgress.BEGUN
+        return self.asked.connection.write_headers(*head, content)
 
     def _record(self) -> RequestRecord:
-        decision, asked = self.decision, self.request
+        decision, asked = self.decision, self.asked
         if decision is None:
             # The method and path of a head that cannot be read may be anything, even secrets.
             is_read = getattr(asked.connection, "mistake", None) is None
@@ -413,17 +355,22 @@ class Handler(RequestHandler):
             user.username if user else None,
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
-            logged_facts(asked, self.use) if self.use is not None else {},
+            _facts(asked.headers, self.use) if self.use is not None else {},
             asked.version,
             data.key if data else None,
         )
 
 
-def _has_body(handler: Handler) -> bool:
-    """Whether a body was announced that is not empty (RFC 9112 6)."""
-    headers = handler.request.headers
-    length = headers.get("Content-Length")
-    return (length is not None and length.strip("0") != "") or headers.get("Transfer-Encoding") is not None
+def _facts(headers: HTTPHeaders, use: BucketUse) -> dict[str, str | float]:
+    """Returns User-Agent, Referer without its query, which may carry signatures and tokens, and the use of S3."""
+    agent, referrer = headers.get("User-Agent", ""), headers.get("Referer", "")
+    bare = re.sub(r"(?<=//)[^/?#]*@", "", re.split(r"[?#]", referrer, maxsplit=1)[0])
+    return {
+        "userAgent": agent[:_LONGEST],
+        "referrer": bare[:_LONGEST],
+        "s3Ms": round(use.seconds * 1000, 1),
+        "s3RequestId": use.request_id[:_LONGEST],
+    }
 
 
 @lru_cache(1)

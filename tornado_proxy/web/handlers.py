@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
-from tornado_proxy.auth.authenticator import only_reads
+from msgspec.structs import replace
+
+from tornado_proxy.auth.authenticator import SignIn, is_cross_origin, only_reads
+from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.pages.custom import TargetListData
 from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, target_links
-from tornado_proxy.routing.decide import NameFile
-from tornado_proxy.routing.plan import Receive, VisitProvider
+from tornado_proxy.routing.decide import (
+    NOT_AUTHORIZED,
+    Authenticate,
+    Authorize,
+    Deciding,
+    Decision,
+    NameFile,
+    Question,
+    decide_beside,
+)
+from tornado_proxy.routing.plan import Receive, Refuse, VisitProvider
+from tornado_proxy.routing.request import RequestError, RequestPath
 from tornado_proxy.routing.upload_steps import ReceivePart
-from tornado_proxy.semantics.conditions import CONDITIONAL, Conditions
-from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, page
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.request import READING, User
+from tornado_proxy.telemetry.events import AccessDecided, SignInTried
+from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, answer_attempt, page
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
-from tornado_proxy.web.deciding import DecidedHandler
-from tornado_proxy.web.handler import Handler
+from tornado_proxy.web.handler import AnswerProgress, Handler
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
-from tornado_proxy.web.perform import answer_at_hand, object_used, perform
+from tornado_proxy.web.perform import object_used, perform
+
+_LOG = logging.getLogger("tornado_proxy")
+
+_NO_POLICY = Refuse(500, "the policy server does not decide")
+
+# RFC 9110 9.2.1; a page of another origin may make requests of all other methods only with permission.
+_SAFE = (*READING, "OPTIONS")
+
 
 # What a client reads if a step of a sign-in fails; other statuses have their usual words.
 _NOT_SIGNED_IN = {
@@ -27,24 +50,100 @@ _NOT_SIGNED_IN = {
     502: "The place where you sign in could not be reached or gave an invalid answer",
 }
 
-HEALTHY = Whole(
-    200,
-    (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"), ("Content-Length", "8")),
-    b"healthy\n",
-)
-"""The answer to a load balancer that the service is there; it emits no event."""
 
-_NOT_PLAIN = CONDITIONAL | {"Range"}
+class CrossOrigin(RequestError):
+    """A change that a browser asks for on behalf of a page of another origin, with the authority of its user."""
+
+    status = 403
+    public_message = "A page of another site may not change anything here"
+
+
+class DecidedHandler(Handler):
+    """Decides about a request before its method is called, and answers what is refused."""
+
+    given: Deciding
+
+    @property
+    def decision(self) -> Decision:
+        """The decision so far."""
+        return self.given.decision
+
+    async def answer(self) -> None:
+        """Decides up to the name of a form's file, before a byte of the body is taken; refuses, or calls the method."""
+        if self.asked.method not in _SAFE:
+            self._check_origin()
+        await self.decide()
+        if self.given.question is None and isinstance(only := self.decision.plan[0], Refuse):
+            await self.refuse(answer_attempt(only))
+        else:
+            await super().answer()
+
+    async def decide(self) -> None:
+        """Answers the questions of the decision, up to the one for which the body must be read."""
+        deciding = self.given
+        while deciding.question is not None and not isinstance(deciding.question, NameFile):
+            deciding.answer(await self._answer(deciding.question))
+        if deciding.question is None and deciding.decision.user is not None:
+            self._note_access(deciding.decision)
+
+    async def ask(self, path: RequestPath) -> Decision:
+        """Decides what the user of the request would be answered to a request for another path."""
+        deciding = Deciding(decide_beside(self.parts.mounts, self.decision, path))
+        while deciding.question is not None:
+            deciding.answer(await self._answer(deciding.question))
+        return deciding.decision
+
+    def _check_origin(self) -> None:
+        """Raises `CrossOrigin` if a page of another origin would change something without permission.
+
+        A browser adds its passwords and sessions to such requests.
+        """
+        policy = self.parts.policy_headers
+        is_allowed = policy is not None and policy.lets(self.asked)
+        if not is_allowed and is_cross_origin(self.decision.request):
+            raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
+
+    async def _answer(self, question: Question) -> User | Refuse | bool:
+        """Answers a question of the decision; raises `AuthBusy`."""
+        match question:
+            case Authenticate(so_far, guard):
+                result = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
+                match result:
+                    case SignIn(user, cookies):
+                        self.note_sign_in(guard.provider, "request", 200, cookies)
+                        return user
+                    case Refuse(status):
+                        self.note_sign_in(guard.provider, "request", max(status, 400))
+                        return result
+            case Authorize(so_far, server, user):
+                # The path that is checked: an upload's has the name of its file.
+                asked = replace(so_far.request, path=so_far.checks[-1].path)
+                try:
+                    return await is_permitted(server, user, asked, self.parts.fetch)
+                except PolicyUnavailable as error:
+                    _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
+                    return _NO_POLICY
+            case NameFile():
+                raise AssertionError("the name of a form's file stands in its body")
+            case _:
+                assert_never(question)
+
+    def _note_access(self, decision: Decision) -> None:
+        """Emits the event of a request whose user has signed in."""
+        if (guard := decision.passed) is not None:
+            failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
+            outcome = "refused" if decision.plan is NOT_AUTHORIZED else failed
+            self.application.emit(AccessDecided(guard.provider, outcome))
+
+    def note_sign_in(self, provider: str, step_name: str, status: int, cookies: tuple[str, ...] = ()) -> None:
+        """Emits the event of a step of a sign-in, and keeps its cookies for the answer."""
+        outcome = "ok" if status < 400 else "refused" if status < 500 else "failed"
+        self.application.emit(SignInTried(provider, step_name, outcome))
+        self.cookies_to_set = (*self.cookies_to_set, *(("Set-Cookie", each) for each in cookies))
 
 
 class ObjectHandler(DecidedHandler):
     """Answers a request for an object or a directory of a target, by the plan of its decision."""
-
-    def at_hand(self) -> Whole | None:
-        """Returns the answer to a plain GET of a small object that is in memory."""
-        if self.deciding.question is not None or not _NOT_PLAIN.isdisjoint(self.request.headers):
-            return None
-        return answer_at_hand(self.decision, self.parts)
 
     async def get(self) -> None:
         """Sends a file, a listing or a redirect."""
@@ -55,7 +154,7 @@ class ObjectHandler(DecidedHandler):
 
     async def put(self) -> None:
         """Stores an upload, or makes a step of one in parts."""
-        self.is_changing = True
+        self.progress = AnswerProgress.CHANGING
         outcome, used = await self._performed(await self._upload())
         await self._give_changed(outcome, used)
 
@@ -63,16 +162,16 @@ class ObjectHandler(DecidedHandler):
         """Removes an object, once the request is whole."""
         async for _ in self.body:
             pass
-        self.is_changing = True
+        self.progress = AnswerProgress.CHANGING
         await self._give_changed(*await self._performed())
 
     async def _upload(self) -> IncomingFile | None:
         """Returns the file that a PUT carries, if it carries one; its form names it, or the path."""
-        deciding, headers = self.deciding, self.request.headers
+        deciding, headers = self.given, self.asked.headers
         if isinstance(question := deciding.question, NameFile):
             limit = self.parts.settings.limits.max_form_field_size
             upload = await read_form(headers, self.body, limit, question.max_size)
-            self.answer_question(upload.head.file_name)
+            deciding.answer(upload.head.file_name)
             await self.decide()
             return upload
         first = self.decision.plan[0]
@@ -83,7 +182,7 @@ class ObjectHandler(DecidedHandler):
 
     async def _performed(self, upload: IncomingFile | None = None) -> tuple[Outcome, Any]:
         """Performs the plan; returns its outcome, and the event for the webhooks of the target."""
-        decision, headers = self.decision, self.request.headers
+        decision, headers = self.decision, self.asked.headers
         match, conditions = decision.match, Conditions.from_headers(headers)
         assert match is not None
         shares = self.application.walks, self.application.archives
@@ -134,7 +233,7 @@ class TargetListHandler(DecidedHandler):
         shown = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
         custom = await parts.renderer.render("target_list", None, None, partial(TargetListData, request, user, targets))
-        accept = self.request.headers.get("Accept")
+        accept = self.asked.headers.get("Accept")
         form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
         path = f"{request.path.removesuffix('/')}/"
         await self.send(customized(page(200, parts.pages.targets(shown, form, path)), custom))
@@ -145,19 +244,11 @@ class TargetListHandler(DecidedHandler):
 class AnswerHandler(Handler):
     """Sends an answer that needs no decision: the health page, an asset of pages, or that to a preflight."""
 
-    def initialize(self, answer: Whole) -> None:
-        """Takes the answer."""
-        self.answer = answer
-        # Several balancers that ask each second would fill the access log and flatter the metrics.
-        self.is_recorded = answer is not HEALTHY
-
-    def at_hand(self) -> Whole:
-        """Returns it."""
-        return self.answer
+    given: Whole
 
     async def get(self) -> None:
         """Sends it."""
-        await self.send(self.answer)
+        await self.send(self.given)
 
     head = options = get
 
@@ -165,11 +256,8 @@ class AnswerHandler(Handler):
 class MistakeHandler(Handler):
     """Refuses a request that cannot be read."""
 
-    def initialize(self, mistake: Exception) -> None:
-        """Takes the error of the request."""
-        self.mistake = mistake
+    given: Exception
 
-    async def prepare(self) -> None:
+    async def answer(self) -> None:
         """Sends the page of its error."""
-        super().prepare()
-        raise self.mistake
+        raise self.given

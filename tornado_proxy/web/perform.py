@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.pages.custom import FILE_HEADERS, NEVER, DeleteData, DeletePageData, StreamFile, StreamFileData
 from tornado_proxy.routing import upload_steps
-from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
@@ -26,7 +25,7 @@ from tornado_proxy.routing.plan import (
     Serve,
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
-from tornado_proxy.storage.cache import CachingStore, MemoryObject
+from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
@@ -36,7 +35,6 @@ from tornado_proxy.web.answer import Answer, Outcome, Streamed, Whole, answer_at
 from tornado_proxy.web.browse import browse
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
-from tornado_proxy.web.generation import Parts
 from tornado_proxy.web.incoming_file import FileHead
 
 # Bytes of a body in memory that is sent, and compressed, in one step.
@@ -64,21 +62,6 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
         if outcome is not None:
             return outcome, attempt
     raise ObjectMissing("no attempt of the plan found anything")
-
-
-def answer_at_hand(decision: Decision, parts: Parts) -> Whole | None:
-    """Returns the answer to a GET that asks for no condition and no range, if the whole object is in memory."""
-    first, match = decision.plan[0], decision.match
-    if match is None or not isinstance(first, Serve) or first.path is not None or decision.request.method != "GET":
-        return None
-    site = match.site
-    store = parts.stores[site.target.name].store
-    needs_more = site.webhooks["GET"] or site.target.actions.get.streamed_file_headers
-    if needs_more or not isinstance(store, CachingStore):
-        return None
-    if (opened := store.at_hand(first.key, _LONGEST_WHOLE)) is None:
-        return None
-    return Whole(200, parts.cached_headers(opened.info, site.target.actions), opened.body)
 
 
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:

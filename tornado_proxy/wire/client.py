@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
+from msgspec.structs import replace
 from tornado.httputil import HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.wire.incoming import LEAST_RATE
 from tornado_proxy.wire.reading import ReadingProtocol
-from tornado_proxy.wire.stream import Context
 from tornado_proxy.wire.tls import shown_certificate
 
 LARGEST_READ = 64 * 1024
@@ -29,8 +29,6 @@ class ClientConnection(ReadingProtocol):
     any more, `on_close` once, when it is closed.
     """
 
-    context: Context
-
     def __init__(
         self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
     ) -> None:
@@ -45,9 +43,9 @@ class ClientConnection(ReadingProtocol):
         self._variables = copy_context()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Notes who has connected."""
+        """Notes the certificate of who has connected."""
         super().connection_made(transport)
-        self.context = Context(self.peer.address, self.peer.scheme, self.peer, shown_certificate(transport))
+        self.peer = replace(self.peer, certificate=shown_certificate(transport))
 
     # What the server asks.
 

@@ -1,11 +1,12 @@
-"""The header fields of a message, kept as they came, behind Tornado's interface."""
+"""The head of a message, kept as it came, behind Tornado's interface."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
-from tornado.httputil import HTTPHeaders
+from tornado.httputil import HTTPConnection, HTTPHeaders
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -99,3 +100,13 @@ class Fields(HTTPHeaders):
                 joined[name] = f"{joined[name]},{value}" if name in joined else value
             self._joined = joined
         return self._joined
+
+
+class Asked(NamedTuple):
+    """The head of a request as it came, and the connection that takes the answer."""
+
+    method: str
+    uri: str
+    version: str
+    headers: HTTPHeaders
+    connection: HTTPConnection

@@ -6,7 +6,7 @@ import asyncio
 from asyncio import Future
 from collections.abc import Awaitable, Callable
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from tornado.httputil import (
     HTTPConnection,
@@ -14,13 +14,11 @@ from tornado.httputil import (
     HTTPMessageDelegate,
     HTTPOutputError,
     HTTPServerConnectionDelegate,
-    HTTPServerRequest,
     RequestStartLine,
     ResponseStartLine,
 )
 
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.semantics.forwarded import ClientCertificate, Origin
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import ClientDisconnected, RequestParser
 from tornado_proxy.wire.reading import NEVER
@@ -49,62 +47,11 @@ class AnswerState(Enum):
     DONE = auto()
 
 
-class Context(NamedTuple):
-    """What `HTTPServerRequest` and the application learn from a connection: its peer, and the peer's certificate."""
-
-    remote_ip: str
-    protocol: str
-    origin: Origin
-    certificate: ClientCertificate | None = None
-
-
-class WireRequest(HTTPServerRequest):
-    """A request that the wire has read and checked.
-
-    Tornado's class checks Host once more, and reads the query twice: it does so when anything else is asked for.
-    """
-
-    def __init__(
-        self, *, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any, server_connection: object
-    ) -> None:
-        self.method, self.uri, self.version = start_line
-        self.headers = headers
-        self.connection = connection
-        self.server_connection = server_connection
-        self.remote_ip, self.protocol = connection.context[:2]
-
-
-class _Later:
-    """An attribute that Tornado's class reads when one of these is first asked for.
-
-    Raises `HTTPInputError` for a query with too many fields. A method `__getattr__` would slow down all attributes.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, request: WireRequest, _kind: type) -> Any:
-        HTTPServerRequest.__init__(
-            request,
-            start_line=RequestStartLine(request.method, request.uri, request.version),
-            headers=request.headers,
-            connection=request.connection,
-            server_connection=request.server_connection,
-        )
-        return vars(request)[self._name]
-
-
-for _name in (
-    *("path", "query", "arguments", "query_arguments", "host", "host_name"),
-    *("body", "body_arguments", "files", "_start_time", "_finish_time"),
-):
-    setattr(WireRequest, _name, _Later(_name))
-
-
 class Stream(HTTPConnection):
     """One request and its answer, as the application sees them, in any version of HTTP.
 
-    `mistake` is the error that makes the request unreadable, or that ended its connection.
+    `peer` is where it comes from before any trusted proxy; `mistake` is the error that makes the request unreadable, or
+    that ended its connection.
     """
 
     delegate: HTTPMessageDelegate | None = None
@@ -113,7 +60,7 @@ class Stream(HTTPConnection):
     _on_close: Callable[[], None] | None = None
 
     def __init__(self, connection: ClientConnection, mistake: RequestError | None, *, has_body: bool) -> None:
-        self.context = connection.context
+        self.peer = connection.peer
         self.mistake = mistake
         self.reading = RequestState.BODY if has_body and mistake is None else RequestState.DONE
         self._connection = connection

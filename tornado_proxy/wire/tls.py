@@ -7,6 +7,7 @@ import os
 import ssl
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CIPHER_SUITES, VERSIONS, Certificate, Ssl
-from tornado_proxy.semantics.forwarded import ClientCertificate
+from tornado_proxy.semantics.forwarded import ClientCertificate, Origin, peer_address
 
 _VERSIONS = dict(
     zip(
@@ -120,30 +121,23 @@ def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | N
     return _read_certificate(connection.getpeercert() if connection else None)
 
 
-def certificate_of(request: HTTPServerRequest) -> ClientCertificate | None:
-    """Returns the client's certificate of the connection of a request, on this wire or on Tornado's."""
-    context: Any = getattr(request.connection, "context", None)
-    if hasattr(context, "certificate"):
-        certificate: ClientCertificate | None = context.certificate
-        return certificate
-    # With `xheaders`, Tornado takes address and protocol from headers: the connection may be a proxy's, whose
-    # certificate names no user.
-    if request.protocol != "https" or request.remote_ip != address_of(request):
-        return None
-    try:
-        shown = request.get_ssl_certificate()
-    except AttributeError:  # the connection is plain
-        return None
-    return _read_certificate(shown if isinstance(shown, dict) else None)
-
-
 _NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it: Tornado has it for a socket without an address
 
 
-def address_of(request: HTTPServerRequest) -> str:
-    """Returns the address of a connection on Tornado's own wire, which no header changes."""
+def peer_of(request: HTTPServerRequest) -> Origin:
+    """Returns where a connection of Tornado's own server comes from, with the certificate that its client showed.
+
+    With `xheaders`, Tornado takes address and scheme from headers that any client can send, and the connection may be a
+    proxy's: nothing that it reports is believed, and its certificate names no user.
+    """
     address = getattr(getattr(request.connection, "context", None), "address", None)
-    return str(address[0]) if isinstance(address, tuple) else _NO_ADDRESS
+    own, told = str(address[0]) if isinstance(address, tuple) else _NO_ADDRESS, request.remote_ip or ""
+    shown = None
+    if request.protocol == "https" and told == own:
+        with suppress(AttributeError):  # the connection is plain
+            shown = request.get_ssl_certificate()
+    certificate = _read_certificate(shown if isinstance(shown, dict) else None)
+    return Origin(peer_address(told), request.protocol, certificate=certificate, is_stand_in=told != own)
 
 
 def _read_certificate(shown: Mapping[str, Any] | None) -> ClientCertificate | None:

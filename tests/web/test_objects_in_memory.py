@@ -1,4 +1,4 @@
-"""Answers for which nothing must be awaited are sent without a task, and are the same as others."""
+"""Objects in memory are answered as others are."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ async def test_a_client_that_has_left_is_reported():
         assert site.application.in_flight == 0
 
 
-async def test_a_defect_in_an_answer_at_hand_is_a_500():
+async def test_a_defect_in_an_answer_of_the_service_is_a_500():
     """An answer that cannot be sent, here with a line end in a header, becomes the page of an error."""
     broken = Server(cache=CacheHeaders(expires="a\nb"))
     async with serve({}, server=broken) as site:
