@@ -70,7 +70,7 @@ ATTACKS = {
         "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete",
     ],
     "a way in that only the conversion of another proxy's configuration opens": [
-        "tools/convert/test_targets.py::test_a_target_that_cannot_be_converted_is_left_out",
+        "tools/convert/test_settings.py::test_a_target_that_cannot_be_converted_is_left_out",
         "tools/convert/test_resources.py::test_a_conversion_never_grants_additional_access",
         "tools/convert/test_resources.py::test_a_resource_without_a_method_covers_nothing",
         "tools/convert/test_resources.py::test_a_resource_for_get_does_not_open_head_alone",

@@ -1,8 +1,12 @@
 """Converts s3-proxy's configuration to ours: settings, rule files, pages, and a report on every option.
 
 `options` reads s3-proxy's files; `conversion` converts them with the help of the others and writes the result;
-`validation` refuses the files that s3-proxy refuses; `settings`, `pages`, `resources` and `rewrites` each convert one
-part; `patterns` and `go_targets` have the proofs about rewrites.
+`settings`, `pages`, `resources` and `rewrites` each convert one part, and record what s3-proxy refuses; `patterns` and
+`go_targets` have the proofs about rewrites.
+
+Configurations that s3-proxy refuses or fails on are refused: nothing would run as before. The sources are its packages
+pkg/s3-proxy/config and pkg/s3-proxy/server. Its validator does not look into `targets` and `authProviders`, so a
+mistake there often fails only when a request needs it.
 
 There are two rules. A rewrite is converted only if it is proved to make the same key from the same request. Nothing
 that was closed becomes open: if an access rule has no equivalent, the paths that it covered are closed to everyone.

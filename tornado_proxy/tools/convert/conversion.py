@@ -16,12 +16,21 @@ import msgspec
 import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
-from tornado_proxy.tools.convert.options import WORDS, OptionOutcome, Options, Remark, Section, Setting, present, where
+from tornado_proxy.tools.convert.options import (
+    WORDS,
+    OptionOutcome,
+    Options,
+    Remark,
+    Section,
+    Setting,
+    Unreadable,
+    present,
+    where,
+)
 from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.settings import ConvertedTarget, Unservable, fate, limits, listener, log, mount, target
-from tornado_proxy.tools.convert.validation import validate
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
@@ -76,7 +85,6 @@ def convert(
     read_file: ReadFile = no_file,
 ) -> Converted:
     """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for one that s3-proxy refuses."""
-    validate(options)
     root = Section(options)
     pages = PageConversion(read_file)
     templates = pages.general(root.section("templates"))
@@ -90,6 +98,9 @@ def convert(
     # One by one, because the directory may contain files of an earlier conversion.
     rules = [name for name in files if name.startswith("rules/")]
     settings |= present({"templates": templates, "rules": rules})
+    _check_mounts(root)
+    if root.mistakes:
+        raise Unreadable(*root.mistakes)
     for path, place in root.leftovers():
         outcome, message = fate(path)
         root.remarks.append(Remark(outcome, path, message, place))
@@ -98,6 +109,18 @@ def convert(
     report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), admin_is_open)
     text = _OPENING + _configuration(settings, targets, report)
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
+
+
+def _check_mounts(root: Section) -> None:
+    """Records mounts with the host and path of another: there s3-proxy's router ends the process."""
+    page, seen = root.section("listTargets"), set[tuple[str, str]]()
+    mounted = [*([page] if page.flag("enabled") else ()), *(target for _, target in root.section("targets").named())]
+    for mounting in (each.section("mount") for each in mounted):
+        for path in mounting.texts("path"):
+            place = mounting.text("host").lower() or "*", path
+            if place in seen:
+                mounting.refused("path", f"the mount path `{path}` is given twice for one host")
+            seen.add(place)
 
 
 def _settings(
@@ -111,7 +134,7 @@ def _settings(
             "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
             "internalServer": listeners["internalServer"],
             "log": log(root),
-            "listTargets": _target_list(root.enabled("listTargets"), sign_in, mounts),
+            "listTargets": _target_list(root.section("listTargets"), sign_in, mounts),
             "limits": limits(root),
             "authProviders": sign_in.settings,
         }
@@ -120,10 +143,16 @@ def _settings(
 
 def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
     """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
-    if not section:
+    mounted = section.section("mount")
+    if mounted and "path" not in mounted:
+        mounted.refused("", "`listTargets.mount` has no `path`")
+    if not section.flag("enabled"):
+        section.settle()
         return {}
+    if not mounted:
+        section.refused("", "`listTargets` has no `mount`")
     settings: dict[str, Setting] = {"enabled": True}
-    if mounted := section.section("mount"):
+    if mounted:
         try:
             settings["mount"] = mount(mounted)
         except Unservable as error:
@@ -137,7 +166,7 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
                 )
                 section.changed("mount", message)
     if resource := section.section("resource"):
-        settings["resource"] = single_resource(resource, sign_in) or closed("/", ())[0]
+        settings["resource"] = single_resource(resource, mounted.texts("path"), sign_in) or closed("/", ())[0]
     section.carried("", "as `listTargets`")
     return settings
 

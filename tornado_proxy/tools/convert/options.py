@@ -207,11 +207,12 @@ class Section:
     """A mapping, named by its path, with options as s3-proxy names them; false and empty if it is not given."""
 
     def __init__(
-        self, options: Options, path: str = "", remarks: list[Remark] | None = None, *, is_given: bool = True
+        self, options: Options, path: str = "", parent: Section | None = None, *, is_given: bool = True
     ) -> None:
         self.path = path
         self._is_given = is_given
-        self.remarks = [] if remarks is None else remarks
+        self.remarks: list[Remark] = parent.remarks if parent else []
+        self.mistakes: list[Diagnostic] = parent.mistakes if parent else []
         self._options = options
         self._asked: dict[str, list[Section]] = {}
         self._is_settled = False
@@ -290,7 +291,7 @@ class Section:
             for each in value if isinstance(value, tuple) else (value,):
                 if not isinstance(each, Options):
                     raise self._unfit(name, "a mapping")
-                asked.append(Section(each, self._path(name), self.remarks))
+                asked.append(Section(each, self._path(name), self))
         return asked
 
     def named(self) -> Iterator[tuple[str, Section]]:
@@ -332,6 +333,23 @@ class Section:
     left_out = partialmethod(remark, OptionOutcome.LEFT_OUT)
     closed = partialmethod(remark, OptionOutcome.CLOSED)
 
+    def refused(self, name: str, message: str, consequence: str = "s3-proxy does not start") -> None:
+        """Records a mistake with which s3-proxy fails; the name is empty for the section as a whole."""
+        fact = f"{where(self.place(name))}: {message}, so {consequence}"
+        self.mistakes.append(Diagnostic("refused-by-s3-proxy", fact))
+
+    def required(self, name: str, check: Callable[[str], object], consequence: str = "s3-proxy does not start") -> bool:
+        """Returns whether an option is given and valid; records a mistake if not."""
+        text = self.text(name)
+        try:
+            if text:
+                check(text)
+                return True
+            self.refused(name, f"`{self.path}.{name}` is missing", consequence)
+        except InvalidValue as misfit:
+            self.refused(name, f"`{self.path}.{name}` {misfit.message}", consequence)
+        return False
+
     def settle(self) -> None:
         """Marks all options as read, because a remark covers the whole section."""
         self._is_settled = True
@@ -350,7 +368,7 @@ class Section:
         return option.value if option else None
 
     def _absent(self, name: str) -> Section:
-        return Section(Options({}, self._options.span), self._path(name), self.remarks, is_given=False)
+        return Section(Options({}, self._options.span), self._path(name), self, is_given=False)
 
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name

@@ -52,6 +52,11 @@ class PageConversion(msgspec.Struct):
 
     def general(self, section: Section) -> dict[str, Setting]:
         """Converts the option `templates`."""
+        if "helpers" in section and not section.texts("helpers"):
+            section.refused("helpers", "`templates.helpers` is empty")
+        for page in map(section.section, PAGES):
+            if "path" in page and not page.text("path"):
+                page.refused("path", f"`{page.path}.path` is empty")
         places = [place for name in section.texts("helpers", [_HELPERS]) if (place := self._helper(name, section))]
         self.helpers = self._texts(places)
         settings = present({"helpers": places}) | dict(self._pages(section))
@@ -62,6 +67,9 @@ class PageConversion(msgspec.Struct):
 
     def of_target(self, section: Section) -> tuple[dict[str, Setting], tuple[str, ...]]:
         """Converts the option `templates` of a target; returns also the texts of the helpers for its rewrites."""
+        for page in map(section.section, PAGES):
+            if page and not page.text("path"):
+                page.refused("", f"`{page.path}` has no `path`", "s3-proxy answers 500 where it needs the page")
         helpers: list[dict[str, Setting]] = []
         places: list[str] = []
         for each in section.sections("helpers"):

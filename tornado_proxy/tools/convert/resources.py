@@ -15,6 +15,7 @@ from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config import values
 from tornado_proxy.config.limits import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import Section, Setting, present, reference
 
 KINDS = ("oidc", "header", "basic")
@@ -50,12 +51,22 @@ def providers(root: Section, new_key: Callable[[], str]) -> Providers:
     return Providers(settings, names)
 
 
+_NO_SIGN_IN = "nobody can sign in with it"
+
+
 def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]) -> Setting:
     if kind == "basic":
         return {"realm": section.text("realm") or name}
     if kind == "header":
+        for option in ("usernameHeader", "emailHeader"):
+            section.required(option, values.header_name, _NO_SIGN_IN)
+        if section.text("groupsHeader"):
+            section.required("groupsHeader", values.header_name, "nobody has a group")
         return section.copied(texts="usernameHeader emailHeader groupsHeader")
-    section.text("state")  # not needed: each login here has a state of its own
+    section.required("issuerUrl", values.http_url)
+    section.required("clientID", values.line, _NO_SIGN_IN)
+    if ":" in section.text("state"):  # not needed otherwise: each login here has a state of its own
+        section.refused("state", f"`{section.path}.state` contains a `:`")
     settings = section.copied(
         texts="issuerUrl clientID groupClaim",
         flags="emailVerified cookieSecure",
@@ -79,13 +90,23 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
 
 def _pages(name: str, section: Section) -> dict[str, Setting]:
     """Converts the provider's pages; s3-proxy prepends the path of `redirectUrl` to the callback's."""
+    login = section.text("loginPath") or f"/auth/{name}"
     callback = section.text("callbackPath") or f"/auth/{name}/callback"
+    if "/" in (login, callback) or login == callback:
+        section.refused("", f"`{login}` and `{callback}` cannot be the pages of a sign-in")
+    for option in ("loginPath", "callbackPath"):
+        text = section.text(option)
+        if text.startswith("/") and text != "/":
+            section.required(option, values.page_path, "it cannot be converted")
+        elif text and text != "/":
+            section.required(option, values.page_path)
     pages: dict[str, Setting] = {}
-    if url := section.text("redirectUrl"):
+    url = section.text("redirectUrl")
+    if url and section.required("redirectUrl", values.http_url):
         split = urlsplit(url)
         callback = posixpath.normpath(posixpath.join("/", split.path, callback.lstrip("/")))
         pages["redirectUrl"] = url if split.path in ("", "/") else f"{split.scheme}://{split.netloc}"
-    return pages | {"loginPath": section.text("loginPath") or f"/auth/{name}", "callbackPath": callback}
+    return pages | {"loginPath": login, "callbackPath": callback}
 
 
 def trusted_proxies(sign_in: Providers, root: Section) -> dict[str, Setting]:
@@ -148,6 +169,7 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
     missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of omitted ones
     sections = target.sections("resources")
     for section in sections:
+        _check(section, target.section("mount").texts("path"), providers)
         glob, methods = section.text("path"), _methods(section)
         covered = f"{' and '.join(methods)} of `{glob}`" if methods else f"`{glob}`"
         if "HEAD" in enabled and "GET" not in enabled:
@@ -172,14 +194,50 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
     return bool(sections), done
 
 
+def kinds_of(section: Section) -> list[str]:
+    """Returns the kinds of providers that a resource has; s3-proxy uses the first."""
+    return [kind for kind in KINDS if section.section(kind)]
+
+
+def _check(section: Section, mounts: Sequence[str], providers: Providers) -> None:
+    """Records the first mistake of a resource that s3-proxy refuses, and those of its rules."""
+    kinds, name, anyone = kinds_of(section), section.text("provider"), section.flag("whiteList")
+    unknown = sorted({*section.texts("methods")} - {*METHODS})
+    undeclared = [kind for kind in kinds if name and (kind, name) not in providers.names]
+    objections = {
+        f"has the method `{''.join(unknown[:1])}`": unknown,
+        "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`": not kinds and not anyone,
+        "has no `provider`": not name and not anyone,
+        f"has the provider `{name}`, which is not one of `authProviders`": (
+            name and name not in {each for _, each in providers.names}
+        ),
+        f"has the provider `{name}`, which is not one of `authProviders.{''.join(undeclared[:1])}`": undeclared,
+        f"has the path `{section.text('path')}`, which is not below a mount path": (
+            not section.text("path").startswith(tuple(mounts))
+        ),
+    }
+    for text in [text for text, holds in objections.items() if holds][:1]:
+        section.refused("", f"`{section.path}` {text}")
+    for demands in [section.section(kind) for kind in kinds if kind != "basic"]:
+        rules, server = demands.sections("authorizationAccesses"), demands.section("authorizationOPAServer")
+        if rules and server:
+            demands.refused("", f"`{demands.path}` has both rules and a policy server")
+        for rule in rules:
+            if not (rule.text("group") or rule.text("email")):
+                rule.refused("", f"`{rule.path}` has neither `group` nor `email`", "it is about nobody")
+        if server:
+            server.required("url", values.http_url, "s3-proxy answers 500 where it should ask")
+
+
 def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[tuple[str, frozenset[str]]]) -> None:
     """Raises `_Inexpressible` if a resource may decide for paths of an earlier one, which is left out."""
     if any(not theirs.isdisjoint(methods) and not apart(other, glob) for other, theirs in missing):
         raise _Inexpressible("it may cover requests of an earlier one that is left out")
 
 
-def single_resource(section: Section, providers: Providers) -> Resource | None:
+def single_resource(section: Section, mounts: Sequence[str], providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
+    _check(section, mounts, providers)
     converted, reason = list[Resource](), "only several resources here would cover its paths"
     try:
         converted = _resource(section, providers, _methods(section))

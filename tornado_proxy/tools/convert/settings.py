@@ -11,6 +11,7 @@ import msgspec
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.quantities import DAY
+from tornado_proxy.config.server import tls_version
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
@@ -26,12 +27,11 @@ from tornado_proxy.tools.convert.options import (
     remark_on_relative,
 )
 from tornado_proxy.tools.convert.pages import PageConversion
-from tornado_proxy.tools.convert.resources import Providers, closed, resources
+from tornado_proxy.tools.convert.resources import Providers, closed, kinds_of, resources
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftOut, rewrites
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}
-_FILE_ENDINGS = {"certificate": "crt", "privateKey": "key"}  # with the endings of their files
 _DEFAULT_LEVEL, _HIGHEST_LEVEL = 5, 9
 _LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for longer
 
@@ -39,67 +39,71 @@ _LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for 
 def listener(name: str, root: Section, files: dict[str, str]) -> dict[str, Setting]:
     """Converts `server` or `internalServer`; texts of certificates and keys are added to `files`."""
     section = root.section(name)
-    settings: dict[str, Setting] = {"listenAddr": _address(section), "port": section.whole("port", _PORTS[name])}
-    settings |= _ssl(section, files)
-    if name == "server":
-        settings |= _cors(section) | _cache(section) | {"compress": _compression(section)}
-    return settings
-
-
-def _address(section: Section) -> str:
     address = section.text("listenAddr")
     try:
-        return values.listen_address(address)
+        address = values.listen_address(address)
     except InvalidValue as misfit:
         section.changed("listenAddr", f"`{address}` {misfit.message}: the service listens on {_LOOPBACK} now")
-        return _LOOPBACK
+        address = _LOOPBACK
+    port = section.whole("port", _PORTS[name])
+    if not port:
+        section.refused("port", f"`{name}.port` is 0")
+    settings: dict[str, Setting] = {"listenAddr": address, "port": port, **_ssl(section, files)}
+    compression = _compression(section.section("compress"))
+    if name != "server":
+        return settings
+    if cors := section.enabled("cors"):
+        settings["cors"] = cors.copied(
+            flags="enabled allowAll allowCredentials optionsPassthrough",
+            lists="allowOrigins allowMethods allowHeaders exposeHeaders",
+        ) | present({"maxAge": max(0, _at_most(_LONGEST_AGE, cors, "maxAge", 0))})
+        cors.flag("debug")  # concerns s3-proxy's log only
+    cache = section.section("cache")
+    if not cache or cache.flag("noCacheEnabled"):
+        cache.settle()
+        settings["cache"] = {"noCacheEnabled": True}
+    else:
+        settings |= present({"cache": cache.copied(texts="expires cacheControl pragma xAccelExpires")})
+    return settings | {"compress": compression}
 
 
 def _ssl(server: Section, files: dict[str, str]) -> dict[str, Setting]:
-    section = server.enabled("ssl")
-    if not section:
-        return {}
-    certificates = [
-        _certificate(each, f"certificates/{server.path}-{number}", files)
-        for number, each in enumerate(section.sections("certificates"), start=1)
-    ]
+    """Converts the options of TLS; s3-proxy checks them even if it is not enabled."""
+    section = server.section("ssl")
+    is_enabled, certificates = section.flag("enabled"), section.sections("certificates")
+    if is_enabled and not (certificates or section.texts("selfSignedHostnames")):
+        section.refused("", f"`{section.path}` has neither `certificates` nor `selfSignedHostnames`")
+    for option in ("minTLSVersion", "maxTLSVersion"):
+        if section.text(option):
+            section.required(option, tls_version)
+    here = []
+    for number, each in enumerate(certificates, start=1):
+        stem = f"certificates/{server.path}-{number}"
+        certificate = _key_file(each, "certificate", f"{stem}.crt", files)
+        here.append(certificate | _key_file(each, "privateKey", f"{stem}.key", files))
     settings = section.copied(texts="minTLSVersion maxTLSVersion", lists="selfSignedHostnames cipherSuites")
-    return {"ssl": present({"certificates": certificates}) | settings}
+    if is_enabled:
+        return {"ssl": present({"certificates": here}) | settings}
+    section.settle()
+    return {}
 
 
-def _certificate(section: Section, stem: str, files: dict[str, str]) -> dict[str, Setting]:
-    settings: dict[str, Setting] = {}
-    for name, ending in _FILE_ENDINGS.items():
-        if text := section.text(name):
-            files[f"{stem}.{ending}"] = text
-            settings[f"{name}Url"] = f"{stem}.{ending}"
-            continue
-        settings |= section.copied(texts=f"{name}Url")
-        remark_on_relative(section, f"{name}Url")
-        if config := section.section(f"{name}UrlConfig"):
-            settings[f"{name}UrlConfig"] = _url_config(config)
-    return settings
-
-
-def _url_config(section: Section) -> dict[str, Setting]:
-    settings = section.copied(texts="awsRegion awsEndpoint", flags="awsDisableSSL")
-    if duration := section.seconds("httpTimeout"):
+def _key_file(section: Section, name: str, place: str, files: dict[str, str]) -> dict[str, Setting]:
+    text, url = section.text(name), section.text(f"{name}Url")
+    config = section.section(f"{name}UrlConfig")
+    if bool(text) == bool(url):
+        section.refused(f"{name}Url", f"`{name}` and `{name}Url` are both {'given' if text else 'missing'}")
+    if config.seconds("httpTimeout") < 0:
+        config.refused("httpTimeout", f"`{config.text('httpTimeout')}` is negative")
+    if text:
+        files[place] = text
+        return {f"{name}Url": place}
+    remark_on_relative(section, f"{name}Url")
+    settings = config.copied(texts="awsRegion awsEndpoint", flags="awsDisableSSL")
+    if duration := config.seconds("httpTimeout"):
         settings["httpTimeout"] = f"{duration * 1000:.0f}ms"
-    return settings | present({"awsCredentials": key_pair(section.section("awsCredentials"))})
-
-
-def _cors(server: Section) -> dict[str, Setting]:
-    section = server.enabled("cors")
-    if not section:
-        return {}
-    section.flag("debug")  # concerns s3-proxy's log only
-    settings = section.copied(
-        flags="enabled allowAll allowCredentials optionsPassthrough",
-        lists="allowOrigins allowMethods allowHeaders exposeHeaders",
-    )
-    if age := _at_most(_LONGEST_AGE, section, "maxAge", 0):
-        settings["maxAge"] = max(0, age)
-    return {"cors": settings}
+    settings |= present({"awsCredentials": key_pair(config.section("awsCredentials"))})
+    return present({f"{name}Url": url}) | ({f"{name}UrlConfig": settings} if config else {})
 
 
 def _at_most(most: int, section: Section, name: str, default: int) -> int:
@@ -109,17 +113,12 @@ def _at_most(most: int, section: Section, name: str, default: int) -> int:
     return min(number, most)
 
 
-def _cache(server: Section) -> dict[str, Setting]:
-    section = server.section("cache")
-    if not section or section.flag("noCacheEnabled"):
-        section.settle()
-        return {"cache": {"noCacheEnabled": True}}
-    headers = section.copied(texts="expires cacheControl pragma xAccelExpires")
-    return {"cache": headers} if headers else {}
-
-
-def _compression(server: Section) -> Mapping[str, Setting]:
-    section = server.section("compress")
+def _compression(section: Section) -> Mapping[str, Setting]:
+    """Converts compression; s3-proxy checks its options even if it is off."""
+    if section.whole("level", 1) < 1:
+        section.refused("level", f"`{section.path}.level` is less than 1")
+    if "types" in section and not section.texts("types"):
+        section.refused("types", f"`{section.path}.types` is empty")
     if not section.flag("enabled", default=True):
         section.settle()
         return {"enabled": False}
@@ -154,8 +153,7 @@ def limits(root: Section) -> dict[str, Setting]:
     for name, (here, difference) in _TIMEOUTS.items():
         duration = timeouts.seconds(name)
         if duration and not _SHORTEST <= duration <= DAY:
-            message = f"`{timeouts.text(name)}` is not between a tenth of a second and a day"
-            timeouts.left_out(name, message)
+            timeouts.left_out(name, f"`{timeouts.text(name)}` is not between a tenth of a second and a day")
         elif duration:
             settings[here] = int(duration) if duration == int(duration) else f"{duration * 1000:.0f}ms"
             if difference:
@@ -163,22 +161,23 @@ def limits(root: Section) -> dict[str, Setting]:
     return settings
 
 
-LEVELS = {
+_LEVELS = {
     **{each: each for each in ("debug", "info", "warning", "error")},
     "trace": "debug",
     "warn": "warning",
     "fatal": "error",
     "panic": "error",
 }
-"""Our level for each of s3-proxy's."""
 
 
 def log(root: Section) -> dict[str, Setting]:
     """Converts the log, which is JSON by default in s3-proxy."""
     section = root.section("log")
     level = section.text("level", "info")
-    here = LEVELS[level.lower()]
-    if here != level:
+    here = _LEVELS.get(level.lower(), "")
+    if not here:
+        section.refused("level", f"`{level}` is not a level")
+    elif here != level:
         section.adapted("level", f"the level `{level}` is `{here}` here")
     return {"level": here, "format": "json" if section.text("format", "json") == "json" else "text"}
 
@@ -205,22 +204,21 @@ def actions(target: Section, pages: PageConversion) -> Actions:
     section = target.section("actions")
     if not section:
         return {name: {"enabled": name == "GET"} for name in METHODS}
-    return {name: _action(name, section.section(name), pages) for name in METHODS}
-
-
-def _action(name: str, section: Section, pages: PageConversion) -> dict[str, Setting]:
-    enabled = section.flag("enabled")
-    config = section.section("config")
-    settings: dict[str, Setting] = {}
-    if name == "GET":
-        settings = _get(config) | pages.headers(config, "streamedFileHeaders")
-    if name == "PUT" and enabled:
-        settings = _put(section, config)
-    if hooks := [hook for each in config.sections("webhooks") if (hook := _webhook(each))]:
-        settings["webhooks"] = hooks
-    if not enabled:
-        section.settle()
-    return {"enabled": enabled, "config": settings} if settings else {"enabled": enabled}
+    done: Actions = {}
+    for name in METHODS:
+        action = section.section(name)
+        config, enabled = action.section("config"), action.flag("enabled")
+        settings = _get(config) | pages.headers(config, "streamedFileHeaders") if name == "GET" else {}
+        if name == "PUT" and enabled:
+            settings = _put(action, config)
+        settings |= present({"webhooks": [hook for each in config.sections("webhooks") if (hook := _webhook(each))]})
+        done[name] = {"enabled": enabled, **present({"config": settings})}
+        if not enabled:
+            action.settle()
+    # A target with HEAD alone is converted: only the order of s3-proxy's checks refuses it.
+    if not any(action["enabled"] for action in done.values()):
+        section.refused("", f"`{section.path}` enables no action")
+    return done
 
 
 # Options of GET whose effect differs, and the difference.
@@ -233,22 +231,21 @@ _DIFFERENCES = {
 
 
 def _get(config: Section) -> dict[str, Setting]:
-    flags = " ".join((*_DIFFERENCES, "redirectToSignedUrl", "userIsolation"))
-    # s3-proxy joins it to the directory as a path, so slashes at its ends have no effect.
-    index = config.kept("indexDocument", lambda text: values.index_document(text.strip("/")))
-    settings = index | config.copied(flags=flags)
+    # s3-proxy joins the index document to the directory as a path, so slashes at its ends have no effect.
+    settings = config.kept("indexDocument", lambda text: values.index_document(text.strip("/")))
+    settings |= config.copied(flags=" ".join((*_DIFFERENCES, "redirectToSignedUrl", "userIsolation")))
     for name, difference in _DIFFERENCES.items():
         if name in settings:
             config.changed(name, difference)
     if "userIsolation" in settings:
         settings |= config.copied(lists="userIsolationAdmins")
-    if duration := config.seconds("signedUrlExpiration"):
-        if 1 <= duration <= 7 * DAY and duration == int(duration):
-            settings["signedUrlExpiration"] = int(duration)
-        else:
-            text = config.text("signedUrlExpiration")
-            message = f"`{text}` is not a whole number of seconds up to 7 days, as S3 demands; it is 15 minutes now"
-            config.left_out("signedUrlExpiration", message)
+    duration = config.seconds("signedUrlExpiration")
+    if 1 <= duration <= 7 * DAY and duration == int(duration):
+        settings["signedUrlExpiration"] = int(duration)
+    elif duration:
+        text = config.text("signedUrlExpiration")
+        message = f"`{text}` is not a whole number of seconds up to 7 days, as S3 demands; it is 15 minutes now"
+        config.left_out("signedUrlExpiration", message)
     return settings
 
 
@@ -273,20 +270,19 @@ def _put(action: Section, config: Section) -> dict[str, Setting]:
         message = "files may be replaced, as s3-proxy's code allows if PUT has no `config`; its documentation differs"
         action.changed("config", message, "set `allowOverride: false` unless you want that")
         return {"allowOverride": True}
-    settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
-    metadata, system = config.section("metadata"), config.section("systemMetadata")
-    own = {"metadata": _templates(metadata, tuple(metadata.pairs())), "systemMetadata": _templates(system, _SYSTEM)}
-    return settings | present(own) | _templates(config, ("storageClass",)) | config.kept("cannedACL", _canned_acl)
 
+    def templates(section: Section, *names: str) -> dict[str, Setting]:
+        return {name: text for each in names for name, text in section.kept(each, values.property_template).items()}
 
-def _templates(section: Section, names: tuple[str, ...]) -> dict[str, Setting]:
-    return {name: text for each in names for name, text in section.kept(each, values.property_template).items()}
+    def canned_acl(text: str) -> str:
+        if text not in get_args(CannedAcl):
+            raise InvalidValue("is not a canned ACL of objects")
+        return text
 
-
-def _canned_acl(text: str) -> str:
-    if text not in get_args(CannedAcl):
-        raise InvalidValue("is not a canned ACL of objects")
-    return text
+    metadata = templates(config.section("metadata"), *config.section("metadata").pairs())
+    own = {"metadata": metadata, "systemMetadata": templates(config.section("systemMetadata"), *_SYSTEM)}
+    settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride"), **present(own)}
+    return settings | templates(config, "storageClass") | config.kept("cannedACL", canned_acl)
 
 
 def _check_call(method: str, retries: int) -> None:
@@ -299,8 +295,9 @@ def _check_call(method: str, retries: int) -> None:
 def _webhook(section: Section) -> Mapping[str, Setting]:
     """Converts a webhook; the result is empty if the call has no equivalent."""
     pairs, secrets = section.section("headers").pairs(), section.section("secretHeaders")
+    method, count = section.text("method"), section.whole("retryCount", 0)
     try:
-        _check_call(section.text("method"), section.whole("retryCount", 0))
+        _check_call(method, count)
         values.http_url(section.text("url"))
         values.header_values(tuple(pairs.items()))
         values.header_pairs(tuple((name, "") for name, _ in secrets.named()))
@@ -309,9 +306,8 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
         section.left_out("", f"the webhook is left out: it {misfit.message}", misfit.help)
         return {}
     named = present({name: reference(each) for name, each in secrets.named()})
-    count = min(section.whole("retryCount", 0), 100)
     settings = section.copied(texts="method url")
-    settings |= present({"headers": pairs, "secretHeaders": named, "retryCount": count})
+    settings |= present({"headers": pairs, "secretHeaders": named, "retryCount": min(count, 100)})
     for name in ("defaultWaitTime", "maxWaitTime"):
         if (duration := section.seconds(name)) > 0:
             settings[name] = f"{min(duration, DAY) * 1000:.0f}ms"
@@ -342,26 +338,30 @@ def target(
 ) -> ConvertedTarget | None:
     """Converts a target; returns None if that is impossible, so that its requests are answered with 404."""
     try:
-        where = mount(section.section("mount") or _missing("mount"))
-        bucket_section = section.section("bucket") or _missing("bucket")
-        bucket = _bucket(bucket_section)
+        where, bucket = mount(section.section("mount")), _bucket(section.section("bucket"))
     except Unservable as error:
+        before = len(section.remarks)
+        resources(section, providers, [method for method, each in actions(section, pages).items() if each["enabled"]])
+        del section.remarks[before:]
         section.settle()
         section.closed("", f"the target is left out: {error}")
         return None
     templates, helpers = pages.of_target(section.section("templates"))
     done = actions(section, pages)
+    enabled = [method for method in METHODS if done[method]["enabled"]]
     for part in ("mount", "bucket", "actions"):
         if part in section:
             section.carried(part, f"as `targets.{name}.{part}`")
-    prefix = bucket_section.text("prefix")
+    prefix = section.section("bucket").text("prefix")
     in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
     entries = rewrites(section, Surroundings(prefix, in_front, helpers), keys_as)
-    get = done["GET"].get("config")
-    if entries and isinstance(get, Mapping) and "userIsolation" in get:
-        message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
-        section.changed("keyRewriteList", message)
-    enabled = [method for method in METHODS if done[method]["enabled"]]
+    get = section.section("actions").section("GET").section("config")
+    if get.flag("userIsolation"):
+        if entries:
+            message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
+            section.changed("keyRewriteList", message)
+        if not any(map(kinds_of, section.sections("resources"))):
+            get.refused("userIsolation", f"`{section.path}` isolates users, and no resource signs them in")
     had_resources, kept = resources(section, providers, enabled)
     reason = _why_closed(entries, emptied=had_resources and not kept)
     if reason:
@@ -375,22 +375,38 @@ def target(
     return ConvertedTarget(name, settings, tuple(entries), reason, tuple(where["path"]))
 
 
-def _missing(name: str) -> Section:
-    raise Unservable(f"it has no `{name}`")
+def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
+    if emptied:
+        return "none of its resources could be converted"
+    left_out = (each.original for each in entries if isinstance(each.result, LeftOut))
+    if any(each.dialect is Dialect.GO and not ignores_client(each.target) for each in left_out):
+        return "a rewrite that may depend on the client is left out, and users could read each other's files"
+    return None
 
 
 def mount(section: Section) -> dict[str, list[str] | str]:
     """Converts a mount; raises `Unservable`."""
-    paths = section.texts("path")
+    if not section:
+        raise Unservable("it has no `mount`")
+    paths, host = section.texts("path"), section.text("host")
     if not paths:
         # Here `/` is the default; in s3-proxy such a target has no path at all.
         raise Unservable("its `mount` has no `path`, so no request reaches it in s3-proxy")
     for each in paths:
+        if not (each.startswith("/") and each.endswith("/")):
+            section.refused("path", f"the mount path `{each}` is not of the form `/…/`")
         if set(each) & set("{}*"):
             raise Unservable(f"the mount path `{each}` is a pattern of s3-proxy's router")
     settings: dict[str, list[str] | str] = {"path": [_checked("mount path", each, values.mount_path) for each in paths]}
-    host = section.text("host")
-    return {"host": _host(host, section), **settings} if host not in ("", "*") else settings
+    if host in ("", "*"):
+        return settings
+    bare = _PORT.sub("", host)
+    if bare != host:
+        section.changed("host", f"`{host}` is `{bare}` on any port: hosts are compared without their port")
+    if re.search(r"[^.*]\*|\*[^.*]", bare):
+        message = f"each `*` of `{bare}` matches at least one character; in s3-proxy it may match nothing"
+        section.changed("host", message)
+    return {"host": _checked("host", bare, values.host), **settings}
 
 
 def _checked(name: str, text: str, check: Callable[[str], str]) -> str:
@@ -400,54 +416,36 @@ def _checked(name: str, text: str, check: Callable[[str], str]) -> str:
         raise Unservable(f"the {name} `{text}` {misfit.message}") from None
 
 
-def _host(host: str, section: Section) -> str:
-    bare = _PORT.sub("", host)
-    if bare != host:
-        message = f"`{host}` is `{bare}` on any port: hosts are compared without their port"
-        section.changed("host", message)
-    if re.search(r"[^.*]\*|\*[^.*]", bare):
-        message = f"each `*` of `{bare}` matches at least one character; in s3-proxy it may match nothing"
-        section.changed("host", message)
-    return _checked("host", bare, values.host)
-
-
 def _bucket(section: Section) -> dict[str, Setting]:
+    if not section:
+        raise Unservable("it has no `bucket`")
     settings: dict[str, Setting] = {"name": _checked("bucket's name", section.text("name"), values.bucket_name)}
-    configured = section.text("prefix")
+    configured, endpoint = section.text("prefix"), section.text("s3Endpoint")
     directory = _checked("prefix", configured, values.prefix)
     if "//" in directory:
         message = f"the prefix `{configured}` has an empty segment, which s3-proxy's SDK removes from some calls"
         raise Unservable(message)
-    if directory:
-        settings["prefix"] = directory.removesuffix("/")
     if configured.startswith("/"):
-        message = (
-            f"s3-proxy lists below `{configured}`, where there is nothing; here the directory `{directory}` is listed"
-        )
+        message = f"s3-proxy lists below `{configured}`, where there is nothing; here `{directory}` is listed"
         section.changed("prefix", message)
-    settings["region"] = section.text("region", "us-east-1")
-    if endpoint := section.text("s3Endpoint"):
-        settings["s3Endpoint"] = _checked("endpoint", endpoint, values.endpoint)
+    settings |= present({"prefix": directory.removesuffix("/")}) | {"region": section.text("region", "us-east-1")}
+    settings |= present({"s3Endpoint": endpoint and _checked("endpoint", endpoint, values.endpoint)})
     # s3-proxy's client asks in path style by default.
-    settings |= section.copied(flags="disableSSL")
-    settings["s3ForcePathStyle"] = section.flag("s3ForcePathStyle", default=True)
+    path_style = section.flag("s3ForcePathStyle", default=True)
+    settings |= section.copied(flags="disableSSL") | {"s3ForcePathStyle": path_style}
     if credentials := section.section("credentials"):
-        if keys := key_pair(credentials):
-            settings["credentials"] = keys
-        else:
+        keys = key_pair(credentials)
+        settings |= present({"credentials": keys})
+        if not keys:
             message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
             section.changed("credentials", message)
-    return settings | present({"requestConfig": _call_headers(section.section("requestConfig"))}) | _sizes(section)
-
-
-def _sizes(section: Section) -> dict[str, Setting]:
-    settings: dict[str, Setting] = {}
-    size = section.whole("s3ListMaxKeys", 1000)
+    settings |= present({"requestConfig": _call_headers(section.section("requestConfig"))})
+    size, part = section.whole("s3ListMaxKeys", 1000), section.whole("s3UploadPartSize", 0)
     if size != 1000:
         settings["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
         message = "a listing has links to the following pages, of at most 1000 entries; s3-proxy cuts it off"
         section.changed("s3ListMaxKeys", message)
-    if part := section.whole("s3UploadPartSize", 0):
+    if part:
         here = min(max(part, _LEAST_PART), _MOST_PART)
         settings["partSize"] = f"{here}MiB"
         if here != part:
@@ -458,23 +456,11 @@ def _sizes(section: Section) -> dict[str, Setting]:
 
 def _call_headers(section: Section) -> dict[str, Setting]:
     """Converts the headers of calls to S3, unless they affect what the service reads."""
-    settings: dict[str, Setting] = {}
+    settings: dict[str, dict[str, str]] = {}
     for option in ("listHeaders", "getHeaders", "putHeaders", "deleteHeaders"):
-        headers: dict[str, Setting] = {}
         for name, value in section.section(option).pairs().items():
             try:
-                headers.update(values.s3_headers(((name, values.s3_header(value)),)))
+                settings.setdefault(option, {}).update(values.s3_headers(((name, values.s3_header(value)),)))
             except InvalidValue as misfit:
                 section.left_out(option, f"`{name}`: {misfit.message}", misfit.help)
-        if headers:
-            settings[option] = headers
-    return settings
-
-
-def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
-    if emptied:
-        return "none of its resources could be converted"
-    left_out = (each.original for each in entries if isinstance(each.result, LeftOut))
-    if any(each.dialect is Dialect.GO and not ignores_client(each.target) for each in left_out):
-        return "a rewrite that may depend on the client is left out, and users could read each other's files"
-    return None
+    return present(settings)
