@@ -28,6 +28,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 # Modules that are tested in a file of another name.
 TESTED_ELSEWHERE = {
+    "gotemplate/template/values.py": "tests/gotemplate/template/test_standard.py",
     "__main__.py": "tests/cli/test_main.py",
     "admin/listener.py": "tests/end_to_end/test_admin.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",

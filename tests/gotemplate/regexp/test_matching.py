@@ -14,11 +14,8 @@ from gotemplate.regexp.matching import (
     Captures,
     Expansion,
     FirstMatch,
-    Pattern,
     compile_pattern,
     compile_source,
-    encoded,
-    group_number,
     longest_matching_part,
 )
 from gotemplate.regexp.syntax import PatternError
@@ -69,15 +66,6 @@ def test_expressions_that_go_refuses_are_refused(vector):
     assert 0 <= caught.value.offset <= (caught.value.end or len(text)) <= len(text)
 
 
-def test_captures_are_texts_by_number_and_name():
-    """A group that took no part is None, and a name has the number of its group."""
-    pattern = compile_pattern("^/(?P<first>[^/]+)(/x)?/(?P<last>é*)")
-    captures = pattern.search("/a/éé/b")
-    assert captures is not None
-    assert (captures.groups, dict(captures.names)) == (("/a/éé", "a", None, "éé"), {"first": 1, "last": 3})
-    assert pattern.group_count == 3
-
-
 @pytest.mark.parametrize(
     ("key", "number"), [("/b", 2), ("/a", 1), ("/c", 1)], ids=["the second", "the first", "neither"]
 )
@@ -88,50 +76,6 @@ def test_a_repeated_name_has_the_group_that_took_part(key, number):
     assert captures is not None
     assert dict(captures.names) == {"n": number}
     assert dict(pattern.names) == {"n": 1}
-
-
-def test_patterns_are_compared_by_their_text():
-    """Patterns with the same text are equal, and their representation shows the text only."""
-    assert compile_pattern("^/a") == compile_pattern("^/a")
-    assert repr(compile_pattern("^/a")) == "Pattern(text='^/a')"
-
-
-def test_a_search_is_not_anchored():
-    """A pattern may match anywhere in a text, as with Go's MatchString."""
-    assert compile_pattern("b").search("abc") is not None
-    assert compile_pattern("^b").search("abc") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "matched"),
-    [
-        ("(?:(?:a??)*)+?", ""),
-        ("(?:(?:|a)*)*", ""),
-        ("(?:(?:(?:a*)*?)*|b)*", ""),
-        ("(?:|a)*(?i)*", ""),
-        ("(?:(?:|a)*a)+", "aa"),
-        ("/1(?U){2}(?sm)*?", None),
-    ],
-)
-def test_an_empty_match_is_repeated_as_in_go(text, matched):
-    """A repetition of a part that may be empty stops where Go stops."""
-    captures = compile_pattern(text).search("aab")
-    assert (captures and captures.groups[0]) == matched
-
-
-@pytest.mark.parametrize(
-    ("text", "key", "groups"),
-    [
-        (r"\B", "aéb", None),
-        (r"\B", "é中", ("",)),
-        (r"(\B)x?", "aé\U0001f600", ("", "")),
-        (r"a|\B", "é中a", ("",)),
-    ],
-)
-def test_an_empty_match_is_not_within_a_character(text, key, groups):
-    r"""The assertion `\B` does not match between the bytes of one character, unlike in RE2."""
-    captures = compile_pattern(text).search(key)
-    assert (captures and captures.groups) == groups
 
 
 def test_a_boundary_within_each_character_costs_linear_time():
@@ -154,32 +98,10 @@ def test_invalid_unicode_matches_as_the_replacement_character(text, key, groups)
     assert (captures and captures.groups) == groups
 
 
-@given(st.text())
-def test_the_dot_matches_one_character(text):
-    """A dot matches each character of any text once, and `.*` matches the whole text."""
-    captures = compile_pattern("(?s)^.*$").search(text)
-    assert captures is not None
-    assert captures.groups == (text,)
-    assert compile_pattern(f"(?s)^.{{{len(text)}}}$").search(text) is not None
-
-
-@given(st.text(st.characters()))
-def test_every_text_can_be_encoded(text):
-    """Each character of invalid Unicode is encoded as one replacement character."""
-    assert len(encoded(text).decode()) == len(text)
-
-
 def test_an_expression_that_re2_cannot_compile_is_refused():
     """The error has the message of RE2, which may lack memory for a program that Go accepts."""
     with pytest.raises(PatternError, match="RE2 cannot compile the expression: pattern too large"):
         compile_pattern(r"(?:\pL{1000})" * 9)
-
-
-def test_the_size_of_a_program_is_reported():
-    """A pattern has the size of its RE2 program, which decides how many patterns share a set."""
-    small, large = compile_pattern("a"), compile_pattern("a{100}")
-    assert isinstance(small, Pattern)
-    assert small.program_size < large.program_size
 
 
 SOURCES = [
@@ -233,16 +155,6 @@ def test_thousands_of_patterns_are_searched():
     assert match is not None
     assert (match[0], match[1].groups[1]) == (2999, "page.html")
     assert first_match.find("/new/1/page.html") is None
-
-
-def test_an_empty_list_of_patterns_matches_nothing():
-    """A search without patterns has no match."""
-    assert FirstMatch([]).find("/a") is None
-
-
-def test_a_key_of_invalid_unicode_is_searched():
-    """A key with a surrogate is matched by a set as it is by a pattern."""
-    assert FirstMatch([compile_pattern("x"), compile_pattern("^/.$")]).find("/\udcff") is not None
 
 
 class _ExhaustedSet:
@@ -314,28 +226,6 @@ def test_a_pattern_knows_about_how_much_memory_it_takes():
     """Twelve bytes for an instruction, and the text of the program."""
     pattern = compile_pattern("ab")
     assert pattern.memory == 12 * pattern.program_size + 2
-
-
-@pytest.mark.parametrize(
-    ("reference", "number"),
-    [
-        ("0", 0),
-        ("1", 1),
-        ("10", 10),
-        ("999999999", 999_999_999),
-        ("1000000000", None),
-        ("01", None),
-        ("00", None),
-        ("1x", None),
-        ("x", None),
-        ("", None),
-        ("٣", None),
-        ("²", None),
-    ],
-)
-def test_digits_refer_to_a_group_by_its_number(reference, number):
-    """A reference with leading zeros, other digits or more than nine digits is a name, as in Go's regexp.extract."""
-    assert group_number(reference) == number
 
 
 def test_captures_may_have_no_names():
@@ -441,12 +331,6 @@ def test_any_text_can_be_expanded(template):
     offsets = [offset for _, start, end in compiled.group_references for offset in (start, end)]
     assert offsets == sorted(offsets)
     assert all(template[start] == "$" and end <= len(template) for _, start, end in compiled.group_references)
-
-
-@given(st.text(max_size=12))
-def test_the_text_of_a_group_is_not_expanded(text):
-    """The text of a group is inserted as it is, even if it has a dollar."""
-    assert _rendered("/x/$1", ("", text)) == f"/x/{text}"
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,7 @@ import pytest
 
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import (
-    Alternation,
-    AnyCharacter,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    CharacterRange,
     Extent,
-    FlagChange,
-    Group,
-    NamedClass,
     PatternError,
     Repeat,
     Sequence,
@@ -25,60 +16,6 @@ def _tree(text):
 
 
 NOWHERE = Extent(0, 0)
-A = Text("a", False, NOWHERE)
-B = Text("b", False, NOWHERE)
-
-
-def _repeat(least, most, *, lazy=False):
-    return Repeat(A, least, most, lazy, NOWHERE)
-
-
-@pytest.mark.parametrize(
-    ("text", "tree"),
-    [
-        ("", Sequence((), NOWHERE)),
-        ("a", A),
-        ("ab", Text("ab", False, NOWHERE)),
-        (
-            r"ab\.c",
-            Sequence((Text("ab", False, NOWHERE), Text(".", False, NOWHERE), Text("c", False, NOWHERE)), NOWHERE),
-        ),
-        (
-            "abc+",
-            Sequence((Text("ab", False, NOWHERE), Repeat(Text("c", False, NOWHERE), 1, None, False, NOWHERE)), NOWHERE),
-        ),
-        ("a|b", Alternation((A, B), NOWHERE)),
-        ("a|", Alternation((A, Sequence((), NOWHERE)), NOWHERE)),
-        (".", AnyCharacter(False, NOWHERE)),
-        ("(a)", Group(A, 1, None, NOWHERE)),
-        ("(?:a)", Group(A, None, None, NOWHERE)),
-        ("(?P<name>a)", Group(A, 1, "name", NOWHERE)),
-        ("(?<name>a)", Group(A, 1, "name", NOWHERE)),
-        ("]}", Text("]}", False, NOWHERE)),
-    ],
-)
-def test_expressions_are_parsed_to_trees(text, tree):
-    """Each construct has a node of its own class."""
-    assert _tree(text) == tree
-
-
-@pytest.mark.parametrize(
-    ("text", "tree"),
-    [
-        ("a*", _repeat(0, None)),
-        ("a+", _repeat(1, None)),
-        ("a?", _repeat(0, 1)),
-        ("a*?", _repeat(0, None, lazy=True)),
-        ("a{2}", _repeat(2, 2)),
-        ("a{2,}", _repeat(2, None)),
-        ("a{0,3}?", _repeat(0, 3, lazy=True)),
-        ("a{1000}", _repeat(1000, 1000)),
-        ("(?U)a*", Sequence((FlagChange(frozenset("U"), frozenset(), NOWHERE), _repeat(0, None, lazy=True)), NOWHERE)),
-    ],
-)
-def test_repetitions_have_bounds(text, tree):
-    """A repetition has its least and greatest count, and whether it is lazy."""
-    assert _tree(text) == tree
 
 
 @pytest.mark.parametrize("text", ["a{", "a{,3}", "a{02}", "a{x}", "a{2", "{"])
@@ -87,127 +24,11 @@ def test_braces_without_a_count_are_characters(text):
     assert all(isinstance(node, Text | Sequence) for node in walk(_tree(text)))
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("^", AssertionKind.TEXT_START),
-        (r"\A", AssertionKind.TEXT_START),
-        ("$", AssertionKind.TEXT_END),
-        (r"\z", AssertionKind.TEXT_END),
-        (r"\b", AssertionKind.WORD_BOUNDARY),
-        (r"\B", AssertionKind.NO_WORD_BOUNDARY),
-    ],
-)
-def test_assertions_are_distinguished(text, kind):
-    """Each assertion has its kind."""
-    assert _tree(text) == Assertion(kind, NOWHERE)
-
-
-@pytest.mark.parametrize(
-    ("text", "last"),
-    [
-        ("(?m)^", Assertion(AssertionKind.LINE_START, NOWHERE)),
-        ("(?m)$", Assertion(AssertionKind.LINE_END, NOWHERE)),
-        (r"(?m)\z", Assertion(AssertionKind.TEXT_END, NOWHERE)),
-        ("(?s).", AnyCharacter(True, NOWHERE)),
-        ("(?i)a", Text("a", True, NOWHERE)),
-        ("(?i)/1", Text("/1", False, NOWHERE)),
-        ("(?i)/a", Text("/a", True, NOWHERE)),
-        ("(?i)é", Text("é", True, NOWHERE)),
-        ("(?i)(?-i)a", A),
-        ("(?i:b)a", A),
-        ("((?i)b)a", A),
-        ("(?i)b|a", Text("a", True, NOWHERE)),
-    ],
-)
-def test_flags_hold_to_the_end_of_their_group(text, last):
-    """Flags change the rest of their group, even in other branches, and nothing outside of it."""
-    assert [*walk(_tree(text))][-1] == last
-
-
-def test_a_group_keeps_its_flags():
-    """A group with flags has the flags that it sets and clears."""
-    assert _tree("(?i-s:a)") == Group(Text("a", True, NOWHERE), None, None, NOWHERE, frozenset("i"), frozenset("s"))
-
-
-def test_groups_are_numbered_as_they_open():
-    """Groups that capture are numbered from 1 by their opening parentheses."""
-    groups = [node for node in walk(_tree("((?:a)(b))(?P<last>c)")) if isinstance(node, Group)]
-    assert [(group.number, group.name) for group in groups] == [(1, None), (None, None), (2, None), (3, "last")]
-
-
-@pytest.mark.parametrize(
-    ("text", "character"),
-    [
-        (r"\.", "."),
-        (r"\_", "_"),
-        (r"\n", "\n"),
-        (r"\a", "\a"),
-        (r"\x41", "A"),
-        (r"\x{1F600}", "\U0001f600"),
-        (r"\101", "A"),
-        (r"\0", "\0"),
-        (r"\Qa\E", "a"),
-        (r"\Q.", "."),
-    ],
-)
-def test_escapes_stand_for_characters(text, character):
-    """An escaped or quoted character is the same node as the plain character."""
-    assert _tree(text) == Text(character, False, NOWHERE)
-
-
 def test_only_the_last_character_of_a_quotation_is_repeated():
     r"""The text between `\Q` and `\E` is literal, and a repetition after it applies to its last character."""
     dot = Text(".", False, NOWHERE)
     star = Text("*", False, NOWHERE)
     assert _tree(r"\Q.*\E+") == Sequence((dot, Repeat(star, 1, None, False, NOWHERE)), NOWHERE)
-
-
-@pytest.mark.parametrize(
-    ("text", "members", "negated"),
-    [
-        ("[ab]", (CharacterRange("a", "a", False, NOWHERE), CharacterRange("b", "b", False, NOWHERE)), False),
-        ("[^a]", (CharacterRange("a", "a", False, NOWHERE),), True),
-        ("[]a]", (CharacterRange("]", "]", False, NOWHERE), CharacterRange("a", "a", False, NOWHERE)), False),
-        ("[^]]", (CharacterRange("]", "]", False, NOWHERE),), True),
-        ("[a-]", (CharacterRange("a", "a", False, NOWHERE), CharacterRange("-", "-", False, NOWHERE)), False),
-        ("[a-c]", (CharacterRange("a", "c", False, NOWHERE),), False),
-        (r"[\d\S]", (NamedClass(r"\d", False, False, NOWHERE), NamedClass(r"\s", True, False, NOWHERE)), False),
-        ("[[:alpha:]]", (NamedClass("[:alpha:]", False, False, NOWHERE),), False),
-        ("[[:^digit:]]", (NamedClass("[:digit:]", True, False, NOWHERE),), False),
-        (
-            "[[:a]",
-            (
-                CharacterRange("[", "[", False, NOWHERE),
-                CharacterRange(":", ":", False, NOWHERE),
-                CharacterRange("a", "a", False, NOWHERE),
-            ),
-            False,
-        ),
-        (r"[\pL]", (NamedClass(r"\p{L}", False, False, NOWHERE),), False),
-        (r"[\]\-]", (CharacterRange("]", "]", False, NOWHERE), CharacterRange("-", "-", False, NOWHERE)), False),
-    ],
-)
-def test_classes_have_their_members(text, members, negated):
-    """A class in brackets has its members as they are written."""
-    assert _tree(text) == BracketClass(members, negated, NOWHERE)
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "negated"),
-    [
-        (r"\pL", "L", False),
-        (r"\PL", "L", True),
-        (r"\p{Greek}", "Greek", False),
-        (r"\p{^Greek}", "Greek", True),
-        (r"\P{^Greek}", "Greek", False),
-        (r"\p{greek}", "Greek", False),
-        (r"\p{Uppercase_Letter}", "Lu", False),
-    ],
-)
-def test_unicode_classes_have_one_name(text, name, negated):
-    """The node of a Unicode class has its official name, in any spelling."""
-    assert _tree(text) == NamedClass(f"\\p{{{name}}}", negated, False, NOWHERE)
 
 
 def test_nodes_have_the_extents_of_their_text():
@@ -218,23 +39,6 @@ def test_nodes_have_the_extents_of_their_text():
         *(text, "^", "é/", r"(?P<n>a{2}|[^\d-])", r"a{2}|[^\d-]", "a{2}", "a"),
         *(r"[^\d-]", r"\d", "-", r"\.", "$"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "tree"),
-    [
-        (r"a\Q\E*", _repeat(0, None)),
-        (r"a+\Q\E*", Repeat(_repeat(1, None), 0, None, False, NOWHERE)),
-        ("a(?s)*", Sequence((_repeat(0, None), FlagChange(frozenset("s"), frozenset(), NOWHERE)), NOWHERE)),
-        (
-            "ba(?U)*",
-            Sequence((B, _repeat(0, None, lazy=True), FlagChange(frozenset("U"), frozenset(), NOWHERE)), NOWHERE),
-        ),
-    ],
-)
-def test_an_operator_applies_to_the_operand_before_it(text, tree):
-    """Flags and an empty quotation may stand between an operand and its operator, as in Go."""
-    assert _tree(text) == tree
 
 
 @pytest.mark.parametrize(

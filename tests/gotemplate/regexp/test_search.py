@@ -2,58 +2,7 @@ import pytest
 
 from gotemplate.regexp.alphabet import Budget, Exhausted, OnlyOverlong
 from gotemplate.regexp.automaton import language
-from gotemplate.regexp.search import Product, shortest
-
-
-def _product(required, excluded=()):
-    return Product([language(text).automaton for text in required], [language(text).automaton for text in excluded])
-
-
-def _reached(product, key):
-    """Returns the states that a key leads to; its characters must be those that stand for their symbols."""
-    states = {*product.initial_states()}
-    for character in key:
-        states = {
-            (partial, excluded)
-            for state in states
-            for partial, excluded, move in product.successors(*state)
-            if move.character == character
-        }
-    return states
-
-
-def _accepts(product, key):
-    return any(product.accepts(*state) for state in _reached(product, key))
-
-
-@pytest.mark.parametrize(("key", "accepted"), [("/", False), ("/a", True), ("/b", False), ("/ab", True), ("a", False)])
-def test_a_product_accepts_the_keys_of_its_automaton(key, accepted):
-    """A product of one automaton accepts the valid keys that it matches."""
-    assert _accepts(_product(["^/a"]), key) is accepted
-
-
-@pytest.mark.parametrize(("key", "accepted"), [("/a", False), ("/ab", True), ("/abc", False), ("/ba", True)])
-def test_a_product_accepts_no_key_of_an_excluded_automaton(key, accepted):
-    """A product accepts the keys that all required automata match and no excluded one matches."""
-    assert _accepts(_product(["a", "b"], ["c"]), key) is accepted
-
-
-@pytest.mark.parametrize(("required", "excluded"), [("^/b", ()), ("^/a$", ()), ("", ("^/a",))])
-def test_a_state_that_cannot_accept_is_never_reached(required, excluded):
-    """A key that no continuation makes acceptable has no state."""
-    assert not _reached(_product([required], excluded), "/aa")
-
-
-def test_required_automata_have_one_position_in_a_state():
-    """A state has one position of a required automaton, and all positions of an excluded one."""
-    assert len(_reached(_product(["/.*a.*b"]), "/aa")) > 1
-    assert len(_reached(_product([""], ["/.*a.*b"]), "/aa")) == 1
-
-
-def test_word_characters_have_a_symbol_only_if_necessary():
-    """A product without word boundaries has one symbol for all characters that its sources don't name."""
-    assert _product(["/"]).symbols == 3
-    assert _product([r"/\b"]).symbols == 4
+from gotemplate.regexp.search import shortest
 
 
 def _shortest(required, excluded=(), steps=100_000):

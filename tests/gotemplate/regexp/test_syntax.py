@@ -2,15 +2,9 @@ import pytest
 
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import (
-    CharacterRange,
-    Extent,
-    Measure,
     PatternError,
-    Text,
-    atoms,
     fold,
     measure,
-    walk,
 )
 
 
@@ -18,83 +12,9 @@ def _tree(text):
     return parse(text).tree
 
 
-def test_walking_visits_every_node_in_the_order_of_the_text():
-    """A tree is walked from the outside to the inside and from left to right, with the members of its classes."""
-    visited = [type(node).__name__ for node in walk(_tree(r"(a|[b\d])+$"))]
-    assert visited == [
-        "Sequence",
-        *("Repeat", "Group", "Alternation", "Text", "BracketClass", "CharacterRange", "NamedClass"),
-        "Assertion",
-    ]
-
-
-def test_trees_are_compared_without_places():
-    """The extents of nodes take no part in a comparison."""
-    assert _tree("a") == _tree(r"\x61")
-    assert CharacterRange("a", "a", False, Extent(0, 1)) == CharacterRange("a", "a", False, Extent(5, 6))
-
-
 def test_the_representation_of_a_node_has_no_place():
     """The representation of a node leaves out its extent."""
     assert repr(_tree("ab")) == "Text(characters='ab', folded=False)"
-
-
-def test_a_text_is_split_into_characters():
-    """Each character of a text keeps its extent, and a text of one character is not changed."""
-    assert [tuple(character.extent) for character in _tree("ab").split()] == [(0, 1), (1, 2)]
-    assert _tree(r"a").split() == (Text("a", False, Extent(0, 4)),)
-
-
-def _leading_parts(text):
-    """Returns the parts of an expression from its start to the end of each atom."""
-    return [text[: atom.end] for atom in atoms(_tree(text))]
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("", [""]),
-        ("ab", ["ab"]),
-        (r"ab\.c", ["ab", r"ab\.", r"ab\.c"]),
-        ("^a(?P<n>b)$", ["^", "^a", "^a(?P<n>b)", "^a(?P<n>b)$"]),
-        ("((a)(b))c", ["((a)", "((a)(b))", "((a)(b))c"]),
-        ("a(b|c)d*", ["a", "a(b|c)", "a(b|c)d*"]),
-        ("a()", ["a", "a()"]),
-    ],
-)
-def test_atoms_are_the_parts_of_the_outermost_sequence(text, parts):
-    """Groups are split into atoms, but alternations and repetitions are not; the last atom of a group ends with it."""
-    assert _leading_parts(text) == parts
-
-
-def test_atoms_are_split_into_characters():
-    """A text has an atom for each character, which ends where the character or its group ends."""
-    assert [character.end for atom in atoms(_tree("(ab)c*")) for character in atom.split()] == [2, 4, 6]
-
-
-def test_folding_passes_each_node_the_results_of_its_children():
-    """A function is applied from the leaves upwards and from left to right, at any depth."""
-    assert fold(_tree("a(b|c)*"), lambda node, results: f"{type(node).__name__}({', '.join(results)})") == (
-        "Sequence(Text(), Repeat(Group(Alternation(Text(), Text()))))"
-    )
-    assert fold(_tree("(?:" * 5000 + ")" * 5000), lambda _, results: 1 + sum(results)) == 5001
-
-
-def test_a_mistake_has_a_message_a_place_and_help():
-    """A mistake in an expression has its message, its start and end, and help."""
-    mistake = PatternError("nothing to repeat before `*`", 0, 1, "write `.*` for any text")
-    assert (str(mistake), mistake.offset, mistake.end, mistake.help) == (
-        "nothing to repeat before `*`",
-        0,
-        1,
-        "write `.*` for any text",
-    )
-
-
-def test_a_mistake_without_a_place_is_one_of_the_whole_expression():
-    """A mistake without a place begins at the start of the expression and has no end."""
-    mistake = PatternError("expression too large")
-    assert (mistake.offset, mistake.end, mistake.help) == (0, None, None)
 
 
 def _measured(text):
@@ -136,12 +56,6 @@ def test_an_expression_is_measured_as_go_measures_it(text, size, depth):
 def test_nested_counts_multiply(text, copies):
     """Copies are multiplied through groups, and what is repeated zero times counts as one copy."""
     assert _measured(text).copies == copies
-
-
-def test_a_measure_is_a_value():
-    """Measures with the same numbers are equal."""
-    assert _measured("ab") == _measured("cd")
-    assert isinstance(_measured("ab"), Measure)
 
 
 @pytest.mark.parametrize(

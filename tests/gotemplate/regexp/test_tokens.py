@@ -1,47 +1,14 @@
 import pytest
 
 from gotemplate.regexp import tokens
-from gotemplate.regexp.syntax import Extent, NamedClass, PatternError
+from gotemplate.regexp.syntax import PatternError
 from gotemplate.regexp.tokens import (
-    GroupOpening,
     read_count,
     read_escape,
     read_opening,
     read_posix_class,
     read_unicode_class,
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "end"),
-    [
-        (r"\.x", ord("."), 2),
-        (r"\\x", ord("\\"), 2),
-        (r"\_", ord("_"), 2),
-        ("\\\x00", 0, 2),
-        ("\\\x7f", 0x7F, 2),
-        (r"\nx", 0x0A, 2),
-        (r"\a", 0x07, 2),
-        (r"\f", 0x0C, 2),
-        (r"\r", 0x0D, 2),
-        (r"\t", 0x09, 2),
-        (r"\v", 0x0B, 2),
-        (r"\x41x", 0x41, 4),
-        (r"\x{1F600}x", 0x1F600, 9),
-        (r"\x{0000041}", 0x41, 11),
-        (r"\x{10FFFF}", 0x10FFFF, 10),
-        (r"\0", 0, 2),
-        (r"\08", 0, 2),
-        (r"\012", 0o12, 4),
-        (r"\0123", 0o12, 4),
-        (r"\12", 0o12, 3),
-        (r"\777", 0o777, 4),
-        (r"\1234", 0o123, 4),
-    ],
-)
-def test_an_escape_stands_for_one_character(text, code, end):
-    """Punctuation stands for itself, letters have their meaning in C, and digits are octal or hexadecimal."""
-    assert read_escape(text, 0) == (code, end)
 
 
 @pytest.mark.parametrize(
@@ -106,26 +73,6 @@ def test_assertions_and_classes_are_refused_in_a_class(text, message, help):
 
 
 @pytest.mark.parametrize(
-    ("text", "opening"),
-    [
-        ("(a)", GroupOpening(2, captures=True)),
-        ("(?:a)", GroupOpening(4)),
-        ("(?P<name>a)", GroupOpening(10, captures=True, name="name")),
-        ("(?<n_1>a)", GroupOpening(8, captures=True, name="n_1")),
-        ("(?<9>a)", GroupOpening(6, captures=True, name="9")),
-        ("(?i:a)", GroupOpening(5, on=frozenset("i"))),
-        ("(?i)a", GroupOpening(5, on=frozenset("i"), opens=False)),
-        ("(?ims-U)a", GroupOpening(9, on=frozenset("ims"), off=frozenset("U"), opens=False)),
-        ("(?s-i:a)", GroupOpening(7, on=frozenset("s"), off=frozenset("i"))),
-        ("(?)", GroupOpening(4, opens=False)),
-    ],
-)
-def test_a_group_may_begin_with_a_name_or_flags(text, opening):
-    """A group has a name, flags for its contents, or flags for the rest of the outer group."""
-    assert read_opening(f"x{text}", 1) == opening
-
-
-@pytest.mark.parametrize(
     ("text", "start", "end", "message"),
     [
         ("(?=a)", 0, 3, "unsupported look-ahead `(?=`"),
@@ -160,23 +107,6 @@ def test_a_refused_group_has_a_message_and_a_place(text, start, end, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "negated", "end"),
-    [
-        (r"\pLx", r"\p{L}", False, 3),
-        (r"\PLx", r"\p{L}", True, 3),
-        (r"\pl", r"\p{L}", False, 3),
-        (r"\p{Old Italic}", r"\p{Old_Italic}", False, 14),
-        (r"\P{^Lu}", r"\p{Lu}", False, 7),
-        (r"\p{^Lu}", r"\p{Lu}", True, 7),
-    ],
-)
-def test_a_property_is_one_letter_or_a_name_in_braces(text, name, negated, end):
-    """The letter `P` and the character `^` each negate a property."""
-    named = read_unicode_class(text, 0, folded=False)
-    assert (named.name, named.negated, named.extent) == (name, negated, (0, end))
-
-
-@pytest.mark.parametrize(
     ("text", "end", "message"),
     [
         (r"\p", 2, "missing character class name"),
@@ -194,20 +124,6 @@ def test_a_refused_property_is_named(text, end, message):
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, 0, end)
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("[:alpha:]", NamedClass("[:alpha:]", False, True, Extent(0, 9))),
-        ("[:^word:]", NamedClass("[:word:]", True, True, Extent(0, 9))),
-        ("[:a]", None),
-        ("[a", None),
-    ],
-)
-def test_a_posix_class_stands_between_colons(text, named):
-    """A bracket without both colons is a character, not a class."""
-    assert read_posix_class(text, 0, folded=True) == named
-
-
 def test_an_unknown_posix_class_is_refused():
     """The place is the whole class, and a similar name is suggested."""
     with pytest.raises(PatternError, match="unknown character class `alpah`") as caught:
@@ -220,23 +136,6 @@ def test_a_very_long_class_name_has_no_suggestion():
     with pytest.raises(PatternError) as caught:
         read_unicode_class(rf"\p{{{'Greek' * 20}}}", 0, folded=False)
     assert caught.value.help is None
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("{2}", ((2, 2), 3)),
-        ("{0,1000}", ((0, 1000), 8)),
-        ("{3,}", ((3, None), 4)),
-        ("{,3}", None),
-        ("{02}", None),
-        ("{x}", None),
-        ("{2", None),
-    ],
-)
-def test_a_count_has_one_bound_or_two(text, result):
-    """Braces that only resemble a count are characters."""
-    assert read_count(text, 0) == result
 
 
 @pytest.mark.parametrize(

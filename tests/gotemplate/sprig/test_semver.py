@@ -3,23 +3,8 @@ import itertools
 import pytest
 from go_programs import failure, rendered
 
-from gotemplate.sprig.semver import Version, compare, parse_version
+from gotemplate.sprig.semver import compare, parse_version
 from gotemplate.template.values import ExecutionError
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        (b"1.2.3", Version(1, 2, 3, original=b"1.2.3")),
-        (b"v1.2", Version(1, 2, 0, original=b"v1.2")),
-        (b"1", Version(1, 0, 0, original=b"1")),
-        (b"1.2.3-rc.1+b.2", Version(1, 2, 3, b"rc.1", b"b.2", b"1.2.3-rc.1+b.2")),
-        (b"01.2.3", Version(1, 2, 3, original=b"01.2.3")),
-    ],
-)
-def test_versions_are_read(text, version):
-    """A version may leave out its minor and patch numbers."""
-    assert parse_version(text) == version
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,11 @@ import pytest
 from gotemplate.template.errors import TemplateMistake
 from gotemplate.template.nodes import (
     KEYWORDS,
-    ActionNode,
     Chain,
-    Constant,
     Dot,
-    Identifier,
-    Pipeline,
-    Variable,
     action_parser,
     parse_action,
 )
-from gotemplate.template.text import number
-
-
-def test_nodes_are_values():
-    """Equal texts have equal nodes with equal places."""
-    pipeline = Pipeline(1, 3, (), False, ((Chain(1, 3, Dot(1, 1), ("X",)),),))
-    assert action_parser().parse(" .X ") == ActionNode(1, 3, pipeline=pipeline)
 
 
 def _pipeline(text):
@@ -29,90 +17,6 @@ def _pipeline(text):
 def _operand(text):
     ((operand,),) = _pipeline(text).commands
     return operand
-
-
-@pytest.mark.parametrize(
-    ("text", "operand"),
-    [
-        (".", Dot(0, 1)),
-        ("nil", Constant(0, 3, None)),
-        ("true", Constant(0, 4, True)),
-        ("false", Constant(0, 5, False)),
-        ("-1.5", Constant(0, 4, number("-1.5"))),
-        (r'"a\n"', Constant(0, 5, b"a\n")),
-        (r"`a\n`", Constant(0, 5, rb"a\n")),
-        (".X", Chain(0, 2, Dot(0, 0), ("X",))),
-        (".X.Y.z1", Chain(0, 7, Dot(0, 0), ("X", "Y", "z1"))),
-        ("$", Variable(0, 1, "$")),
-        ("$x.Y", Chain(0, 4, Variable(0, 2, "$x"), ("Y",))),
-        ("len", Identifier(0, 3, "len")),
-        ("len.X", Chain(0, 5, Identifier(0, 3, "len"), ("X",))),
-        ("iffy", Identifier(0, 4, "iffy")),
-    ],
-)
-def test_operands_are_parsed(text, operand):
-    """Each kind of operand has its node, with its place."""
-    assert _operand(text) == operand
-
-
-def test_a_character_is_parsed_as_a_number():
-    """A character constant is an integer, even if the character is a point."""
-    assert _operand("'.'").value.integer == 46
-
-
-def test_a_pipeline_in_parentheses_is_an_operand():
-    """The place of the operand includes its parentheses, and fields may follow it."""
-    operand = _operand("( .X | len ).Y")
-    assert isinstance(operand, Chain)
-    assert isinstance(operand.operand, Pipeline)
-    assert (operand.operand.start, operand.operand.end, operand.fields) == (0, 12, ("Y",))
-
-
-def test_commands_of_a_pipeline_are_in_order():
-    """A bar at the end of a pipeline is ignored."""
-    first, second = _pipeline('.X  1|printf "a" |').commands
-    assert [(command[0].start, command[1].end) for command in (first, second)] == [(0, 5), (6, 16)]
-
-
-@pytest.mark.parametrize(
-    ("text", "variables", "assigns"),
-    [
-        ("$x := 1", ("$x",), False),
-        ("$x = 1", ("$x",), True),
-        ("$i, $e := .X", ("$i", "$e"), False),
-        ("$x:=1", ("$x",), False),
-    ],
-)
-def test_a_pipeline_may_declare_or_assign_variables(text, variables, assigns):
-    """A pipeline has the variables before its `:=` or `=`, and whether it assigns to them."""
-    pipeline = _pipeline(text)
-    assert (pipeline.variables, pipeline.assigns, pipeline.start) == (variables, assigns, 0)
-
-
-@pytest.mark.parametrize(
-    ("text", "keyword", "has_pipeline", "name"),
-    [
-        (".X", "", True, None),
-        ("if .X", "if", True, None),
-        ("if(.X)", "if", True, None),
-        ("with.X", "with", True, None),
-        ("range $i, $e := .X", "range", True, None),
-        ("else", "else", False, None),
-        ("else if .X", "else if", True, None),
-        ("else with .X", "else with", True, None),
-        ("end", "end", False, None),
-        ("break ", "break", False, None),
-        ("continue", "continue", False, None),
-        ('define "a"', "define", False, b"a"),
-        ("block `b` .", "block", True, b"b"),
-        ('template "c"', "template", False, b"c"),
-        ('template "c".', "template", True, b"c"),
-    ],
-)
-def test_actions_are_parsed(text, keyword, has_pipeline, name):
-    """An action has a keyword, a pipeline and a name, if it needs them."""
-    action = action_parser().parse(text)
-    assert (action.keyword, action.pipeline is not None, action.name) == (keyword, has_pipeline, name)
 
 
 @pytest.mark.parametrize(
@@ -154,11 +58,6 @@ def _mistake(text):
     with pytest.raises(TemplateMistake) as caught:
         parse_action(text, 10)
     return caught.value
-
-
-def test_equal_actions_share_one_node():
-    """Actions with the same text are parsed once, wherever they stand."""
-    assert parse_action(" .Key ", 5) is parse_action(" .Key ", 50)
 
 
 @pytest.mark.parametrize(

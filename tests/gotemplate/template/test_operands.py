@@ -1,5 +1,5 @@
 import pytest
-from go_programs import GO, HELM, budget, failure, mistake, program, rendered
+from go_programs import GO, HELM, budget, failure, mistake, rendered
 
 from gotemplate.template.errors import LimitError
 from gotemplate.template.operands import Run
@@ -21,20 +21,6 @@ def test_the_output_is_charged_as_one_text():
         run.write(b"x" * 200)
 
 
-def test_a_template_has_its_own_variables():
-    """The variables of the caller are restored after the call of a template."""
-    run = _run(depth=1)
-    run.values = ["caller"]
-
-    def template(run, dot):
-        run.values = [dot, run.depth]
-        values_in_call.extend(run.values)
-
-    values_in_call = []
-    run.invoke(template, 5)
-    assert (values_in_call, run.values, run.depth) == ([5, 1], ["caller"], 0)
-
-
 @pytest.mark.parametrize(
     ("text", "result"),
     [
@@ -48,30 +34,6 @@ def test_a_template_has_its_own_variables():
 def test_the_last_declared_variable_is_used(text, result):
     """A variable hides another one of the same name until its body ends."""
     assert rendered(text) == result
-
-
-def test_captured_output_is_not_written():
-    """The captured output of a template is returned and not written."""
-    run = _run()
-    run.write(b"before")
-    assert run.capture(lambda run, dot: run.write(dot), b"inside") == b"inside"
-    assert (run.out, run.size) == ([b"before"], 6)
-
-
-@pytest.mark.parametrize(
-    ("call", "result"),
-    [
-        ("and 1 0 2", "0"),
-        ("and 1 2", "2"),
-        ("and 0", "0"),
-        ("or 0 2 1", "2"),
-        ('or 0 ""', ""),
-        ("not (and true (or false true))", "false"),
-    ],
-)
-def test_and_and_or_return_the_deciding_argument(call, result):
-    """The result of `and` and `or` is an argument, not a bool."""
-    assert rendered(f"{{{{ {call} }}}}", None, GO) == result
 
 
 def test_unnecessary_arguments_are_not_evaluated():
@@ -205,29 +167,6 @@ def test_the_arguments_of_a_method_are_compiled_once():
     """A literal argument is converted to the type of the method's parameter in each round of a loop."""
     text = '{{range list (toDate "2006" "2001") (toDate "2006" "2002")}}{{.Format "06"}} {{end}}'
     assert rendered(text) == "01 02 "
-
-
-def test_go_s_own_functions_need_no_sprig():
-    """A program has only the functions of its vocabulary."""
-    assert rendered("{{slice .S 1 2}}", DATA, GO) == "t"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{$x := 1}}{{$x}}",
-        "{{if $x := 1}}{{$x}}{{else}}{{$x}}{{end}}",
-        "{{range $i, $e := .}}{{$i}}{{$e}}{{end}}",
-        "{{with $x := 1}}{{end}}{{$x := 2}}{{$x}}",
-        "{{($x := 1)}}{{$x}}",
-        "{{$}}",
-        "{{$x = 1}}{{$x}}",
-        '{{template "a" $x := 1}}{{$x}}{{define "a"}}{{end}}',
-    ],
-)
-def test_variables_exist_from_their_declaration_to_the_end_of_the_body(text):
-    """An assignment counts as a declaration at load, because Go refuses it only at execution."""
-    assert program(text)
 
 
 @pytest.mark.parametrize(

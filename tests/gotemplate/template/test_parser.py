@@ -2,52 +2,12 @@ import pytest
 
 from gotemplate.template.errors import TemplateMistake
 from gotemplate.template.nodes import Branch, Call, Jump, Output, Range, TextNode
-from gotemplate.template.parser import DEEPEST, TemplatePiece, parse, parse_start, scan
+from gotemplate.template.parser import DEEPEST, parse, parse_start, scan
 
 
 def _scanned(text):
     """Returns the pieces of a template, with actions between angle brackets."""
     return [f"<{piece.text}>" if piece.is_action else piece.text for piece in scan(text)]
-
-
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        ("", []),
-        ("plain", ["plain"]),
-        ("a{{.X}}b", ["a", "<.X>", "b"]),
-        ("{{ .X }}", ["< .X >"]),
-        ("a \n{{- .X -}}\t b", ["a", "< .X>", "b"]),
-        (" {{- .X}}", ["< .X>"]),
-        ("{{-3}}", ["<-3>"]),
-        ("{{.X -}} ", ["<.X>"]),
-        ('{{"}}"}}{{`}}`}}{{\'"\'}}', ['<"}}">', "<`}}`>", "<'\"'>"]),
-        (r'{{"\"}}"}}', [r'<"\"}}">']),
-        ("{.X}}", ["{.X}}"]),
-        ("{{(}}", ["<(>"]),
-    ],
-)
-def test_templates_are_split_into_texts_and_actions(text, pieces):
-    """White space beside a trim marker is removed, and strings may contain delimiters."""
-    assert _scanned(text) == pieces
-
-
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        ("a {{/* c */}} b", ["a ", " b"]),
-        ("a {{- /* c */ -}} b", ["a", "b"]),
-        ("a {{/* {{.X}} */ -}}\n b", ["a ", "b"]),
-    ],
-)
-def test_comments_are_removed(text, pieces):
-    """A comment is removed, and its trim markers are applied."""
-    assert _scanned(text) == pieces
-
-
-def test_pieces_have_offsets():
-    """The offset of a piece counts code points from the start of the template."""
-    assert list(scan("é{{- .X }}")) == [TemplatePiece("é", 0), TemplatePiece(" .X ", 4, is_action=True)]
 
 
 @pytest.mark.parametrize(
@@ -105,12 +65,6 @@ def test_a_chain_of_conditions_that_is_too_long_is_a_mistake(count):
         parse(chain)
 
 
-def test_the_levels_of_a_chain_end_with_it():
-    """Actions after a chain of conditions may nest to the deepest level."""
-    chain = "{{if .}}" + "{{else if .}}" * 60 + "{{end}}"
-    assert _shape(parse(chain * 3 + "{{if .}}" * 100 + "{{end}}" * 100).body).count("i") == 283
-
-
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
@@ -136,25 +90,6 @@ def test_too_many_templates_are_a_mistake():
     """The number of defined templates is limited, because their calls may nest as deep."""
     with pytest.raises(TemplateMistake, match="more than 100 templates are defined"):
         parse("".join(f'{{{{define "t{number}"}}}}x{{{{end}}}}' for number in range(101)))
-
-
-@pytest.mark.parametrize(
-    ("text", "shape"),
-    [
-        ("a{{.}}b", "aob"),
-        ("{{if .}}x{{end}}", "i(x|)"),
-        ("{{if .}}x{{else}}y{{end}}", "i(x|y)"),
-        ("{{if .}}x{{else if .}}y{{else}}z{{end}}", "i(x|i(y|z))"),
-        ("{{with .}}x{{else with .}}y{{end}}", "w(x|w(y|))"),
-        ("{{range .}}x{{break}}{{continue}}{{else}}y{{end}}", "r(xBC|y)"),
-        ("{{range .}}{{if .}}{{break}}{{end}}{{end}}", "r(i(B|)|)"),
-        ('{{template "a"}}{{template "b" .}}', "<a><b>"),
-        ("{{if .}}{{/* c */}}{{end}}", "i(|)"),
-    ],
-)
-def test_actions_nest_by_their_keywords(text, shape):
-    """Each body ends with its `end`, and the body of an `else if` with the same `end`."""
-    assert _shape(parse(text).body) == shape
 
 
 def test_templates_are_defined_by_name():

@@ -3,7 +3,7 @@ from go_programs import GO, HELM, budget, failure, rendered
 
 from gotemplate.template.errors import LimitError, TemplateMistake
 from gotemplate.template.program import Program, definitions
-from gotemplate.template.values import Map
+from gotemplate.template.values import ExecutionError, Map
 
 DATA = {
     "L": [10, 20, 30],
@@ -14,53 +14,6 @@ DATA = {
     "S": "s",
     "W": [[1, 2], [3]],
 }
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("a{{.S}}b", "asb"),
-        ("{{if .S}}y{{end}}{{if .E}}n{{else}}e{{end}}", "ye"),
-        ("{{if .E}}1{{else if .S}}2{{else}}3{{end}}", "2"),
-        ("{{with .S}}{{.}}{{end}}{{with .E}}x{{else}}{{.S}}{{end}}", "ss"),
-        ("{{with .E}}x{{else with .M}}{{.a}}{{end}}", "1"),
-        ("{{$x := 1}}{{if true}}{{$x := 2}}{{$x}}{{end}}{{$x}}", "21"),
-        ("{{$x := 1}}{{if true}}{{$x = 2}}{{end}}{{$x}}", "2"),
-        ("{{with $y := .S}}{{$y}}{{end}}", "s"),
-    ],
-)
-def test_branches_depend_on_truth(text, result):
-    """A variable ends with the body that declares it, and `with` sets the dot in its true branch."""
-    assert rendered(text, DATA) == result
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("{{range .L}}{{.}},{{end}}", "10,20,30,"),
-        ("{{range $e := .L}}{{$e}}{{.}},{{end}}", "1010,2020,3030,"),
-        ("{{range $i, $e := .L}}{{$i}}={{$e}},{{end}}", "0=10,1=20,2=30,"),
-        ("{{range $k, $v := .M}}{{$k}}={{$v}},{{end}}", "a=1,b=2,"),
-        ("{{$x := 0}}{{range $x = .L}}{{end}}{{$x}}", "30"),
-        ("{{$i := 0}}{{$x := 0}}{{range $i, $x = .L}}{{end}}{{$i}}{{$x}}", "230"),
-        ("{{range .E}}x{{else}}{{.S}}{{end}}{{range .EM}}{{else}}m{{end}}", "sm"),
-        ("{{range .N}}x{{else}}n{{end}}{{range .Missing}}{{else}}m{{end}}", "nm"),
-        ("{{range 3}}{{.}}{{end}}{{range $i := 2}}{{$i}}{{end}}", "01201"),
-        ("{{range 0}}x{{else}}z{{end}}{{range -1}}x{{else}}n{{end}}", "zn"),
-        ('{{range int64 2}}{{printf "%T " .}}{{end}}', "int64 int64 "),
-        ("{{range .L}}{{if eq . 20}}{{continue}}{{end}}{{.}},{{end}}", "10,30,"),
-        ("{{range .L}}{{if eq . 20}}{{break}}{{end}}{{.}},{{end}}after", "10,after"),
-        ("{{range .W}}{{range .}}{{break}}{{end}}{{len .}}{{end}}", "21"),
-        ("{{range .W}}[{{range .}}{{if eq . 1}}{{continue}}{{end}}{{.}}{{end}}]{{end}}", "[2][3]"),
-        ("{{range .L}}{{$x := .}}{{end}}{{$x := 5}}{{$x}}", "5"),
-        ("{{range .L}}{{range $.E}}{{else}}{{break}}{{end}}{{.}}{{end}}", "102030"),
-        ("{{range .L}}{{range $.E}}{{else}}{{continue}}{{end}}{{.}}{{end}}", ""),
-        ("{{$x := 1}}{{range .L}}{{$x = .}}{{end}}{{$x}}", "30"),
-    ],
-)
-def test_ranges_visit_lists_maps_and_numbers(text, result):
-    """Maps are visited by key; in an `else`, `break` ends that range and `continue` continues the outer range."""
-    assert rendered(text, DATA) == result
 
 
 @pytest.mark.parametrize(
@@ -76,23 +29,6 @@ def test_ranges_visit_lists_maps_and_numbers(text, result):
 def test_a_range_over_another_value_fails(text, message):
     """The error names the type of a value that a `range` cannot visit."""
     assert failure(text, DATA) == message
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ('{{define "a"}}[{{.}}]{{end}}{{template "a" .S}}{{template "a"}}', "[s][<no value>]"),
-        ('{{define "a"}}{{template "b" .}}{{end}}{{define "b"}}B{{.S}}{{end}}{{template "a" .}}', "Bs"),
-        ('{{define "a"}}{{$.S}}{{end}}{{template "a" .}}', "s"),
-        ('{{block "a" .S}}<{{.}}>{{end}}{{template "a" 1}}', "<s><1>"),
-        ('{{$x := 1}}{{define "a"}}{{$x := 2}}{{$x}}{{end}}{{template "a"}}{{$x}}', "21"),
-        ('{{template "a" $x := .S}}{{$x}}{{define "a"}}{{end}}', "s"),
-        ('{{range .L}}{{template "a" .}}{{end}}{{define "a"}}{{.}};{{end}}', "10;20;30;"),
-    ],
-)
-def test_templates_are_called_by_name(text, result):
-    """The argument of a call is the dot and the `$` of the called template."""
-    assert rendered(text, DATA) == result
 
 
 def test_a_program_runs_several_times():
@@ -120,19 +56,6 @@ def test_nil_data_have_no_value():
 def test_the_output_of_a_template_may_be_a_value(text, result):
     """The functions `include` and `tpl` return the output of a defined template and of a text."""
     assert rendered(text, {"x": "v", "t": "{{.x}}"}) == result
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{{include "nope" .}}', 'unknown template `nope`, in `include "nope" .`'),
-        ('{{tpl "{{template \\"a\\" .}}" .}}{{define "a"}}{{end}}', 'unknown template `a`, in `template "a" .`'),
-        ('{{tpl "{{" .}}', 'an action is not closed, in `tpl "{{" .`'),
-    ],
-)
-def test_a_missing_template_fails(text, message):
-    """A text in `tpl` reaches the templates of the program with `include` only."""
-    assert failure(text) == message
 
 
 @pytest.mark.parametrize(
@@ -177,3 +100,12 @@ def test_a_mistake_of_helpers_is_one_of_each_template():
     for program in (Program("x", HELM, before), Program("y", HELM, before)):
         assert [str(each) for each in program.mistakes] == ["unknown function `nope`"]
         assert len(program.certain_failures) == 1
+
+
+def test_python_data_are_rendered():
+    """Numbers, texts, lists and mappings of Python become values of Go; another object is refused."""
+    program = Program('{{ .n }} {{ .f }} {{ .t }} {{ index .l 1 }} {{ .b }} {{ printf "%T" .m }}', GO)
+    data = {"n": 1, "f": 0.5, "t": "é", "l": (None, [True]), "b": b"x", "m": {1: None}}
+    assert program.render(data) == "1 0.5 é [true] x map[string]interface {}"
+    with pytest.raises(ExecutionError, match="`object` is not a value of a template"):
+        program.render({"n": object()})

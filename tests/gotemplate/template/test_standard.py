@@ -2,7 +2,6 @@ import pytest
 from go_programs import GO, HELM, budget, failure, rendered
 
 from gotemplate.template.standard import STANDARD, sprintf
-from gotemplate.template.urls import query_escape
 from gotemplate.template.values import (
     INVALID,
     ExecutionError,
@@ -73,13 +72,6 @@ def test_values_that_cannot_be_compared_fail(first, operands, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("first", "other"), [(1, 2), (b"a", b"b"), (1.5, 2.5), (-1, Uint8(1)), (b"A", b"a")])
-def test_numbers_and_strings_are_ordered(first, other):
-    """Numbers have their order, strings that of their bytes, and all comparisons agree."""
-    assert (lt(first, other), le(first, other), gt(first, other), ge(first, other)) == (True, True, False, False)
-    assert (lt(other, first), le(first, first), ge(first, first), ne(first, other)) == (False, True, True, True)
-
-
 @pytest.mark.parametrize(
     ("first", "other", "message"),
     [
@@ -148,11 +140,6 @@ def test_javascript_strings_are_escaped(text, escaped):
     assert STANDARD["js"].call(budget(), text) == escaped
 
 
-def test_queries_are_escaped():
-    """A space in a query is escaped as a plus sign."""
-    assert query_escape("a b&c=é~/+".encode()) == b"a+b%26c%3D%C3%A9~%2F%2B"
-
-
 DATA = {"L": [1, [2, 3]], "M": {"a": {"b": 5}}, "S": "aé", "N": None, "E": {}}
 
 
@@ -177,22 +164,6 @@ DATA = {"L": [1, [2, 3]], "M": {"a": {"b": 5}}, "S": "aé", "N": None, "E": {}}
 def test_go_s_functions_have_the_results_of_go(text, result):
     """Functions have Go's results for lists, maps, strings and missing values."""
     assert rendered(text, DATA) == result
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("{{slice .S}}", "aé"),
-        ("{{slice .S 1}}", "é"),
-        ("{{slice .S 0 2}}", "a\ufffd"),
-        ("{{slice .L 1}}", "[[2 3]]"),
-        ("{{slice .L 0 1 2}}", "[1]"),
-        ("{{slice .L 2}}", "[]"),
-    ],
-)
-def test_strings_and_lists_are_sliced(text, result):
-    """A string is sliced by bytes, and a third index is only checked."""
-    assert rendered(text, DATA, GO) == result
 
 
 @pytest.mark.parametrize(

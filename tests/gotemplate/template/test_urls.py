@@ -10,12 +10,10 @@ from gotemplate.template.urls import (
     canonical,
     collected,
     copied,
-    escape,
     header,
     parse,
     parse_query,
     split_port,
-    unescape,
 )
 from gotemplate.template.values import type_name
 
@@ -157,12 +155,6 @@ def test_queries_are_parsed_to_pairs():
     """A pair of a query that cannot be decoded is left out."""
     query = b"a=1&b=x+y%20z&&c&d=%zz&e;f=1&%zz=1&a=2"
     assert list(parse_query(query)) == [(b"a", b"1"), (b"b", b"x y z"), (b"c", b""), (b"a", b"2")]
-
-
-def test_texts_are_escaped_and_unescaped():
-    """A plus sign is unescaped to a space only in a query."""
-    assert escape(b"a b/\xff", b"ab") == b"a%20b%2F%FF"
-    assert (unescape(b"a+b%2f"), unescape(b"a+b", plus=True)) == (b"a+b/", b"a b")
 
 
 @pytest.mark.parametrize(
