@@ -110,7 +110,7 @@ async def test_head_of_an_archive_walks_nothing():
 
 async def test_archives_are_limited(monkeypatch):
     """A client that requests many archives has a share of the walks at once; the next client has one too."""
-    monkeypatch.setattr(shares, "PATIENCE", 0.1)
+    monkeypatch.setattr(shares, "PLACE_WITHIN", 0.1)
     store = _Tree()
     async with serve(store, listing=ARCHIVES) as site, AsyncExitStack() as stack:
         crowd = [asyncio.ensure_future(site.get("/d/?format=zip")) for _ in range(10)]

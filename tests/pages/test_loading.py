@@ -8,7 +8,8 @@ from configurations import MINIMAL, settings
 from msgspec import structs
 
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
-from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
+from tornado_proxy.pages.limits import LARGEST_TEMPLATE
+from tornado_proxy.pages.loading import compile_pages, read_templates, template_places
 from tornado_proxy.pages.render import Failure, Form, Pages, Theme
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.loading import Read, RuleFile
@@ -43,7 +44,7 @@ def test_unreadable_files_are_reported(tmp_path):
     configured = settings(MINIMAL + f"templates: {{{pages}}}\n")
     configured = structs.replace(configured, directory=tmp_path)
     (tmp_path / "a").write_bytes(b"x")
-    (tmp_path / "b").write_bytes(b"x" * (LARGEST + 1))
+    (tmp_path / "b").write_bytes(b"x" * (LARGEST_TEMPLATE + 1))
     read = read_templates(configured)
     assert [file.data for file in read.files] == [b"x"]
     assert [diagnostic.code for diagnostic in read.diagnostics] == ["unreadable-file"] * 3

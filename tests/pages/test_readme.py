@@ -7,7 +7,8 @@ import re
 import pytest
 from markupsafe import Markup
 
-from tornado_proxy.pages.readme import LARGEST_HTML, LARGEST_README, find_readme, render_readme
+from tornado_proxy.pages.limits import LARGEST_HTML, LARGEST_README
+from tornado_proxy.pages.readme import find_readme, render_readme
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from http.client import IncompleteRead
 
 import pytest
 
-from tornado_proxy.s3.boto3_reads import CHUNK, list_answer, opened
+from tornado_proxy.s3.boto3_reads import list_answer, opened
 from tornado_proxy.s3.executor import Executor
+from tornado_proxy.s3.limits import READ_OF_THREAD
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo
@@ -62,12 +63,12 @@ def answer(stream: Stream, status: int = 200, **headers: str | None) -> dict:
 
 async def test_a_body_is_read_a_chunk_at_a_time(executor):
     """A chunk of a body is read only when it is requested, except for the first."""
-    stream = Stream(bytes(3 * CHUNK))
+    stream = Stream(bytes(3 * READ_OF_THREAD))
     body = opened(answer(stream), None, executor)
     chunks_read = []
     for _ in range(3):
         await body.read()
-        chunks_read.append(stream.tell() // CHUNK)
+        chunks_read.append(stream.tell() // READ_OF_THREAD)
     assert chunks_read == [1, 2, 3]
 
 
@@ -80,7 +81,7 @@ async def test_a_range_has_its_own_length(executor):
 
 async def test_a_body_that_is_too_short_raises(executor):
     """A body that is shorter than its Content-Length raises `Unreachable`."""
-    short = opened(answer(Stream(bytes(CHUNK)), content_length=str(CHUNK + 10)), None, executor)
+    short = opened(answer(Stream(bytes(READ_OF_THREAD)), content_length=str(READ_OF_THREAD + 10)), None, executor)
     await short.read()
     with pytest.raises(Unreachable, match="a body ended 10 bytes early"):
         await short.read()
@@ -111,7 +112,7 @@ def test_an_invalid_answer_is_closed(executor, status, headers):
 
 async def test_a_body_is_closed_at_once(executor):
     """`close` closes a body at once if no thread reads it, and can be called twice."""
-    stream = Stream(bytes(2 * CHUNK))
+    stream = Stream(bytes(2 * READ_OF_THREAD))
     body = opened(answer(stream), None, executor)
     await body.close()
     assert stream.closed
@@ -121,9 +122,9 @@ async def test_a_body_is_closed_at_once(executor):
 async def test_a_body_is_closed_after_it_was_read():
     """`close` closes a completely read body at once, even if the thread of the last read is still busy."""
     executor = LingeringExecutor(1, timeout=5)
-    stream = Stream(bytes(2 * CHUNK))
+    stream = Stream(bytes(2 * READ_OF_THREAD))
     body = opened(answer(stream), None, executor)
-    assert [len(await body.read()) for _ in range(3)] == [CHUNK, CHUNK, 0]
+    assert [len(await body.read()) for _ in range(3)] == [READ_OF_THREAD, READ_OF_THREAD, 0]
     await body.close()
     was_closed = stream.closed
     executor.gate.set()
@@ -132,7 +133,7 @@ async def test_a_body_is_closed_after_it_was_read():
 
 async def test_a_body_is_not_closed_while_a_thread_reads_it(executor):
     """A body that is closed while a thread reads it is closed when the thread has finished."""
-    stream = Stream(bytes(2 * CHUNK))
+    stream = Stream(bytes(2 * READ_OF_THREAD))
     body = opened(answer(stream), None, executor)
     stream.gate, stream.entered = threading.Event(), threading.Event()
     await body.read()
@@ -151,7 +152,7 @@ async def test_a_body_is_not_closed_while_a_thread_reads_it(executor):
 
 async def test_a_failed_read_raises_a_storage_error(executor):
     """An error of the connection becomes `Unreachable`."""
-    stream = Stream(bytes(2 * CHUNK))
+    stream = Stream(bytes(2 * READ_OF_THREAD))
     body = opened(answer(stream), None, executor)
     stream.broken = True
     await body.read()

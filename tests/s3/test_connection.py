@@ -6,7 +6,8 @@ import pytest
 from hostile_s3 import hostile_s3, wait_until
 from scripted_s3 import Reply, Then, object_reply
 
-from tornado_proxy.s3.connection import LARGEST_HEAD, S3Connection
+from tornado_proxy.s3.connection import S3Connection
+from tornado_proxy.s3.limits import LARGEST_HEAD
 from tornado_proxy.storage.errors import TimedOut, Unreachable, UpstreamError
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"

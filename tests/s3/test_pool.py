@@ -164,7 +164,7 @@ async def test_a_cancelled_request_leaves_the_queue():
 
 async def test_a_request_that_waits_too_long_is_refused(monkeypatch):
     """A request that gets no connection in time is refused with `Busy`."""
-    monkeypatch.setattr(shares, "PATIENCE", 0.1)
+    monkeypatch.setattr(shares, "PLACE_WITHIN", 0.1)
     async with hostile_s3(with_ending(object_reply(bytes(64 * MIB)), Then.SILENCE, after=4 * MIB)) as s3:
         pool = pool_at(s3.port, connections=1)
         # The body is not read, so the pool expects nothing of S3 and keeps the connection.

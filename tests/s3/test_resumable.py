@@ -318,7 +318,7 @@ async def test_thirty_downloads_with_a_random_cut_arrive_whole():
 
 async def test_bodies_do_not_take_more_memory_than_there_is(monkeypatch):
     """Bodies that are on their way hold places of 128 KiB each; one more is refused, and closing one frees its place."""
-    monkeypatch.setattr(shares, "PATIENCE", 0.05)
+    monkeypatch.setattr(shares, "PLACE_WITHIN", 0.05)
     ranged = RangedS3(BODY)
     async with store_of(ranged, read_memory=3 * 128 * KIB) as (store, _):
         taken = [await store.open("a", ANY) for _ in range(3)]

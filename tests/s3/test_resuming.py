@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tornado_proxy.s3.resuming import PIECE, FirstAnswer, Tries, quick_pieces
+from tornado_proxy.s3.limits import PIECE_FOR_SLOW
+from tornado_proxy.s3.resuming import FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage.store import ObjectInfo
 
@@ -19,7 +20,7 @@ MIB = 1024**2
 @st.composite
 def begun(draw):
     """An object of some size, the part of it that was asked for, and how much of that has arrived."""
-    size = draw(st.integers(1, 4 * PIECE))
+    size = draw(st.integers(1, 4 * PIECE_FOR_SLOW))
     first = draw(st.integers(0, size - 1))
     last = draw(st.integers(first, size - 1))
     part = (
@@ -31,7 +32,7 @@ def begun(draw):
     return answer, draw(st.integers(0, last - first))
 
 
-@given(begun(), st.sampled_from([None, PIECE, 1]))
+@given(begun(), st.sampled_from([None, PIECE_FOR_SLOW, 1]))
 def test_what_is_missing_follows_what_has_arrived(read, most):
     """The next range begins at the byte that was reached, and ends with the part, or after a piece."""
     answer, received = read
@@ -41,7 +42,7 @@ def test_what_is_missing_follows_what_has_arrived(read, most):
     assert asked.last <= answer.last
 
 
-@given(begun(), st.sampled_from([None, PIECE, 1]))
+@given(begun(), st.sampled_from([None, PIECE_FOR_SLOW, 1]))
 def test_pieces_join_to_the_whole(read, most):
     """Pieces asked for one after the other are all the missing bytes, each once."""
     answer, received = read

@@ -19,7 +19,7 @@ from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_
 from stores import async_chunks, post_form, read_object, store_at
 
 from tornado_proxy.routing.upload_steps import Properties
-from tornado_proxy.s3.boto3_reads import CHUNK
+from tornado_proxy.s3.limits import READ_OF_THREAD
 from tornado_proxy.s3.store import Precondition, checked_precondition, immediate_precondition, parameters_of
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.fields import Checksum
@@ -235,12 +235,12 @@ async def test_a_404_after_a_removal_is_not_an_error(open_store):
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.SILENCE])
 async def test_a_body_that_ends_early_raises(open_store, then):
     """A body that ends early, and may not be resumed, raises after its received chunks."""
-    with scripted_s3(with_ending(object_reply(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
+    with scripted_s3(with_ending(object_reply(bytes(4 * READ_OF_THREAD)), then, after=2 * READ_OF_THREAD)) as s3:
         async with open_store(s3.url, resumes=0, read_timeout=1.5 if then is Then.SILENCE else 20) as store:
             opened, lengths = await store.open("a", ANY), []
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
                 await _read(opened, lengths)
-            assert CHUNK <= sum(lengths) < 4 * CHUNK
+            assert READ_OF_THREAD <= sum(lengths) < 4 * READ_OF_THREAD
             await opened.close()
 
 
@@ -261,9 +261,9 @@ async def _read(opened, lengths):
 
 async def test_the_connection_of_a_completely_read_body_is_reused(open_store):
     """Consecutive requests whose bodies are completely read use one connection."""
-    with scripted_s3(*[object_reply(bytes(2 * CHUNK))] * 3, object_reply(b"")) as s3:
+    with scripted_s3(*[object_reply(bytes(2 * READ_OF_THREAD))] * 3, object_reply(b"")) as s3:
         async with open_store(s3.url) as store:
-            for size in (2 * CHUNK, 2 * CHUNK, 2 * CHUNK, 0):
+            for size in (2 * READ_OF_THREAD, 2 * READ_OF_THREAD, 2 * READ_OF_THREAD, 0):
                 assert len(await read_object(store, "a")) == size
     assert len(s3.connections) == 1
 
@@ -271,7 +271,7 @@ async def test_the_connection_of_a_completely_read_body_is_reused(open_store):
 async def test_a_body_that_is_closed_early_closes_its_connection(open_store):
     """A body that is closed early is not read to its end, and its connection is closed at once."""
     with scripted_s3(
-        with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), object_reply(b"x")
+        with_ending(object_reply(bytes(8 * READ_OF_THREAD)), Then.SILENCE, after=3 * READ_OF_THREAD), object_reply(b"x")
     ) as s3:
         async with open_store(s3.url, read_timeout=20) as store:
             opened = await store.open("a", ANY)
@@ -286,7 +286,7 @@ async def test_a_cancelled_get_closes_its_connection(open_store):
     """The connection of an answer is closed if its GET was cancelled."""
     gate = threading.Event()
     with scripted_s3(
-        replace(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), gate=gate)
+        replace(with_ending(object_reply(bytes(8 * READ_OF_THREAD)), Then.SILENCE, after=3 * READ_OF_THREAD), gate=gate)
     ) as s3:
         async with open_store(s3.url, read_timeout=20) as store:
             opening = asyncio.ensure_future(store.open("a", ANY))
@@ -300,7 +300,9 @@ async def test_a_cancelled_get_closes_its_connection(open_store):
 
 async def test_a_cancelled_reader_closes_its_connection(open_store):
     """The connection of a body is closed if its reader is cancelled while it waits for a chunk."""
-    with scripted_s3(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
+    with scripted_s3(
+        with_ending(object_reply(bytes(8 * READ_OF_THREAD)), Then.SILENCE, after=2 * READ_OF_THREAD)
+    ) as s3:
         async with open_store(s3.url, read_timeout=2) as store:
             opened, lengths = await store.open("a", ANY), []
             reading = asyncio.ensure_future(_read(opened, lengths))

@@ -16,7 +16,7 @@ from stores import async_chunks, store_at
 
 from tornado_proxy.routing.limits import MOST_PARTS
 from tornado_proxy.s3 import upload
-from tornado_proxy.s3.executor import PIECE
+from tornado_proxy.s3.limits import PIECE_OF_THREAD
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, part_size
 from tornado_proxy.storage.errors import Busy, TooLarge, UpstreamError
 from tornado_proxy.storage.shares import CLIENT
@@ -205,7 +205,7 @@ async def test_older_parts_become_full_first(clients, most):
 
 async def test_nobody_waits_for_memory_without_end(monkeypatch):
     """An upload that finds no memory for long is refused."""
-    monkeypatch.setattr(upload, "PATIENCE", 0.01)
+    monkeypatch.setattr(upload, "MEMORY_WITHIN", 0.01)
     memory = UploadMemory(8 * MIB)
     await fill(PartBody(memory), 8 * MIB)
     body = PartBody(memory)
@@ -285,20 +285,20 @@ async def test_a_part_can_be_read_repeatedly():
 
 def block_of(body: PartBody):
     """The first shared block of a part, behind the one that is its own."""
-    body.seek(PIECE)
+    body.seek(PIECE_OF_THREAD)
     return body.read(1).obj
 
 
 async def test_a_part_has_any_number_of_blocks():
     """Bytes that begin and end anywhere in the blocks of a part are read in their order."""
-    body, data = PartBody(UploadMemory(8 * MIB)), random.Random(1).randbytes(3 * PIECE + 7)
+    body, data = PartBody(UploadMemory(8 * MIB)), random.Random(1).randbytes(3 * PIECE_OF_THREAD + 7)
     for start in range(0, len(data), 100_003):
         await body.append(memoryview(data)[start : start + 100_003], len(data))
     assert b"".join(iter(body.read, b"")) == data
-    assert (body.seek(PIECE - 1), bytes(body.read(5)), body.read(2)) == (
-        PIECE - 1,
-        data[PIECE - 1 : PIECE],
-        data[PIECE : PIECE + 2],
+    assert (body.seek(PIECE_OF_THREAD - 1), bytes(body.read(5)), body.read(2)) == (
+        PIECE_OF_THREAD - 1,
+        data[PIECE_OF_THREAD - 1 : PIECE_OF_THREAD],
+        data[PIECE_OF_THREAD : PIECE_OF_THREAD + 2],
     )
 
 
@@ -307,22 +307,22 @@ async def test_the_blocks_of_a_part_that_was_sent_are_used_again():
     memory = UploadMemory(8 * MIB)
     sent, other, following = PartBody(memory), PartBody(memory), PartBody(memory)
     for body in (sent, other):
-        await fill(body, 2 * PIECE)
+        await fill(body, 2 * PIECE_OF_THREAD)
     block = block_of(sent)
     sent.close(is_unread=True)
-    await following.append(memoryview(b"n" * (PIECE + 5)), 2 * PIECE)
+    await following.append(memoryview(b"n" * (PIECE_OF_THREAD + 5)), 2 * PIECE_OF_THREAD)
     assert block_of(following) is block
-    assert content(Part(1, following, is_last=True)) == b"n" * (PIECE + 5)
+    assert content(Part(1, following, is_last=True)) == b"n" * (PIECE_OF_THREAD + 5)
 
 
 async def test_the_blocks_of_a_part_that_may_be_read_are_not_used_again():
     """A thread that still sends an aborted part never reads the bytes of another upload."""
     memory = UploadMemory(8 * MIB)
     aborted, other = PartBody(memory), PartBody(memory)
-    await fill(aborted, 2 * PIECE)
+    await fill(aborted, 2 * PIECE_OF_THREAD)
     block = block_of(aborted)
     aborted.close()
-    await fill(other, 2 * PIECE)
+    await fill(other, 2 * PIECE_OF_THREAD)
     assert block_of(other) is not block
     with pytest.raises(ValueError, match="closed"):
         aborted.read()
@@ -333,7 +333,7 @@ async def test_closing_the_last_part_returns_all_memory_to_the_system():
     memory = UploadMemory(8 * MIB)
     bodies = [PartBody(memory) for _ in range(2)]
     for body in bodies:
-        await fill(body, 2 * PIECE)
+        await fill(body, 2 * PIECE_OF_THREAD)
     blocks = [weakref.ref(block_of(body)) for body in bodies]
     for body in bodies:
         body.close(is_unread=True)

@@ -31,7 +31,7 @@ async def taken(places: Shares, client: str, count: int) -> list[asyncio.Task[st
 @pytest.fixture
 def impatient(monkeypatch):
     """Lets nobody wait."""
-    monkeypatch.setattr(shares, "PATIENCE", 0)
+    monkeypatch.setattr(shares, "PLACE_WITHIN", 0)
 
 
 @pytest.mark.parametrize(("size", "most"), [(1, 1), (2, 1), (4, 3), (512, 384)])
@@ -70,7 +70,7 @@ async def test_clients_get_places_in_turn():
 
 async def test_nobody_waits_for_long(monkeypatch):
     """A task that gets no place in time is refused."""
-    monkeypatch.setattr(shares, "PATIENCE", 0.01)
+    monkeypatch.setattr(shares, "PLACE_WITHIN", 0.01)
     places = Shares("a place", 1, 10)
     await take(places, "a")
     with pytest.raises(Busy, match=r"a place was not free for 0\.01 seconds"):

@@ -11,6 +11,7 @@ from serving import rule_set
 
 from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
+from tornado_proxy.telemetry.limits import MOST_ERRORS
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
     Activity,
@@ -18,7 +19,6 @@ from tornado_proxy.telemetry.metrics import (
     RequestMetrics,
     Tally,
 )
-from tornado_proxy.telemetry.recent import MOST_ERRORS
 
 FIRST, SECOND = rule_set('rewrite a `^/a` -> "/x"\nrewrite `^/b` -> "/y"').rewrites
 

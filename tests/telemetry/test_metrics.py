@@ -22,13 +22,8 @@ from tornado_proxy.telemetry.events import (
     WebhookCalled,
 )
 from tornado_proxy.telemetry.exposition import added
-from tornado_proxy.telemetry.metrics import (
-    MOST_RULES,
-    ActivityHistory,
-    CountedNames,
-    RequestMetrics,
-    rewrite_id,
-)
+from tornado_proxy.telemetry.limits import MOST_RULES
+from tornado_proxy.telemetry.metrics import ActivityHistory, CountedNames, RequestMetrics, rewrite_id
 
 REWRITE = rule_set('rewrite press `^/a` -> "/x"').rewrites[0]
 

@@ -6,8 +6,9 @@ from collections import Counter
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
+from tornado_proxy.telemetry.limits import MINUTES_KEPT, MOST_RECENT
 from tornado_proxy.telemetry.metrics import RequestMetrics
-from tornado_proxy.telemetry.recent import MINUTES, MOST_RECENT, HitHistory, KeptRequests, RequestRow
+from tornado_proxy.telemetry.recent import HitHistory, KeptRequests, RequestRow
 
 RULE = ("site", "^/a", "/b")
 
@@ -55,11 +56,11 @@ def test_hits_are_kept_minute_by_minute():
 def test_the_minutes_are_limited():
     """No more than the last minutes are kept, and a clock that is set back loses none."""
     history = HitHistory()
-    for number in range(MINUTES + 9):
+    for number in range(MINUTES_KEPT + 9):
         history.add(1000.0 + 61 * number, Counter({RULE: number}))
-    assert len(history.minutes(RULE, 100)) == MINUTES
+    assert len(history.minutes(RULE, 100)) == MINUTES_KEPT
     history.add(0.0, Counter({RULE: 100}))
-    assert len(history.minutes(RULE, 100)) == MINUTES
+    assert len(history.minutes(RULE, 100)) == MINUTES_KEPT
 
 
 def test_a_rewrite_that_was_replaced_has_no_negative_hits():

@@ -10,7 +10,8 @@ from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.telemetry.events import Bus, ObjectUsed, WebhookCalled
-from tornado_proxy.telemetry.webhooks import WORKERS, WebhookCaller
+from tornado_proxy.telemetry.limits import WEBHOOK_WORKERS
+from tornado_proxy.telemetry.webhooks import WebhookCaller
 
 BODY = {"action": "GET", "target": {"name": "site"}}
 HOOK = Webhook(
@@ -97,7 +98,7 @@ async def test_a_full_queue_drops_calls():
     """Calls beyond the limit of the queue are dropped and counted, without waiting."""
     receiver = _Receiver(most_queued=1)
     receiver.released.clear()
-    for _ in range(WORKERS):
+    for _ in range(WEBHOOK_WORKERS):
         receiver.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -106,14 +107,14 @@ async def test_a_full_queue_drops_calls():
     assert receiver.events == [WebhookCalled("site", "GET", "dropped")] * 4
     receiver.released.set()
     await receiver.caller.close(5)
-    assert len(receiver.calls) == WORKERS + 2
+    assert len(receiver.calls) == WEBHOOK_WORKERS + 2
 
 
 async def test_a_full_queue_is_logged_once(caplog):
     """The log says that calls are dropped, and how many were once half of the queue is free; not each of them."""
     receiver = _Receiver(most_queued=4)
     receiver.released.clear()
-    for _ in range(2 * WORKERS):
+    for _ in range(2 * WEBHOOK_WORKERS):
         receiver.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
     receiver.released.set()
     await receiver.caller.close(5)
@@ -136,7 +137,7 @@ async def test_a_defect_does_not_stop_a_worker():
     """After an event that can't be sent, a worker calls the next webhook."""
     receiver = _Receiver()
     invalid_event = ObjectUsed((HOOK,), "site", "GET", {"x": object()})
-    for _ in range(WORKERS):
+    for _ in range(WEBHOOK_WORKERS):
         receiver.caller.queue(invalid_event)
     await receiver.call(HOOK)
     assert receiver.events == [WebhookCalled("site", "GET", "ok")]

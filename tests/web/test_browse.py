@@ -16,7 +16,7 @@ from tornado_proxy.config.model import ListingOptions
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.pages.readme import LARGEST_README
+from tornado_proxy.pages.limits import LARGEST_README
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import UpstreamError

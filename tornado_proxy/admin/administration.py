@@ -45,11 +45,10 @@ from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.probe import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
+from tornado_proxy.telemetry.limits import SAMPLE_EVERY, SAMPLED_FOR
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
-    SAMPLE_EVERY,
-    SAMPLED,
     Activity,
     ActivityHistory,
     Interval,
@@ -357,7 +356,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
 
     first = intervals[0].end - intervals[0].seconds if intervals else now
     # Shortly after the start the charts cover the time since then, but at least a minute.
-    span = min(max(now - SAMPLED, first), now - _SHORTEST), now
+    span = min(max(now - SAMPLED_FOR, first), now - _SHORTEST), now
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
     yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)

@@ -13,7 +13,8 @@ from tornado_proxy.cli.inputs import raise_errors, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, not_a_file
 from tornado_proxy.service.reload.probing import probe_buckets
 from tornado_proxy.service.reload.snapshot import read_to_check
-from tornado_proxy.storage.probe import PROBE_WITHIN, ProbeResult
+from tornado_proxy.storage.limits import PROBE_WITHIN
+from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.log import probe_fields
 
 

@@ -43,7 +43,7 @@ from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
 from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
-from tornado_proxy.storage.probe import PROBE_WITHIN
+from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 from markupsafe import Markup, escape
 
+from tornado_proxy.pages.limits import LONGEST_VIA, MOST_EARLIER
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.storage.store import Entry
@@ -63,8 +64,6 @@ SORT_KEYS: tuple[SortKey, ...] = ("name", "size", "date")
 
 # Query parameters that the links between the pages of a listing keep.
 _KEPT = ("begins", "limit", "format", "sort", "order")
-_MOST_EARLIER = 30  # earlier pages whose tokens a link contains
-_LONGEST_VIA = 4000  # characters of these tokens together: servers limit the length of a request line
 _FORGOTTEN = "-"  # replaces the tokens before those
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,1500}")
 _DIGITS = re.compile(r"([0-9]+)")
@@ -160,8 +159,8 @@ class Listing(msgspec.Struct, frozen=True):
         if self.next_token is None:
             return None
         via = (*self._via, self.query["after"]) if not self.first else ()
-        kept = via[-_MOST_EARLIER:]
-        while sum(map(len, kept)) > _LONGEST_VIA:
+        kept = via[-MOST_EARLIER:]
+        while sum(map(len, kept)) > LONGEST_VIA:
             kept = kept[1:]
         return self._page(self.next_token, via if kept == via else (_FORGOTTEN, *kept))
 
@@ -218,7 +217,7 @@ class Listing(msgspec.Struct, frozen=True):
     @property
     def _via(self) -> tuple[str, ...]:
         tokens = tuple(each for each in self.query.get("via", "").split(".") if _TOKEN.fullmatch(each))
-        return tokens[: _MOST_EARLIER + 1]
+        return tokens[: MOST_EARLIER + 1]
 
     def _page(self, token: str, via: tuple[str, ...]) -> str:
         return link(self.path, (("after", token), ("via", ".".join(via)), *self._kept))

@@ -23,14 +23,11 @@ from tornado_proxy.config.model import (
 )
 from tornado_proxy.config.shared_buckets import Uploads, exposed_templates
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
+from tornado_proxy.pages.limits import LARGEST_TEMPLATE
 from tornado_proxy.pages.render import REPLACEABLE, Pages, Theme
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
 from tornado_proxy.rules.loading import Read, RuleFile
-
-LARGEST = 1024 * 1024
-"""The most bytes of a template file."""
-
 
 _UNTRUSTED = "sandbox; default-src 'self' 'unsafe-inline' data:"
 """The policy of pages whose template clients can upload: no scripts, and nothing of a visitor goes to other hosts."""
@@ -88,7 +85,7 @@ def read_templates(settings: Settings | None) -> Read:
     for place, span in template_places(settings).items():
         for path in sorted(place.glob("*.html")) if place in themes and place.is_dir() else (place,):
             try:
-                files.append(RuleFile(str(path), read_file(path, LARGEST, regular=True)))
+                files.append(RuleFile(str(path), read_file(path, LARGEST_TEMPLATE, regular=True)))
             except OSError as error:
                 message = f"`{path}` cannot be read: {error.strerror or error}"
                 diagnostics.append(Diagnostic("unreadable-file", message, span))

@@ -15,15 +15,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
-LARGEST_README = 32 * 1024
-"""The most bytes of a README that is shown."""
-
-LARGEST_HTML = 256 * 1024
-"""The most bytes of a README as HTML."""
-
-_KEPT = 16  # READMEs as HTML
-_MOST_STEPS = 50_000  # of the parser
-_MOST_CELLS = 20_000  # of a table as wide as the widest line and as high as the text: empty rows get all cells
+from tornado_proxy.pages.limits import LARGEST_HTML, MOST_README_CELLS, MOST_README_STEPS, READMES_KEPT
 
 # A browser opens these elements again in each block until they are closed (HTML, "reconstruct the active formatting
 # elements"): a few of them would be copied everywhere. Markdown has its own signs for them; others replace their tags.
@@ -60,7 +52,7 @@ class _ReadmeTooLarge(Exception):
     """A README that takes too much work, or whose HTML is too large."""
 
 
-@lru_cache(_KEPT)
+@lru_cache(READMES_KEPT)
 def render_readme(name: str, text: str) -> Markup:
     """Returns a README as HTML; at worst some tenths of a second of work, so callers use a thread.
 
@@ -74,9 +66,9 @@ def render_readme(name: str, text: str) -> Markup:
 
 def _markdown(text: str) -> Markup:
     lines = text.split("\n")
-    if max(line.count("|") for line in lines) * len(lines) > _MOST_CELLS:
+    if max(line.count("|") for line in lines) * len(lines) > MOST_README_CELLS:
         raise _ReadmeTooLarge
-    tokens = _PARSER.parse(text, {"references": _References(), "steps": repeat(None, _MOST_STEPS)})
+    tokens = _PARSER.parse(text, {"references": _References(), "steps": repeat(None, MOST_README_STEPS)})
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             # The page has its own heading of the first level.

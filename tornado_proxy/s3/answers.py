@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import msgspec
 
+from tornado_proxy.s3.limits import DATES_KEPT, LARGEST_OBJECT
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.store import Entry, ObjectInfo
@@ -27,10 +28,6 @@ Headers = Mapping[bytes, bytes]
 _CHECKSUM = b"x-amz-checksum-"
 _CHECKSUM_TYPE = b"x-amz-checksum-type"
 _META = b"x-amz-meta-"
-
-# Few objects are requested often, and they have few dates.
-_DATES_KEPT = 1024
-_LARGEST = 2**63 - 1  # bytes
 
 
 class ListAnswer(msgspec.Struct, frozen=True):
@@ -43,7 +40,7 @@ class ListAnswer(msgspec.Struct, frozen=True):
 
 def sensible_size(size: int) -> int | None:
     """Returns the size of a listed object; None for an impossible one."""
-    return size if 0 <= size <= _LARGEST else None
+    return size if 0 <= size <= LARGEST_OBJECT else None
 
 
 def object_info(headers: Headers, size: int) -> ObjectInfo:
@@ -137,7 +134,7 @@ def _text(value: bytes | None) -> str | None:
         return value.decode("latin-1")
 
 
-@lru_cache(_DATES_KEPT)
+@lru_cache(DATES_KEPT)
 def _header_date(value: bytes) -> datetime | None:
     """Returns a date in UTC, also of another time zone or without one; None if UTC cannot express it."""
     text = value.decode("latin-1")

@@ -16,6 +16,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.answers import ListAnswer, ObjectHead, object_head, sensible_size
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.limits import READ_OF_THREAD
 from tornado_proxy.s3.resumable import ObjectRequest, Released
 from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")
-
-CHUNK = 256 * 1024
-"""Bytes that one call in a thread reads: fewer mean more calls, more make a slow S3 look stuck."""
 
 
 class S3Object:
@@ -111,7 +109,7 @@ class S3Object:
         call = current_call()
         if call is not None and self._connection is not None:
             call.use(self._connection)
-        return self._raw.read(CHUNK)
+        return self._raw.read(READ_OF_THREAD)
 
 
 def opened(answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> S3Object:
@@ -125,8 +123,8 @@ def opened(answer: Mapping[str, Any], asked: ByteRange | None, executor: Executo
 
 def _first_chunk(raw: StreamingBody, length: int) -> bytes:
     """Returns the first chunk of a body of some length; a short read means a broken connection."""
-    chunk = raw.read(CHUNK)
-    if len(chunk) < min(CHUNK, length):
+    chunk = raw.read(READ_OF_THREAD)
+    if len(chunk) < min(READ_OF_THREAD, length):
         raise IncompleteRead(chunk)
     if len(chunk) > length:
         raise UpstreamError(f"S3 sends more than the announced {length} bytes")

@@ -13,26 +13,23 @@ from copy import copy
 import msgspec
 
 from tornado_proxy.routing.request import RequestError
+from tornado_proxy.s3.limits import (
+    FIRST_BYTES,
+    LARGEST_HEAD,
+    PIECE_FOR_SLOW,
+    READS_BEFORE_LARGER,
+    SLOW_READER,
+    SMALLEST_READ,
+)
 from tornado_proxy.s3.resumable import Released
-from tornado_proxy.s3.resuming import PIECE
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.wire.body import BodyBuffer
 from tornado_proxy.wire.incoming import ResponseParser
 from tornado_proxy.wire.reading import LARGEST_READ, NEVER, ReadingProtocol
 
-FIRST_BYTES = 32 * 1024
-"""Bytes of a body that must arrive before it is passed on: until then a failure can still become an error status."""
-
-LARGEST_HEAD = 64 * 1024
-
 _BEGINNING = b"HTTP/1."  # of each answer; whoever sends anything else might never send the end of a head
 
-# Bytes of a read, and about the bytes that may wait for their reader. A slow reader holds little memory; for one that
-# waits for every read, they grow, as each step costs the same for any number of bytes.
-_SMALLEST_READ = 32 * 1024
 _MOST_WAITING = LARGEST_READ // 2  # so that one of the largest reads waits, and not two
-_READS_BEFORE_LARGER = 8
-_SLOW = 0.05  # seconds that a reader lets a full buffer wait
 
 
 class S3Response(BodyBuffer):
@@ -47,7 +44,7 @@ class S3Response(BodyBuffer):
     __slots__ = ("_connection", "headers", "is_unseen", "pause", "status")
 
     def __init__(self, connection: S3Connection) -> None:
-        super().__init__(_SMALLEST_READ)
+        super().__init__(SMALLEST_READ)
         self.is_unseen = False
         self.pause = NEVER
         self.status = 0
@@ -119,7 +116,7 @@ class S3Connection(ReadingProtocol):
         idle_timeout: float = NEVER,
         pauses: Pauses | None = None,
     ) -> None:
-        super().__init__(_SMALLEST_READ)
+        super().__init__(SMALLEST_READ)
         self._give_back = give_back
         self._lose: Callable[[S3Connection], None] | None = lose  # None once it is closed
         self._read_timeout = read_timeout
@@ -165,7 +162,7 @@ class S3Connection(ReadingProtocol):
         """Sets the deadline of a reader that lets a full buffer wait."""
         if self._taking is not None and self._answer is not None and self._answer.pause < NEVER:
             self._pauses.paused[self] = None
-            self._set_deadline(_SLOW if self._pauses.is_short() else self._answer.pause)
+            self._set_deadline(SLOW_READER if self._pauses.is_short() else self._answer.pause)
 
     def abort(self) -> None:
         """Closes at once."""
@@ -246,8 +243,8 @@ class S3Connection(ReadingProtocol):
             del self._received[:end]
             self._parser.read_head(head)
             answer.status, answer.headers = self._parser.status, self._parser.headers
-            if self._parser.remaining <= PIECE:
-                answer.limit = PIECE  # all of it is taken, so that the connection is free
+            if self._parser.remaining <= PIECE_FOR_SLOW:
+                answer.limit = PIECE_FOR_SLOW  # all of it is taken, so that the connection is free
         return end > 0
 
     def _pass_on(self, answer: S3Response, piece: bytes) -> None:
@@ -259,7 +256,7 @@ class S3Connection(ReadingProtocol):
         is_full = len(piece) == len(self._buffer) < LARGEST_READ
         self._awaited = self._awaited + 1 if answer.is_awaited and is_full else 0
         room = answer.deliver(piece)
-        if self._awaited == _READS_BEFORE_LARGER:
+        if self._awaited == READS_BEFORE_LARGER:
             self._awaited = 0
             self._read_at_most(answer, 2 * len(piece))
         if room is not None:
@@ -273,8 +270,8 @@ class S3Connection(ReadingProtocol):
             return
         self._pauses.paused.pop(self, None)
         self._set_deadline(self._read_timeout)
-        if self._loop.time() - self._paused_at > _SLOW:
-            self._read_at_most(self._answer, _SMALLEST_READ)
+        if self._loop.time() - self._paused_at > SLOW_READER:
+            self._read_at_most(self._answer, SMALLEST_READ)
         super()._go_on(taken)
 
     def _read_at_most(self, answer: S3Response, size: int) -> None:
@@ -289,8 +286,8 @@ class S3Connection(ReadingProtocol):
         if not is_reusable or self._lose is None or self._transport is None or self._transport.is_closing():
             self.abort()
         else:
-            if len(self._buffer) > _SMALLEST_READ:
-                self._limit_reads(_SMALLEST_READ)
+            if len(self._buffer) > SMALLEST_READ:
+                self._limit_reads(SMALLEST_READ)
             self._set_deadline(self._idle_timeout)
             self._give_back(self)
         answer.end()

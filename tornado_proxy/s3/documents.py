@@ -17,9 +17,7 @@ from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-
-_LARGEST = 1024 * 1024  # bytes
-_PIECE = 16 * 1024  # bytes
+from tornado_proxy.s3.limits import LARGEST_DOCUMENT, PIECE_OF_DOCUMENT
 
 
 class DocumentUnavailable(Exception):
@@ -73,11 +71,11 @@ def _of_aws(client: Any, location: Location, config: UrlConfig) -> bytes:
 def _joined(body: Any, deadline: float) -> bytes:
     """Reads a body; raises `DocumentUnavailable` if it is too large or too slow."""
     pieces, size = [], 0
-    while piece := body.read(_PIECE):
+    while piece := body.read(PIECE_OF_DOCUMENT):
         pieces.append(piece)
         size += len(piece)
-        if size > _LARGEST:
-            raise DocumentUnavailable(f"the document has more than {_LARGEST} bytes")
+        if size > LARGEST_DOCUMENT:
+            raise DocumentUnavailable(f"the document has more than {LARGEST_DOCUMENT} bytes")
         if time.monotonic() > deadline:
             raise DocumentUnavailable("the answer takes too long")
     return b"".join(pieces)

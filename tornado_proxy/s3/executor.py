@@ -19,6 +19,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from tornado_proxy.s3.limits import MOST_UNSENT, PIECE_OF_THREAD, QUICK_FOR, SLOW_PIECE, SMALL_PIECE
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.use import note_request_id
 
@@ -27,18 +28,10 @@ T = TypeVar("T")
 Parameters = Mapping[str, Any]
 """Parameters of an operation by their names in the S3 API."""
 
-PIECE = 256 * 1024
-"""Bytes of a body that are read and sent at once; each piece has the whole time-out for silence."""
-
-# To a slow S3, smaller pieces are sent, so that a slow connection is not taken for a silent one.
-_SMALL_PIECE = 64 * 1024
-_QUICK_FOR = 1024 * 1024  # bytes; the first ones only fill the buffers of the kernel
-_SLOW = 0.1  # seconds for a piece
 
 # Bytes that the kernel buffers before it sends them (tcp(7)). Its default is megabytes, so that a slow connection looks
 # silent long after the last byte was handed over.
 _TCP_NOTSENT_LOWAT = 25
-_UNSENT = 128 * 1024
 
 _thread = threading.local()
 _lock = threading.Lock()  # guards the links between calls and connections
@@ -179,7 +172,7 @@ class InterruptibleConnection:
         if self.sock is not None:
             self.sock.settimeout(self.silence)
             with suppress(OSError):
-                self.sock.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT)
+                self.sock.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, MOST_UNSENT)
         # Nothing else cuts off a call that was abandoned before there was a socket.
         self._begin()
 
@@ -202,11 +195,11 @@ class InterruptibleConnection:
         with memoryview(data) as view:
             sent, now = 0, time.monotonic()
             while sent < len(view):
-                size = min(PIECE if self._quick >= _QUICK_FOR else _SMALL_PIECE, len(view) - sent)
+                size = min(PIECE_OF_THREAD if self._quick >= QUICK_FOR else SMALL_PIECE, len(view) - sent)
                 super().send(view[sent : sent + size])  # type: ignore[misc]
                 began, now = now, time.monotonic()
                 sent += size
-                self._quick = self._quick + size if now - began < _SLOW else 0
+                self._quick = self._quick + size if now - began < SLOW_PIECE else 0
                 if call is not None and call.is_upload:
                     call.progress = now
 

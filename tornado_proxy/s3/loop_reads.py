@@ -25,6 +25,14 @@ from tornado_proxy.s3.client import find_endpoint, make_client
 from tornado_proxy.s3.connection import S3Response
 from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
+from tornado_proxy.s3.limits import (
+    LARGEST_ERROR,
+    LARGEST_LISTING,
+    LARGEST_SKEW,
+    LONGEST_READ_PAUSE,
+    READ_PAUSE,
+    READ_PAUSE_IF_THROTTLED,
+)
 from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
@@ -35,9 +43,6 @@ from tornado_proxy.storage.use import note_request_id
 
 _LOG = logging.getLogger(__name__)
 
-# 1,000 percent-encoded keys of 1,024 bytes, with their attributes.
-_LARGEST_LISTING = 8 * 1024**2
-_LARGEST_ERROR = 64 * 1024
 
 # S3 sends checksums only on request.
 _CHECKSUMS = ("x-amz-checksum-mode", "ENABLED")
@@ -48,13 +53,6 @@ _LAST_LINES = "accept-encoding: identity\r\nuser-agent: tornado-proxy\r\n\r\n"
 _TRANSIENT = frozenset({408, 500, 502, 503, 504})
 _THROTTLED = frozenset({429, 503})
 
-# The longest first pause in seconds; it doubles with each attempt.
-_PAUSE = 0.05
-_PAUSE_IF_THROTTLED = 0.5
-_LONGEST_PAUSE = 10.0
-
-# In seconds. S3 refuses a signature that is 15 minutes off; the answer to a HEAD does not name the reason.
-_LARGEST_SKEW = 900.0
 
 # The 400 of a HEAD has no code.
 _WRONG_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "")
@@ -155,7 +153,7 @@ class LoopReads:
             wanted["continuation-token"] = continuation
         request = _ReadRequest("ListObjectsV2", query=encode_query(wanted), headers=self._of_listings)
         answer = await self._send(request)
-        document = await answer.read_all(_LARGEST_LISTING)
+        document = await answer.read_all(LARGEST_LISTING)
         try:
             return read_listing(document)
         except ValueError as error:
@@ -180,7 +178,7 @@ class LoopReads:
         corrected: set[str] = set()
         attempts = 1
         while True:
-            asked, pause = self._endpoint, _PAUSE
+            asked, pause = self._endpoint, READ_PAUSE
             try:
                 answer = await self._send_once(request)
                 note_request_id(answer.headers.get(b"x-amz-request-id", b"").decode("latin-1"))
@@ -191,13 +189,13 @@ class LoopReads:
                     continue
                 error = self._failure(request, answer, fault)
                 is_final = answer.status not in _TRANSIENT | _THROTTLED
-                pause = _PAUSE_IF_THROTTLED if answer.status in _THROTTLED else _PAUSE
+                pause = READ_PAUSE_IF_THROTTLED if answer.status in _THROTTLED else READ_PAUSE
             except (Unreachable, TimedOut) as caught:
                 error, is_final = type(caught)(f"{self._doing(request)}: {caught}"), False
             if is_final or attempts >= self._bucket.max_attempts:
                 raise error
             # Random from 0 on, so that requests that failed together do not return together.
-            await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), _LONGEST_PAUSE)))  # noqa: S311 - no secret
+            await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), LONGEST_READ_PAUSE)))  # noqa: S311 - no secret
             attempts += 1
 
     async def _send_once(self, request: _ReadRequest) -> S3Response:
@@ -249,9 +247,9 @@ class LoopReads:
         if answer.status != 403 or date is None:
             return False
         skew = date.timestamp() - time.time()
-        is_far = request.method == "HEAD" and abs(skew - self._skew) > _LARGEST_SKEW
+        is_far = request.method == "HEAD" and abs(skew - self._skew) > LARGEST_SKEW
         if fault.code == "RequestTimeTooSkewed" or is_far:
-            if abs(skew) > _LARGEST_SKEW:
+            if abs(skew) > LARGEST_SKEW:
                 # Nothing else would say it before an upload, which boto3 signs by the machine's clock, is refused.
                 _LOG.warning("the clock is wrong: that of S3 differs by %+.0f s (bucket `%s`)", skew, self._bucket.name)
             self._skew = skew
@@ -278,6 +276,6 @@ def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:
 async def _read_failure(answer: S3Response) -> ErrorDocument:
     """Returns the error document of an answer; an empty one if it is too large or truncated."""
     try:
-        return read_error(await answer.read_all(_LARGEST_ERROR))
+        return read_error(await answer.read_all(LARGEST_ERROR))
     except StorageError:
         return ErrorDocument()

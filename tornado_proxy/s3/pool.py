@@ -16,15 +16,10 @@ from typing import cast
 import msgspec
 
 from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
+from tornado_proxy.s3.limits import DISTRUSTED_FOR, IDLE_FOR, LONGEST_LIFETIME, SHARE_OF_DESCRIPTORS
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 from tornado_proxy.storage.shares import Shares
-
-# Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
-_IDLE_LIMIT = 60.0
-
-LONGEST_LIFETIME = 300.0
-"""Seconds that a connection is used: one that always has a request would never follow a name to another address."""
 
 
 def lifetime() -> float:
@@ -32,19 +27,12 @@ def lifetime() -> float:
     return random.uniform(LONGEST_LIFETIME / 2, LONGEST_LIFETIME)  # noqa: S311 - no secret
 
 
-# Seconds after a certificate was refused in which the bundle of authorities is not read again.
-_DISTRUST = 10.0
-
-# Of the descriptors of a process, for connections to S3; clients have three quarters.
-_SHARE_OF_DESCRIPTORS = 0.2
-
-
 def most_connections(configured: int, buckets: int) -> int:
     """Returns how many connections each of some buckets may have: those configured, if there are descriptors."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
         return configured
-    return max(1, min(configured, int(descriptors * _SHARE_OF_DESCRIPTORS / max(1, buckets))))
+    return max(1, min(configured, int(descriptors * SHARE_OF_DESCRIPTORS / max(1, buckets))))
 
 
 class PoolLimits(msgspec.Struct, frozen=True):
@@ -135,7 +123,7 @@ class Pool:
         return connection
 
     def _make(self) -> S3Connection:
-        return S3Connection(self.give_back, self.lose, self._limits.read_timeout, _IDLE_LIMIT, self._pauses)
+        return S3Connection(self.give_back, self.lose, self._limits.read_timeout, IDLE_FOR, self._pauses)
 
     async def _connect(self) -> S3Connection:
         loop = asyncio.get_running_loop()
@@ -160,7 +148,7 @@ class Pool:
     async def _read_authorities(self) -> None:
         """Reads again whom to trust after a certificate was refused: its authority may have been renewed."""
         now = asyncio.get_running_loop().time()
-        if self._make_tls is not None and now >= self._distrusted_at + _DISTRUST:
+        if self._make_tls is not None and now >= self._distrusted_at + DISTRUSTED_FOR:
             self._distrusted_at = now
             with suppress(StorageError):  # the file may be replaced right now
                 self._tls = await asyncio.to_thread(self._make_tls)

@@ -14,19 +14,20 @@ from msgspec.structs import replace
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
+from tornado_proxy.s3.limits import (
+    BUCKET_SEEN_FOR,
+    DEADLINE_CHECKS,
+    LONGEST_PAGE,
+    MOST_LIST_ANSWERS,
+    MOST_READ_TRIES,
+    VALIDATORS_KEPT,
+)
 from tornado_proxy.s3.resumable import ObjectRequest, OpenedPart, ReadLimits, ResumableObject, ResumedRead
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, ConditionResult, Conditions, is_etag
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
 
 T = TypeVar("T")
-
-_LONGEST_PAGE = 1000
-_MOST_TRIES = 2
-_MOST_ANSWERS = 10
-_BUCKET_SEEN_FOR = 60.0  # seconds
-_VALIDATORS_KEPT = 1024
-_CHECKS = 8  # of the deadlines within one time limit, so that no call exceeds it by more than an eighth
 
 
 class Deadlines:
@@ -56,7 +57,7 @@ class Deadlines:
             self._expired.pop(task, None)
 
     def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_later(min(self._seconds / _CHECKS, 1.0), self._expire, loop)
+        self._timer = loop.call_later(min(self._seconds / DEADLINE_CHECKS, 1.0), self._expire, loop)
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
@@ -150,17 +151,17 @@ class Reader:
         self._check_conditions(key, info, conditions)
         return info
 
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = LONGEST_PAGE) -> Page:
         """Returns a page of the entries directly below a prefix, without its own marker object."""
         after = from_token(token)
         start = start_after(prefix, after) if after else None
         # One more than shown, for the marker.
-        most = min(limit + 1, _LONGEST_PAGE)
+        most = min(limit + 1, LONGEST_PAGE)
         answers = [await self._within(self._calls.list(prefix, start, most))]
         found = page(answers, prefix, after, limit)
         while answers[-1].truncated and not found.entries:
             # A truncated answer may be empty, or repeat only what the last page showed.
-            if len(answers) == _MOST_ANSWERS or answers[-1].continuation is None:
+            if len(answers) == MOST_LIST_ANSWERS or answers[-1].continuation is None:
                 raise errors.UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
             answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
             found = page(answers, prefix, after, limit)
@@ -175,7 +176,7 @@ class Reader:
 
         It lists the bucket, at most once a minute.
         """
-        if time.monotonic() - self._bucket_seen < _BUCKET_SEEN_FOR:
+        if time.monotonic() - self._bucket_seen < BUCKET_SEEN_FOR:
             return
         try:
             await self._within(self._calls.list("", None, 1))
@@ -198,7 +199,7 @@ class Reader:
             return
         self._validators.pop(key, None)
         self._validators[key] = info.etag, info.last_modified
-        if len(self._validators) > _VALIDATORS_KEPT:
+        if len(self._validators) > VALIDATORS_KEPT:
             del self._validators[next(iter(self._validators))]
         errors.check_conditions(key, info, conditions)
 
@@ -220,7 +221,7 @@ class Reader:
 
     async def _answer(self, request: ObjectRequest) -> OpenedPart:
         """Sends a GET; one without a condition again if S3 refuses it because the object is being replaced."""
-        for _ in range(_MOST_TRIES):
+        for _ in range(MOST_READ_TRIES):
             try:
                 return await self._open_part(request)
             except errors.PreconditionFailed:
@@ -233,7 +234,7 @@ class Reader:
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
         """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""
-        for _ in range(_MOST_TRIES):
+        for _ in range(MOST_READ_TRIES):
             info = await self.head(key, conditions)
             part = part if part and conditions.range_holds(info.etag, info.last_modified) else None
             wanted = part and part.resolve(info.size)

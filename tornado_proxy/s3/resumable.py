@@ -8,16 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from tornado_proxy.s3.resuming import PIECE, Cause, FirstAnswer, Tries, quick_pieces
+from tornado_proxy.s3.limits import HELD_FOR_SLOW, MOST_WAITING_FOR_MEMORY, PIECE_FOR_SLOW
+from tornado_proxy.s3.resuming import Cause, FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_wait
-
-# Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket.
-_HELD = 128 * 1024
-_MOST_WAITING = 1000  # reads that wait for memory
 
 
 class Released(errors.Unreachable):
@@ -70,7 +67,7 @@ class ObjectRequest(NamedTuple):
 
 def read_memory(size: int) -> Shares:
     """Returns the places for bodies in a number of bytes of memory."""
-    return Shares("memory for a body", max(1, size // _HELD), _MOST_WAITING)
+    return Shares("memory for a body", max(1, size // HELD_FOR_SLOW), MOST_WAITING_FOR_MEMORY)
 
 
 class ReadLimits(NamedTuple):
@@ -211,7 +208,7 @@ class ResumableObject:
         """Opens the rest of the body, or a piece of it for a slow client; raises `UpstreamError` if it is another's."""
         first = self._first
         assert first is not None
-        asked = first.rest(self._received, None if self._quick is None else PIECE)
+        asked = first.rest(self._received, None if self._quick is None else PIECE_FOR_SLOW)
         await self._part.close()
         part = await self._reopen(ObjectRequest(self._key, asked, first.etag, None, version, continues=True))
         if not first.is_continued_by(asked, part.info, part.content_range):

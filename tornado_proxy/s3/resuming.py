@@ -10,23 +10,18 @@ from typing import Literal, Self
 
 import msgspec
 
+from tornado_proxy.s3.limits import (
+    LONGEST_RESUME_PAUSE,
+    PROGRESS,
+    QUICK_PIECES,
+    QUICK_WITHIN,
+    RESUME_PAUSE,
+)
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, strong_match
 from tornado_proxy.storage.store import ObjectInfo
 
 Cause = Literal["broken", "stalled", "slow"]
 """Why a read is resumed: the connection broke, S3 fell silent, or a slow client let the connection go."""
-
-PIECE = 64 * 1024
-"""Bytes that are asked for at once for a slow client: a complete answer holds no connection."""
-
-_QUICK = 0.25  # seconds in which a client that is not slow takes a piece
-_QUICK_PIECES = 8
-
-# A read that gets on by less between two failures is one that does not get on.
-_PROGRESS = 1024**2  # bytes
-
-_PAUSE = 0.1  # seconds, at most, before the first try; doubles with each
-_LONGEST_PAUSE = 10.0
 
 
 class FirstAnswer(msgspec.Struct, frozen=True):
@@ -67,12 +62,12 @@ class Tries(msgspec.Struct, frozen=True):
 
     def after_failure(self, received: int) -> Tries:
         """Returns the tries with one more, or with the first one if the read got on before it failed."""
-        return Tries(1, received) if received - self.reached >= _PROGRESS else Tries(self.count + 1, self.reached)
+        return Tries(1, received) if received - self.reached >= PROGRESS else Tries(self.count + 1, self.reached)
 
     @property
     def longest_pause(self) -> float:
         """The longest pause before the next try, in seconds; a random part of it keeps readers from coming together."""
-        return min(_PAUSE * 2.0 ** (self.count - 1), _LONGEST_PAUSE)
+        return min(RESUME_PAUSE * 2.0 ** (self.count - 1), LONGEST_RESUME_PAUSE)
 
 
 def quick_pieces(before: int, seconds: float) -> int | None:
@@ -81,6 +76,6 @@ def quick_pieces(before: int, seconds: float) -> int | None:
     None means that it is not slow any more, and can be sent all the rest. Fewer do not tell: a slow client that was
     kept waiting has empty sockets, which take them.
     """
-    if seconds > _QUICK:
+    if seconds > QUICK_WITHIN:
         return 0
-    return before + 1 if before + 1 < _QUICK_PIECES else None
+    return before + 1 if before + 1 < QUICK_PIECES else None

@@ -23,6 +23,13 @@ from urllib.parse import quote
 import msgspec
 
 from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.limits import (
+    CREDENTIALS_AGAIN_AFTER,
+    CREDENTIALS_ASKED_EVERY,
+    CREDENTIALS_GOOD_FOR,
+    SIGNED_HEADS_KEPT,
+    SIGNING_KEYS_KEPT,
+)
 from tornado_proxy.storage.errors import StorageError
 
 if TYPE_CHECKING:
@@ -30,21 +37,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# Seconds. boto3, when asked, renews credentials 15 minutes before they expire. We ask it every minute while there are
-# requests; until it answers, a pair that is up to five minutes old is still valid.
-_ASK_AFTER = 60.0
-_GOOD_FOR = 300.0
-
-_AGAIN_AFTER_FAILURE = 5.0
 
 EMPTY_BODY = sha256(b"").hexdigest()
 """The hash of the body of each GET and HEAD."""
-
-# A process signs with the keys of a few targets, and around midnight with those of two days.
-_KEYS_KEPT = 256
-
-# Most requests have the same headers, except for ranges and conditions.
-_HEADS_KEPT = 256
 
 
 class KeyPair(msgspec.Struct, frozen=True):
@@ -106,7 +101,7 @@ def sign(
     return f"{prepared.lines}{signature.hexdigest()}\r\n"
 
 
-@lru_cache(_HEADS_KEPT)
+@lru_cache(SIGNED_HEADS_KEPT)
 def _prepared(headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, second: int) -> _Prepared:
     moment = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
     signed = [(name, " ".join(value.split())) for name, value in headers]
@@ -126,7 +121,7 @@ def _prepared(headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair,
     )
 
 
-@lru_cache(_KEYS_KEPT)
+@lru_cache(SIGNING_KEYS_KEPT)
 def _signing_key(secret_key: str, day: str, region: str, service: str) -> HMAC:
     key = f"AWS4{secret_key}".encode()
     for part in (day, region, service, "aws4_request"):
@@ -171,7 +166,7 @@ class KeyPairs:
 
     def _begin_to_ask(self) -> asyncio.Task[KeyPair]:
         if self._asking is None or self._asking.done():
-            self._ask_at = self._clock() + _AGAIN_AFTER_FAILURE
+            self._ask_at = self._clock() + CREDENTIALS_AGAIN_AFTER
             self._asking = asyncio.get_running_loop().create_task(self._ask())
         return self._asking
 
@@ -183,7 +178,7 @@ class KeyPairs:
                 found = await asyncio.to_thread(self._credentials.get_frozen_credentials)
             self._pair = KeyPair(found.access_key or "", found.secret_key or "", found.token)
         now = self._clock()
-        self._ask_at, self._good_until = now + _ASK_AFTER, now + _GOOD_FOR
+        self._ask_at, self._good_until = now + CREDENTIALS_ASKED_EVERY, now + CREDENTIALS_GOOD_FOR
         return self._pair
 
 

@@ -23,12 +23,13 @@ from tornado_proxy.s3.client import find_endpoint, make_client, make_session
 from tornado_proxy.s3.endpoint import has_tenant
 from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE
 from tornado_proxy.s3.loop_reads import LoopReads
 from tornado_proxy.s3.reads import ReadCalls, Reader, is_strong
 from tornado_proxy.s3.resumable import ReadLimits, ResumedRead, read_memory
 from tornado_proxy.s3.signature import KeyPair, KeyPairs
 from tornado_proxy.s3.transport import Transport
-from tornado_proxy.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut, named_parts, whole_etag
+from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, named_parts, whole_etag
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.shares import Shares
@@ -44,10 +45,6 @@ _NOTHING_THERE = {"IfNoneMatch": ANY}
 
 # The answer to a removal (S3 API), which ends with its head. Whatever else succeeds may have removed nothing.
 _NO_CONTENT = 204
-
-# Seconds before an upload is completed again; twice as many each time.
-_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
 
 
 class Precondition(msgspec.Struct, frozen=True):
@@ -251,7 +248,7 @@ class S3Store(Reader):
         complete = partial(self._client.complete_multipart_upload, **sent)
         # Ceph answers 500 while another completion of the upload is under way.
         async with self._completing.setdefault(upload, asyncio.Lock()):
-            call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True)
+            call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION_WITHIN, is_upload=True)
             return await self._completed(key, parts, precondition, call)
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
@@ -328,7 +325,7 @@ class S3Store(Reader):
                     return found
                 if error.is_refusal or tries >= self._bucket.max_attempts:
                     raise
-            await asyncio.sleep(min(_PAUSE * 2**tries, _LONGEST_PAUSE))
+            await asyncio.sleep(min(COMPLETION_PAUSE * 2**tries, LONGEST_COMPLETION_PAUSE))
         raise AssertionError
 
     async def _object_of(self, key: ObjectKey, parts: Sequence[UploadedPart]) -> Stored | None:

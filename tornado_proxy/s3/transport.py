@@ -27,7 +27,8 @@ from urllib3.util.response import assert_header_parsing
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.endpoint import tls_context
-from tornado_proxy.s3.executor import PIECE, InterruptibleConnection, current_call
+from tornado_proxy.s3.executor import InterruptibleConnection, current_call
+from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, PIECE_OF_THREAD
 from tornado_proxy.s3.pool import lifetime
 
 if TYPE_CHECKING:
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
     from mypy_boto3_s3.client import S3Client
 
-# A slow client holds a connection while no thread works on it, so there may be more connections in use than threads.
-# This many of them are kept for later requests.
-_CONNECTIONS_PER_THREAD = 4
 
 _KEEP_ALIVE = (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
@@ -94,8 +92,8 @@ class Transport:
     def __init__(self, bucket: Bucket, threads: int) -> None:
         self._options = {
             "timeout": Timeout(connect=bucket.connect_timeout, read=bucket.read_timeout),
-            "maxsize": threads * _CONNECTIONS_PER_THREAD,
-            "blocksize": PIECE,
+            "maxsize": threads * CONNECTIONS_PER_THREAD,
+            "blocksize": PIECE_OF_THREAD,
             "socket_options": [*HTTPConnection.default_socket_options, _KEEP_ALIVE],
         }
         silence = {"silence": bucket.read_timeout}

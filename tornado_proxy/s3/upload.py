@@ -23,8 +23,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tornado_proxy.routing.limits import MOST_PARTS
-from tornado_proxy.s3.executor import PIECE, BlockingCall, Executor, Parameters, ask
+from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.limits import (
+    BLOCKS_KEPT,
+    COMPLETION_WITHIN,
+    LARGEST_EVEN_PART,
+    LARGEST_PART,
+    LEFT_IN_SHARE,
+    LEFT_TO_OLDER,
+    MEMORY_WITHIN,
+    PARTS_IN_MEMORY,
+    PARTS_OF_ONE_SIZE,
+    PIECE_OF_THREAD,
+    SHARE_OF_CLIENT,
+    TRUST,
+    UPLOAD_WITHOUT_MEMORY,
+    WHOLE_UPLOAD,
+)
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.store import UploadedPart, Write
@@ -33,39 +49,10 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import CompleteMultipartUploadOutputTypeDef
 
-_LARGEST_PART = 5 * 1024**3
-_PARTS_OF_ONE_SIZE = 900
-
-# A file of as many bytes is sent at once, if its size is known: in parts, it would need three more calls.
-_WHOLE = 8 * 1024 * 1024
-
-# A client that announces much, and sends little of it, gets no larger parts than this.
-_LARGEST_EVEN_PART = 16 * 1024 * 1024
-
-# The first bytes of an upload need no shared memory, so that a small file never waits for large ones.
-_FREE = 64 * 1024
-
-# Bytes of blocks that are kept for the next part while there are others: to write to new memory costs five times as
-# much as to write to memory that was used before.
-_KEPT = 16 * 1024 * 1024
-
-# Of the memory, what the parts of one client may have, and what of it is left to older ones. The oldest may exceed it.
-_SHARE = 1 / 2
-_LEFT_IN_SHARE = 3 / 8
-
-# Of the memory, what is left to the oldest parts of the clients before.
-_LEFT = 1 / 2
-
-# A part is left this many times what has arrived of it, so that one that is announced only keeps nobody out.
-_TRUST = 16
-
-PATIENCE = 300.0
-"""Seconds that an upload waits for memory."""
-
 
 def _new_block() -> mmap:
     """Returns a block whose pages exist once they were written; private ones cost less than shared ones."""
-    return mmap(-1, PIECE, MAP_PRIVATE | MAP_ANONYMOUS)
+    return mmap(-1, PIECE_OF_THREAD, MAP_PRIVATE | MAP_ANONYMOUS)
 
 
 class _Share:
@@ -112,10 +99,10 @@ class UploadMemory:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[part] = count, turn
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(MEMORY_WITHIN):
                 await turn
         except TimeoutError:
-            raise Busy(f"no memory for an upload was free for {PATIENCE:g} seconds") from None
+            raise Busy(f"no memory for an upload was free for {MEMORY_WITHIN:g} seconds") from None
         finally:
             self._waiting.pop(part, None)
 
@@ -145,17 +132,17 @@ class UploadMemory:
 
     def keep(self, blocks: Sequence[mmap]) -> None:
         """Keeps some blocks that nothing uses any more, until no part has memory."""
-        self._blocks += blocks[: max(0, _KEPT // PIECE - len(self._blocks))]
+        self._blocks += blocks[: max(0, BLOCKS_KEPT // PIECE_OF_THREAD - len(self._blocks))]
 
     def _share(self, client: str) -> _Share:
         # What no client asked for has no share.
-        return self._shares.get(client) or _Share(self._size * _SHARE if client else inf)
+        return self._shares.get(client) or _Share(self._size * SHARE_OF_CLIENT if client else inf)
 
     def _has_room(self, part: PartBody, count: int) -> bool:
-        if not self._share(part.client).has_room(part, count, self._size * _LEFT_IN_SHARE):
+        if not self._share(part.client).has_room(part, count, self._size * LEFT_IN_SHARE):
             return False
         firsts = list(takewhile(lambda each: each is not part, [each.first for each in self._shares.values()]))
-        return not firsts or count + min(sum(each.wanted for each in firsts), self._size * _LEFT) <= self.free
+        return not firsts or count + min(sum(each.wanted for each in firsts), self._size * LEFT_TO_OLDER) <= self.free
 
     def _give(self, part: PartBody, count: int) -> None:
         share = self._shares[part.client] = self._share(part.client)
@@ -188,20 +175,20 @@ class PartBody:
     @property
     def wanted(self) -> int:
         """The bytes of the shared memory that other parts leave to it."""
-        return min(_TRUST * self.taken, self.capacity - self.taken)
+        return min(TRUST * self.taken, self.capacity - self.taken)
 
     async def append(self, data: memoryview, capacity: int) -> None:
         """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
         end = self._length + len(data)
-        if end > _FREE:
+        if end > UPLOAD_WITHOUT_MEMORY:
             self.capacity = capacity
             await self._memory.take(self, end - self.taken)
         assert self._blocks is not None
         while data:
-            start = self._length % PIECE
+            start = self._length % PIECE_OF_THREAD
             if not start:
                 self._blocks.append(self._memory.block() if self._blocks else _new_block())
-            piece = data[: PIECE - start]
+            piece = data[: PIECE_OF_THREAD - start]
             self._blocks[-1][start : start + len(piece)] = piece
             self._length += len(piece)
             data = data[len(piece) :]
@@ -211,12 +198,12 @@ class PartBody:
         blocks = self._blocks
         if blocks is None:
             raise ValueError("the part is closed")
-        start = self._position % PIECE
-        count = min(self._length - self._position, PIECE - start)
+        start = self._position % PIECE_OF_THREAD
+        count = min(self._length - self._position, PIECE_OF_THREAD - start)
         count = min(count, size) if size >= 0 else count
         if count <= 0:
             return memoryview(b"")
-        block = blocks[self._position // PIECE]
+        block = blocks[self._position // PIECE_OF_THREAD]
         self._position += count
         return memoryview(block)[start : start + count]
 
@@ -256,10 +243,10 @@ def part_size(number: int, smallest: int, total: int | None) -> int:
     Otherwise the size doubles every 900 parts, so that an object may grow to 5 TiB.
     """
     if total is not None:
-        even = max(smallest, _WHOLE if total <= _WHOLE else total // (MOST_PARTS - 1))
-        if even <= max(smallest, _LARGEST_EVEN_PART):
+        even = max(smallest, WHOLE_UPLOAD if total <= WHOLE_UPLOAD else total // (MOST_PARTS - 1))
+        if even <= max(smallest, LARGEST_EVEN_PART):
             return even
-    return min(smallest << (number - 1) // _PARTS_OF_ONE_SIZE, _LARGEST_PART)
+    return min(smallest << (number - 1) // PARTS_OF_ONE_SIZE, LARGEST_PART)
 
 
 async def cut(
@@ -292,13 +279,6 @@ async def cut(
 
 
 _log = logging.getLogger(__name__)
-
-# Seconds. S3 may take minutes to assemble many parts, and sends white space meanwhile (S3 API,
-# "CompleteMultipartUpload").
-COMPLETION = 600.0
-
-# Parts of an upload in memory: both in transit, or the next one is being filled. A third would only be full earlier.
-_PARTS = 2
 
 
 class Upload:
@@ -339,7 +319,7 @@ class Upload:
         # Closed at once and not in order, because the upload itself may wait for this memory.
         loop = asyncio.get_running_loop()
         call.ended.add_done_callback(lambda _: _close(part, loop))
-        while len(self._pending) >= _PARTS:
+        while len(self._pending) >= PARTS_IN_MEMORY:
             await self._await_oldest()
 
     async def finish(self) -> Sequence[UploadedPart]:
@@ -355,7 +335,7 @@ class Upload:
             partial(ask, self._client.complete_multipart_upload, **named), is_upload=True
         )
         with translated(f"completing an upload of `{self._names['Key']}`"):
-            return await self._completing.result(max(COMPLETION, self._executor.timeout))
+            return await self._completing.result(max(COMPLETION_WITHIN, self._executor.timeout))
 
     async def abort(self) -> None:
         """Aborts the upload in a thread, which continues even if the caller is cancelled."""

@@ -25,14 +25,11 @@ from tornado_proxy.semantics.conditions import (
     strong_match,
 )
 from tornado_proxy.storage import errors
+from tornado_proxy.storage.limits import CACHE_OVERHEAD, CACHED_CHUNK
 from tornado_proxy.storage.store import WRITES, CacheResult, ForwardingStore, ObjectInfo, OpenedObject, Store
 
 T = TypeVar("T")
 
-_CHUNK = 64 * 1024  # bytes
-
-# What an entry takes besides its body, key and texts.
-_OVERHEAD = 1024  # bytes
 
 _HIT: CacheResult = "hit"
 _MISS: CacheResult = "miss"
@@ -47,8 +44,8 @@ class MemoryObject(msgspec.Struct, frozen=True):
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body in chunks."""
-        for start in range(0, len(self.body), _CHUNK):
-            yield self.body[start : start + _CHUNK]
+        for start in range(0, len(self.body), CACHED_CHUNK):
+            yield self.body[start : start + CACHED_CHUNK]
 
     async def close(self) -> None:
         """Does nothing."""
@@ -318,4 +315,4 @@ def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
 def _weight(key: str, entry: _CachedObject) -> int:
     """Returns the bytes that an entry takes."""
     texts = astuple(entry.info) if entry.info else ()
-    return _OVERHEAD + sum(getsizeof(each) for each in (key, entry.body, *texts) if isinstance(each, str | bytes))
+    return CACHE_OVERHEAD + sum(getsizeof(each) for each in (key, entry.body, *texts) if isinstance(each, str | bytes))

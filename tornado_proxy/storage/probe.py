@@ -21,11 +21,9 @@ from tornado_proxy.routing.request import ObjectKey, object_key
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage import errors
+from tornado_proxy.storage.limits import LOOK_WITHIN, PROBE_WITHIN, PROBES_AT_ONCE
 from tornado_proxy.storage.store import ObjectInfo, Store, Write
 
-PROBE_WITHIN = 10.0  # seconds that the probe of one bucket may take
-LOOK_WITHIN = 5.0  # the same for the attempts of one plan
-_AT_ONCE = 16  # buckets
 _NAME = ".tornado-proxy-probe-"
 
 _LIST, _GET, _PUT, _DELETE = "s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
@@ -59,7 +57,7 @@ async def probe_all(
     buckets: Iterable[tuple[Target, Store]], within: float = PROBE_WITHIN, *, write: bool = False
 ) -> Sequence[ProbeResult]:
     """Probes the buckets of targets concurrently, each within a number of seconds; results in the same order."""
-    at_once = asyncio.Semaphore(_AT_ONCE)
+    at_once = asyncio.Semaphore(PROBES_AT_ONCE)
 
     async def one(target: Target, store: Store) -> ProbeResult:
         async with at_once:

@@ -7,23 +7,18 @@ from collections import deque
 from contextvars import ContextVar
 
 from tornado_proxy.storage.errors import Busy, Unreachable
+from tornado_proxy.storage.limits import PLACE_OF_BULK_WITHIN, PLACE_WITHIN, SHARE
 
 CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The client for whom the current task works; empty for what no client asked for, which has no limited share."""
 
-PATIENCE = 5.0  # seconds that a client waits for a place
 
 _Queue = dict[str, deque[asyncio.Future[None]]]
-
-_BULK_PATIENCE = 30.0  # of a task that is not urgent
-
-# A client may hold as many places as are left for others, times this: three quarters if it is alone.
-_SHARE = 3
 
 
 def is_fair(held: int, free: int) -> bool:
     """Whether a client who holds some of the places may have one of the free ones."""
-    return free > 0 and (not held or held + 1 <= _SHARE * (free - 1))
+    return free > 0 and (not held or held + 1 <= SHARE * (free - 1))
 
 
 class Shares:
@@ -59,7 +54,7 @@ class Shares:
         if self._may_have(client):
             self._hold(client)
         else:
-            await (self._wait(client) if is_urgent else self._turn(client, self._queues[1], _BULK_PATIENCE))
+            await (self._wait(client) if is_urgent else self._turn(client, self._queues[1], PLACE_OF_BULK_WITHIN))
         return client
 
     def give_back(self, client: str) -> None:
@@ -92,7 +87,7 @@ class Shares:
             raise Busy(f"too many requests already wait for {self._name}")
         self._room -= 1
         try:
-            await self._turn(client, self._queues[0], PATIENCE)
+            await self._turn(client, self._queues[0], PLACE_WITHIN)
         finally:
             self._room += 1
 

@@ -34,24 +34,14 @@ from tornado_proxy.telemetry.events import (
     WebhookCalled,
 )
 from tornado_proxy.telemetry.exposition import counter, gauge, histogram
-from tornado_proxy.telemetry.recent import (
-    MOST_ERRORS,
-    MOST_RECENT,
-    HitHistory,
-    RequestRow,
-    RewriteId,
-    latest,
-    latest_errors,
-    request_row,
-)
+from tornado_proxy.telemetry.limits import MOST_ERRORS, MOST_HIT, MOST_RECENT, MOST_RULES, SAMPLE_EVERY, SAMPLED_FOR
+from tornado_proxy.telemetry.recent import HitHistory, RequestRow, RewriteId, latest, latest_errors, request_row
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 OTHER = "other"
-MOST_RULES = 1000  # rewrites with a series of their own in Prometheus; hits of any more are counted as `other`
-MOST_HIT = 100_000  # rewrites whose hits are known to the status page: edits bring new ones for years
 
 BYTES = tuple(4**power * 1024 for power in range(11))
 """The upper bounds of the buckets of sizes, from 1 KiB to 1 GiB; there is one more for everything larger."""
@@ -64,9 +54,6 @@ WAITS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 
 
 OWN_FILES = ".tornado-proxy"
 """Stands for the target of style sheets and scripts of pages, for which no rule and no bucket is asked."""
-
-SAMPLE_EVERY = 5.0  # seconds
-SAMPLED = 15 * 60  # seconds that the charts of the status page show
 
 
 def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
@@ -367,7 +354,7 @@ class ActivityHistory:
 
     def __init__(self) -> None:
         self.hits = HitHistory()
-        self._samples: deque[tuple[float, Tally, int]] = deque(maxlen=round(SAMPLED / SAMPLE_EVERY) + 1)
+        self._samples: deque[tuple[float, Tally, int]] = deque(maxlen=round(SAMPLED_FOR / SAMPLE_EVERY) + 1)
 
     def add(self, at: float, activity: Activity) -> None:
         """Adds a sample; `at` is the Unix time in seconds."""

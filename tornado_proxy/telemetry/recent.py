@@ -13,13 +13,14 @@ import msgspec
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.telemetry.events import ErrorServed, Served
-
-MOST_RECENT = 30  # the most requests that are kept
-MOST_ERRORS = 20  # the most requests with an error that are kept of each kind: errors of clients, and errors of servers
-MINUTES = 15  # the minutes for which hits are kept
-_MOST_COUNTED = 200  # rewrites whose hits in a minute are kept: the page shows fewer
-_LONGEST = 300  # characters of a path and of a reason
-_LONGEST_HOST = 255  # characters; a key is short enough by itself
+from tornado_proxy.telemetry.limits import (
+    LONGEST_HOST,
+    LONGEST_KEPT,
+    MINUTES_KEPT,
+    MOST_COUNTED,
+    MOST_ERRORS,
+    MOST_RECENT,
+)
 
 RewriteId = tuple[str, str, str]  # a rewrite by its target and its texts: an edit of other rewrites does not change it
 
@@ -43,7 +44,7 @@ def request_row(event: Served | ErrorServed) -> RequestRow:
     """Returns the row of a request."""
     asked = event.request
     seconds = event.seconds if event.first_byte is None else event.first_byte
-    path, reason = asked.path[:_LONGEST], (event.reason or "")[:_LONGEST]
+    path, reason = asked.path[:LONGEST_KEPT], (event.reason or "")[:LONGEST_KEPT]
     row = asked.at, event.status, asked.method, asked.target, path, asked.rule, event.sent, seconds
     return RequestRow(*row, reason, asked.request_id)
 
@@ -71,7 +72,7 @@ class KeptRequests:
         """Keeps a request."""
         asked = event.request
         key, host = asked.asked_key, asked.host
-        if key is not None and len(host) <= _LONGEST_HOST:
+        if key is not None and len(host) <= LONGEST_HOST:
             self._rows.append((asked.at, asked.target, asked.method, host, asked.path, key, asked.user is not None))
 
     def resize(self, most: int) -> None:
@@ -90,14 +91,14 @@ class HitHistory:
     def __init__(self) -> None:
         self._before: Counter[RewriteId] = Counter()
         self._since = 0.0
-        self._minutes: deque[dict[RewriteId, int]] = deque(maxlen=MINUTES - 1)
+        self._minutes: deque[dict[RewriteId, int]] = deque(maxlen=MINUTES_KEPT - 1)
 
     def add(self, at: float, hits: Counter[RewriteId]) -> None:
         """Notes the hits since the start; `at` is the Unix time in seconds. A minute ends 60 seconds after the last."""
         if 0 <= at - self._since < 60:
             return
         if self._since:
-            self._minutes.append(dict((hits - self._before).most_common(_MOST_COUNTED)))
+            self._minutes.append(dict((hits - self._before).most_common(MOST_COUNTED)))
         self._before, self._since = hits.copy(), at
 
     def minutes(self, rewrite: RewriteId, hits: int) -> tuple[int, ...]:

@@ -13,11 +13,7 @@ from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.telemetry.events import Bus, Event, ObjectUsed, WebhookCalled
-
-MOST_QUEUED = 1000
-"""Events that wait for a worker; further ones are dropped, so that a slow receiver never fills the memory."""
-
-WORKERS = 8
+from tornado_proxy.telemetry.limits import MOST_QUEUED, WEBHOOK_WORKERS
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -49,7 +45,7 @@ class WebhookCaller:
         """Queues an event, or drops it if too many wait; returns at once."""
         if not self._workers:
             loop = asyncio.get_running_loop()
-            self._workers = [loop.create_task(self._work()) for _ in range(WORKERS)]
+            self._workers = [loop.create_task(self._work()) for _ in range(WEBHOOK_WORKERS)]
         try:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:

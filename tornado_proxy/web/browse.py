@@ -13,8 +13,9 @@ import msgspec
 from markupsafe import Markup
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
+from tornado_proxy.pages.limits import LARGEST_README
 from tornado_proxy.pages.listing import Listing, Offers, Order, requested_order
-from tornado_proxy.pages.readme import LARGEST_README, find_readme, is_markdown, render_readme
+from tornado_proxy.pages.readme import find_readme, is_markdown, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse

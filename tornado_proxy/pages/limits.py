@@ -1,0 +1,22 @@
+"""The limits of pages."""
+
+from __future__ import annotations
+
+MOST_EARLIER = 30
+"""Earlier pages whose tokens a link contains."""
+LONGEST_VIA = 4000
+"""Characters of these tokens together: servers limit the length of a request line."""
+
+LARGEST_TEMPLATE = 1024 * 1024
+"""Bytes of a template file."""
+
+LARGEST_README = 32 * 1024
+"""Bytes of a README that is shown."""
+LARGEST_HTML = 256 * 1024
+"""Bytes of a README as HTML."""
+READMES_KEPT = 16
+"""READMEs that are kept as HTML."""
+MOST_README_STEPS = 50_000
+"""Steps of the parser of a README."""
+MOST_README_CELLS = 20_000
+"""Cells of a table as wide as the widest line and as high as the text: empty rows get all cells."""

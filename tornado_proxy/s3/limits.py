@@ -1,0 +1,143 @@
+"""The limits of calls to S3: pieces, pauses, memory and time."""
+
+from __future__ import annotations
+
+DATES_KEPT = 1024
+"""Dates whose text is remembered: few objects are requested often."""
+LARGEST_OBJECT = 2**63 - 1
+"""Bytes, beyond any object."""
+
+READ_OF_THREAD = 256 * 1024
+"""Bytes that one call in a thread reads: fewer mean more calls, more make a slow S3 look stuck."""
+
+FIRST_BYTES = 32 * 1024
+"""Bytes of a body that must arrive before it is passed on: until then a failure can still become an error status."""
+LARGEST_HEAD = 64 * 1024
+"""Bytes of the head of an answer."""
+SMALLEST_READ = 32 * 1024
+"""Bytes of a read, and about the bytes that may wait for their reader. A slow reader holds little memory; for one
+that waits for every read, they grow, as each step costs the same for any number of bytes."""
+READS_BEFORE_LARGER = 8
+"""Full reads after which a larger one is tried."""
+SLOW_READER = 0.05
+"""Seconds that a reader lets a full buffer wait until it counts as slow."""
+
+LARGEST_DOCUMENT = 1024 * 1024
+"""Bytes of a document of XML."""
+PIECE_OF_DOCUMENT = 16 * 1024
+"""Bytes of a document that are read at once."""
+
+PIECE_OF_THREAD = 256 * 1024
+"""Bytes of a body that are read and sent at once; each piece has the whole time-out for silence."""
+SMALL_PIECE = 64 * 1024
+"""Bytes of a piece for a slow S3, so that a slow connection is not taken for a silent one."""
+QUICK_FOR = 1024 * 1024
+"""Bytes that are sent before a connection can be slow: the first ones only fill the buffers of the kernel."""
+SLOW_PIECE = 0.1
+"""Seconds for a piece from which a connection counts as slow."""
+MOST_UNSENT = 128 * 1024
+
+LARGEST_LISTING = 8 * 1024**2
+"""1,000 percent-encoded keys of 1,024 bytes, with their attributes."""
+LARGEST_ERROR = 64 * 1024
+"""Bytes of the body of an error."""
+READ_PAUSE = 0.05
+"""The longest first pause in seconds; it doubles with each attempt."""
+READ_PAUSE_IF_THROTTLED = 0.5
+"""Seconds of the longest first pause after S3 asked for fewer requests."""
+LONGEST_READ_PAUSE = 10.0
+"""Seconds of the longest pause between two attempts."""
+LARGEST_SKEW = 900.0
+"""In seconds. S3 refuses a signature that is 15 minutes off; the answer to a HEAD does not name the reason."""
+
+IDLE_FOR = 60.0
+"""Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out."""
+LONGEST_LIFETIME = 300.0
+"""Seconds that a connection is used: one that always has a request would never follow a name to another address."""
+DISTRUSTED_FOR = 10.0
+"""Seconds after a certificate was refused in which the bundle of authorities is not read again."""
+SHARE_OF_DESCRIPTORS = 0.2
+"""Of the descriptors of a process, for connections to S3; clients have three quarters."""
+
+LONGEST_PAGE = 1000
+"""Entries of a page of a listing that S3 returns."""
+MOST_READ_TRIES = 2
+"""Attempts to read an object that changes meanwhile."""
+MOST_LIST_ANSWERS = 10
+"""Answers of S3 for one page of a listing."""
+BUCKET_SEEN_FOR = 60.0
+"""Seconds for which a bucket that answered is known to exist."""
+VALIDATORS_KEPT = 1024
+"""Objects whose validators are remembered."""
+DEADLINE_CHECKS = 8
+"""Looks at the deadlines within one time limit, so that no call exceeds it by more than an eighth."""
+
+HELD_FOR_SLOW = 128 * 1024
+"""Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket."""
+MOST_WAITING_FOR_MEMORY = 1000
+"""Reads that wait for memory."""
+
+PIECE_FOR_SLOW = 64 * 1024
+"""Bytes that are asked for at once for a slow client: a complete answer holds no connection."""
+QUICK_WITHIN = 0.25
+"""Seconds in which a client that is not slow takes a piece."""
+QUICK_PIECES = 8
+"""Pieces that a client takes quickly until it counts as quick again."""
+PROGRESS = 1024**2
+"""Bytes: a read that gets on by less between two failures is one that does not get on."""
+RESUME_PAUSE = 0.1
+"""Seconds, at most, before the first try; doubles with each."""
+LONGEST_RESUME_PAUSE = 10.0
+"""Seconds of the longest pause before a try."""
+
+CREDENTIALS_ASKED_EVERY = 60.0
+"""Seconds. boto3, when asked, renews credentials 15 minutes before they expire. We ask it every minute while there
+are requests; until it answers, a pair that is up to five minutes old is still valid."""
+CREDENTIALS_GOOD_FOR = 300.0
+"""Seconds that credentials must still be valid."""
+CREDENTIALS_AGAIN_AFTER = 5.0
+"""Seconds after a failure in which boto3 is not asked again."""
+SIGNING_KEYS_KEPT = 256
+"""A process signs with the keys of a few targets, and around midnight with those of two days."""
+SIGNED_HEADS_KEPT = 256
+"""Most requests have the same headers, except for ranges and conditions."""
+
+COMPLETION_PAUSE = 0.1
+"""Seconds before an upload is completed again; twice as many each time."""
+LONGEST_COMPLETION_PAUSE = 5.0
+"""Seconds of the longest of these pauses."""
+
+CONNECTIONS_PER_THREAD = 4
+"""A slow client holds a connection while no thread works on it, so there may be more connections in use than
+threads. This many of them are kept for later requests."""
+
+LARGEST_PART = 5 * 1024**3
+"""Bytes of a part (S3 API)."""
+PARTS_OF_ONE_SIZE = 900
+"""Parts after which the size of parts doubles, of a file whose size is not known."""
+WHOLE_UPLOAD = 8 * 1024 * 1024
+"""A file of as many bytes is sent at once, if its size is known: in parts, it would need three more calls."""
+LARGEST_EVEN_PART = 16 * 1024 * 1024
+"""A client that announces much, and sends little of it, gets no larger parts than this."""
+UPLOAD_WITHOUT_MEMORY = 64 * 1024
+"""The first bytes of an upload need no shared memory, so that a small file never waits for large ones."""
+BLOCKS_KEPT = 16 * 1024 * 1024
+"""Bytes of blocks that are kept for the next part while there are others: to write to new memory costs five times as
+much as to write to memory that was used before."""
+SHARE_OF_CLIENT = 1 / 2
+"""Of the memory, what the parts of one client may have, and what of it is left to older ones. The oldest may exceed
+it."""
+LEFT_IN_SHARE = 3 / 8
+"""Of that, what is left to parts of the client that are older."""
+LEFT_TO_OLDER = 1 / 2
+"""Of the memory, what is left to the oldest parts of the clients before."""
+TRUST = 16
+"""A part is left this many times what has arrived of it, so that one that is announced only keeps nobody out."""
+MEMORY_WITHIN = 300.0
+"""Seconds that an upload waits for memory."""
+COMPLETION_WITHIN = 600.0
+"""Seconds. S3 may take minutes to assemble many parts, and sends white space meanwhile (S3 API,
+"CompleteMultipartUpload")."""
+PARTS_IN_MEMORY = 2
+"""Parts of an upload in memory: both in transit, or the next one is being filled. A third would only be full
+earlier."""
