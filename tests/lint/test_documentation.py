@@ -9,7 +9,7 @@ from tornado_proxy.cli.main import main
 from tornado_proxy.lint.check import Category
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.reporters import FORMATS
-from tornado_proxy.lint.settings import _SETTINGS, find_settings
+from tornado_proxy.lint.settings import _FIELDS, find_settings
 from tornado_proxy.rules.diagnostic import Safety
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_every_code_of_a_mistake_is_in_the_manual():
         ([category.value for category in Category], "| {} |"),
         ([safety.value for safety in Safety], "| {} |"),
         (FORMATS, "| `{}` |"),
-        (_SETTINGS, "{} = "),
+        (_FIELDS, "{} = "),
     ],
 )
 def test_every_word_is_explained(words, row):

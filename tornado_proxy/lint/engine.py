@@ -16,7 +16,7 @@ import msgspec
 
 from tornado_proxy.lint.check import Allowances, Check, Subject
 from tornado_proxy.lint.settings import LintSettings
-from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, decode, errors
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, Span, decode, errors
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.rules.printer import print_document
@@ -64,7 +64,17 @@ def lint(subject: Subject, checks: Sequence[Check], settings: LintSettings | Non
             if not (allowances.silence(each) or (each.span and chosen.hides(check, each.span.source.name))):
                 diagnostics.append(each)  # noqa: PERF401 - a check sees which allowances the checks before it used
     names = tuple(document.source.name for document in subject.documents)
-    return LintReport(tuple(_in_order(diagnostics, names)), names, subject.rewrite_count, able, chosen.fail_level)
+    order = {name: number for number, name in enumerate(names)}
+
+    def place(diagnostic: Diagnostic) -> tuple[int, str, int]:
+        """Returns the place in the order of reading; findings without a place come first."""
+        if diagnostic.span is None:
+            return -1, "", 0
+        name = diagnostic.span.source.name
+        return order.get(name, -1), name, diagnostic.span.start
+
+    diagnostics.sort(key=place)
+    return LintReport(tuple(diagnostics), names, subject.rewrite_count, able, chosen.fail_level)
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
@@ -74,19 +84,6 @@ def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
     except Exception as error:  # noqa: BLE001 - one check's defect must not hide what the others find
         message = f"the check `{check.name}` failed: {type(error).__name__}: {error}"
         yield Diagnostic(INTERNAL_ERROR, message, None, "please report this, with the rule files if you can")
-
-
-def _in_order(diagnostics: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:
-    """Sorts by file, in the order of reading, then by place; findings without a place come first."""
-    order = {name: number for number, name in enumerate(names)}
-
-    def key(diagnostic: Diagnostic) -> tuple[int, str, int]:
-        if diagnostic.span is None:
-            return -1, "", 0
-        name = diagnostic.span.source.name
-        return order.get(name, -1), name, diagnostic.span.start
-
-    return sorted(diagnostics, key=key)
 
 
 ROUNDS = 20  # the most rounds of fixes: one fix may make another one possible
@@ -126,10 +123,15 @@ def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
     if not fixes:
         return fixed
     edits = [edit for fix in fixes for edit in fix.edits]
-    changed = tuple(_edited(file, edits) for file in fixed.files)
+    changed = []
+    for file in fixed.files:
+        here = [edit for edit in edits if edit.span.source.name == file.name]
+        mark = _MARK if file.data.startswith(_MARK) else b""
+        text = mark + edited(here[0].span.source.text, here).encode() if here else file.data
+        changed.append(RuleFile(file.name, text) if here else file)
     report = look(changed)
     broken = len(_mistakes(report)) > len(_mistakes(fixed.report))
-    return None if broken else Fixed(changed, report, fixed.count + len(fixes))
+    return None if broken else Fixed(tuple(changed), report, fixed.count + len(fixes))
 
 
 def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
@@ -149,17 +151,13 @@ def _mistakes(report: LintReport) -> list[Diagnostic]:
 def apart(fixes: Iterable[Fix]) -> list[Fix]:
     """Returns the fixes that touch no place of a fix before them."""
     chosen: list[Fix] = []
-    taken: list[Edit] = []
+    taken: list[Span] = []
     for fix in fixes:
-        if not any(_touch(edit, other) for edit in fix.edits for other in taken):
+        pairs = ((edit.span, other) for edit in fix.edits for other in taken if edit.span.source is other.source)
+        if all(one.end < other.start or other.end < one.start for one, other in pairs):
             chosen.append(fix)
-            taken.extend(fix.edits)
+            taken.extend(edit.span for edit in fix.edits)
     return chosen
-
-
-def _touch(one: Edit, other: Edit) -> bool:
-    apart = one.span.end < other.span.start or other.span.end < one.span.start
-    return one.span.source is other.span.source and not apart
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
@@ -167,14 +165,6 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text
-
-
-def _edited(file: RuleFile, edits: Iterable[Edit]) -> RuleFile:
-    here = [edit for edit in edits if edit.span.source.name == file.name]
-    if not here:
-        return file
-    mark = _MARK if file.data.startswith(_MARK) else b""
-    return RuleFile(file.name, mark + edited(here[0].span.source.text, here).encode())
 
 
 def changed(before: Sequence[RuleFile], after: Sequence[RuleFile]) -> Mapping[RuleFile, RuleFile]:

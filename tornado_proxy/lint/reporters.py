@@ -47,26 +47,18 @@ def summary(report: LintReport) -> str:
         return f"all clean: {counted(report.rewrite_count, 'rewrite')} in {files}"
     where = len({each.span.source.name for each in report.diagnostics if each.span})
     place = f" in {counted(where, 'file')}" if where else ""
-    counts = f"{counted(len(report.diagnostics), 'finding')}{place}: {_by_severity(report)}"
-    consequence = "" if report.failing else "nothing fails the run"
-    return "; ".join(filter(None, (counts, consequence, _fixable(report))))
-
-
-def _by_severity(report: LintReport) -> str:
     numbers = Counter(each.severity for each in report.diagnostics)
-    words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"))
-    phrases = [counted(numbers[severity], word) for severity, word in words if numbers[severity]]
-    return ", ".join([*phrases, f"{numbers[Severity.INFO]} info"] if numbers[Severity.INFO] else phrases)
-
-
-def _fixable(report: LintReport) -> str:
+    words = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+    severities = [counted(numbers[severity], word) for severity, word in words.items() if numbers[severity]]
+    severities += [f"{numbers[Severity.INFO]} info"] if numbers[Severity.INFO] else []
+    counts = f"{counted(len(report.diagnostics), 'finding')}{place}: {', '.join(severities)}"
     offered = [{fix.safety for fix in each.fixes} for each in report.diagnostics]
     safe = sum(Safety.SAFE in each for each in offered)
     unsafe = sum(Safety.UNSAFE in each and Safety.SAFE not in each for each in offered)
-    phrases = [f"{safe} fixable with `--fix`"] if safe else []
-    if unsafe:
-        phrases.append(f"{unsafe} {'more' if safe else 'fixable'} with `--unsafe-fixes`")
-    return ", ".join(phrases)
+    fixable = [f"{safe} fixable with `--fix`"] if safe else []
+    fixable += [f"{unsafe} {'more' if safe else 'fixable'} with `--unsafe-fixes`"] if unsafe else []
+    consequence = "" if report.failing else "nothing fails the run"
+    return "; ".join(filter(None, (counts, consequence, ", ".join(fixable))))
 
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -81,53 +73,42 @@ _ELSEWHERE = "tornado-proxy lint"
 
 def render_github(report: LintReport) -> str:
     """Returns a workflow command for each diagnostic, on a line of its own."""
-    return "".join(f"{_command(each)}\n" for each in report.diagnostics)
-
-
-def _command(diagnostic: Diagnostic) -> str:
-    lines = [diagnostic.message, *(diagnostic.help or "").split("\n")]
-    message = "\n".join(visible(line) for line in lines if line)
-    properties = {"title": diagnostic.code, **_properties(diagnostic)}
-    written = ",".join(f"{name}={value.translate(_IN_PROPERTY)}" for name, value in properties.items())
-    return f"::{_COMMANDS[diagnostic.severity]} {written}::{message.translate(_IN_MESSAGE)}"
-
-
-def _properties(diagnostic: Diagnostic) -> dict[str, str]:
-    span = diagnostic.span
-    if span is None:
-        return {}
-    first, last = span.first, span.last
-    place = {"file": span.source.name, "line": str(first.line), "endLine": str(last.line)}
-    # Columns are shown for a place on one line only.
-    on_one_line = {"col": str(first.column), "endColumn": str(last.column)}
-    return place | on_one_line if first.line == last.line else place
+    commands = []
+    for each in report.diagnostics:
+        message = "\n".join(visible(line) for line in (each.message, *(each.help or "").split("\n")) if line)
+        properties = {"title": each.code}
+        if each.span is not None:
+            first, last = each.span.first, each.span.last
+            properties |= {"file": each.span.source.name, "line": str(first.line), "endLine": str(last.line)}
+            if first.line == last.line:  # columns are shown for a place on one line only
+                properties |= {"col": str(first.column), "endColumn": str(last.column)}
+        written = ",".join(f"{name}={value.translate(_IN_PROPERTY)}" for name, value in properties.items())
+        commands.append(f"::{_COMMANDS[each.severity]} {written}::{message.translate(_IN_MESSAGE)}\n")
+    return "".join(commands)
 
 
 def render_gitlab(report: LintReport) -> str:
     """Returns a code quality report, in JSON."""
     seen: Counter[str] = Counter()
-    # An entry needs a path: a diagnostic without a file is shown at the first one.
-    first = next(iter(report.files), _NO_FILE)
-    return json.dumps([_entry(each, first, seen) for each in report.diagnostics], indent=2) + "\n"
-
-
-def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[str, Any]:
-    span = diagnostic.span
-    first, last = (span.first, span.last) if span else ((1, 1), (1, 1))
-    path = os.path.normpath(span.source.name if span else elsewhere)
-    line = span.source.line(span.first.line).strip() if span else diagnostic.message
-    text = f"{path}\0{diagnostic.code}\0{line}"
-    seen[text] += 1
-    return {
-        "description": diagnostic.message,
-        "check_name": diagnostic.code,
-        "fingerprint": hashlib.sha256(f"{text}\0{seen[text]}".encode(errors="replace")).hexdigest(),
-        "severity": _GITLAB_SEVERITIES[diagnostic.severity],
-        "location": {
-            "path": path,
-            "positions": {"begin": {"line": first[0], "column": first[1]}, "end": {"line": last[0], "column": last[1]}},
-        },
-    }
+    entries = []
+    for each in report.diagnostics:
+        span = each.span
+        first, last = (span.first, span.last) if span else ((1, 1), (1, 1))
+        # An entry needs a path: a diagnostic without a file is shown at the first one.
+        path = os.path.normpath(span.source.name if span else next(iter(report.files), _NO_FILE))
+        line = span.source.line(span.first.line).strip() if span else each.message
+        text = f"{path}\0{each.code}\0{line}"
+        seen[text] += 1
+        begin, end = ({"line": line, "column": column} for line, column in (first, last))
+        entry = {
+            "description": each.message,
+            "check_name": each.code,
+            "fingerprint": hashlib.sha256(f"{text}\0{seen[text]}".encode(errors="replace")).hexdigest(),
+            "severity": _GITLAB_SEVERITIES[each.severity],
+            "location": {"path": path, "positions": {"begin": begin, "end": end}},
+        }
+        entries.append(entry)
+    return json.dumps(entries, indent=2) + "\n"
 
 
 def render_junit(report: LintReport) -> str:
@@ -140,7 +121,14 @@ def render_junit(report: LintReport) -> str:
     for name, diagnostics in files.items():
         suite = SubElement(root, "testsuite", name=visible(name))
         for each in diagnostics:
-            _add_case(suite, each, fails=id(each) in failing)
+            line, column = each.span.first if each.span else (1, 1)
+            at = f"{each.code} at {line}:{column}"
+            case = SubElement(suite, "testcase", classname=visible(name), name=at, line=str(line))
+            if id(each) in failing:
+                part = SubElement(case, "failure", type=each.severity.value, message=visible(each.message))
+            else:
+                part = SubElement(case, "system-out")
+            part.text = "\n".join(map(visible, render(each).split("\n")))
         if not diagnostics:
             SubElement(suite, "testcase", classname=visible(name), name="clean")
     for element in (root, *root):
@@ -148,18 +136,6 @@ def render_junit(report: LintReport) -> str:
             element.set(attribute, str(len([*element.iter(tag)])))
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
-
-
-def _add_case(suite: Element, diagnostic: Diagnostic, *, fails: bool) -> None:
-    line, column = diagnostic.span.first if diagnostic.span else (1, 1)
-    name = f"{diagnostic.code} at {line}:{column}"
-    case = SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, line=str(line))
-    if fails:
-        message = visible(diagnostic.message)
-        part = SubElement(case, "failure", type=diagnostic.severity.value, message=message)
-    else:
-        part = SubElement(case, "system-out")
-    part.text = "\n".join(map(visible, render(diagnostic).split("\n")))
 
 
 VERSION = 1
@@ -178,28 +154,27 @@ def render_json(report: LintReport) -> str:
             "findings": len(report.diagnostics),
             "failing": len(report.failing),
         },
-        "findings": [_finding(each) for each in report.diagnostics],
-    }
-    return json.dumps(document, indent=2) + "\n"
-
-
-def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "help": diagnostic.help,
-        **_place(diagnostic.span),
-        "notes": [{"message": each.message, **_place(each.span)} for each in diagnostic.notes],
-        "fixes": [
+        "findings": [
             {
-                "message": fix.message,
-                "safety": fix.safety.value,
-                "edits": [{**_place(each.span), "text": each.text} for each in fix.edits],
+                "code": each.code,
+                "severity": each.severity.value,
+                "message": each.message,
+                "help": each.help,
+                **_place(each.span),
+                "notes": [{"message": note.message, **_place(note.span)} for note in each.notes],
+                "fixes": [
+                    {
+                        "message": fix.message,
+                        "safety": fix.safety.value,
+                        "edits": [{**_place(edit.span), "text": edit.text} for edit in fix.edits],
+                    }
+                    for fix in each.fixes
+                ],
             }
-            for fix in diagnostic.fixes
+            for each in report.diagnostics
         ],
     }
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _place(span: Span | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -105,12 +105,9 @@ def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
     if file.name == SHARED_FILE and keys[1] not in text:
         return None
     try:
-        return _descended(tomllib.loads(text), keys, file)
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsMistake(file, f" is not TOML: {error}") from error
-
-
-def _descended(table: dict[str, Any], keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
     for key in keys:
         # An unknown table beside the linter's may be a misspelt one, which would be ignored silently.
         if key == keys[-1] and (strange := [each for each in table if each != key]):
@@ -129,32 +126,24 @@ def _words(value: Any, checks: Collection[Check]) -> frozenset[str]:
     return read_words(value, checks)
 
 
-def _choice(value: Any, checks: Collection[Check]) -> frozenset[str]:
-    if not (words := _words(value, checks)):
+def _value(name: str, value: Any, checks: Collection[Check]) -> Any:
+    """Reads a setting; raises `ValueError`."""
+    if name == "fail-level":
+        if value not in (levels := [each.value for each in Severity]):
+            raise ValueError(f"must be one of {', '.join(levels)}")
+        return Severity(value)
+    if name == "per-file-ignores":
+        if not isinstance(value, dict):
+            raise ValueError("must be a table of globs, each with the checks that are off for its files")
+        return {glob: _words(words, checks) for glob, words in value.items()}
+    words = _words(value, checks)
+    if name == "select" and not words:
         raise ValueError("is empty, so nothing would run; leave it out for all")
     return words
 
 
-def _level(value: Any, _checks: Collection[Check]) -> Severity:
-    levels = [each.value for each in Severity]
-    if value not in levels:
-        raise ValueError(f"must be one of {', '.join(levels)}")
-    return Severity(value)
-
-
-def _per_file(value: Any, checks: Collection[Check]) -> Mapping[str, frozenset[str]]:
-    if not isinstance(value, dict):
-        raise ValueError("must be a table of globs, each with the checks that are off for its files")  # noqa: TRY004 - as the others
-    return {glob: _words(words, checks) for glob, words in value.items()}
-
-
-_SETTINGS: Mapping[str, tuple[str, Callable[[Any, Collection[Check]], Any]]] = {
-    "select": ("select", _choice),
-    "ignore": ("ignore", _words),
-    "fail-level": ("fail_level", _level),
-    "per-file-ignores": ("per_file", _per_file),
-}
-"""The settings of a file, with their fields and the functions that read them."""
+_FIELDS = {"select": "select", "ignore": "ignore", "fail-level": "fail_level", "per-file-ignores": "per_file"}
+"""The settings of a file, with their fields."""
 
 
 def _read(table: Mapping[str, Any], file: Path, checks: Collection[Check]) -> LintSettings:
@@ -162,11 +151,10 @@ def _read(table: Mapping[str, Any], file: Path, checks: Collection[Check]) -> Li
     mistakes: list[str] = []
     for name, value in table.items():
         try:
-            if name in _SETTINGS:
-                field, read = _SETTINGS[name]
-                values[field] = read(value, checks)
+            if name in _FIELDS:
+                values[_FIELDS[name]] = _value(name, value, checks)
                 continue
-            meant, others = did_you_mean(name, _SETTINGS), ", ".join(f"`{each}`" for each in _SETTINGS)
+            meant, others = did_you_mean(name, _FIELDS), ", ".join(f"`{each}`" for each in _FIELDS)
             advice = f"did you mean `{meant}`?" if meant else f"the settings are {others}"
             mistakes.append(f": unknown setting `{name}`; {advice}")
         except ValueError as error:

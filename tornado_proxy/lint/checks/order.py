@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
 
 from gotemplate.regexp import syntax
 from gotemplate.regexp.alphabet import Budget
@@ -42,14 +41,24 @@ def overlapping_rewrites(subject: Subject) -> Iterator[LintFinding]:
     """Two rewrites that match the same key, so their order decides."""
     for target in subject.comparable:
         for later, pairs in _doubtful(target).items():
-            yield _overlapping(target, later, pairs)
+            first, key = named(target.rewrites[pairs[0].one]), shown(pairs[0].key)
+            come = f"and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else "comes first and takes"
+            earlier = [(target.rewrites[pair.one], pair.key) for pair in pairs[:_SHOWN]]
+            notes = (Note(f"{named(one)} takes {shown(taken)}", one.statement.source.span) for one, taken in earlier)
+            message = f"{first} {come} keys that this source also matches, such as {key}"
+            advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
+            yield LintFinding(message, target.rewrites[later].statement.source.span, advice, tuple(notes))
 
 
 def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     """Returns the pairs whose order may surprise, by the later rewrite."""
     budget = Budget(_OVERLAP_STEPS)
     doubtful: dict[int, list[Overlap]] = {}
-    for pair in _pairs(target, budget):
+    anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
+    patterns = [target.rewrites[number].pattern for number in anchored]
+    languages = [target.languages[number] for number in anchored]
+    for first, second, key in overlaps(languages, lambda index, key: patterns[index].search(key) is not None, budget):
+        pair = Overlap(anchored[first], anchored[second], key)
         # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
         shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
         tests = target.tested.get(target.rewrites[pair.one].number, ())
@@ -61,54 +70,26 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     return doubtful
 
 
-def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
-    """Yields the pairs of anchored sources that share a key."""
-    anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
-    patterns = [target.rewrites[number].pattern for number in anchored]
-    languages = [target.languages[number] for number in anchored]
-    for one, other, key in overlaps(languages, lambda index, key: patterns[index].search(key) is not None, budget):
-        yield Overlap(anchored[one], anchored[other], key)
-
-
-def _overlapping(target: TargetRules, later: int, pairs: list[Overlap]) -> LintFinding:
-    first, key = named(target.rewrites[pairs[0].one]), shown(pairs[0].key)
-    come = f"and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else "comes first and takes"
-    earlier = [(target.rewrites[pair.one], pair.key) for pair in pairs[:_SHOWN]]
-    notes = tuple(Note(f"{named(one)} takes {shown(taken)}", one.statement.source.span) for one, taken in earlier)
-    message = f"{first} {come} keys that this source also matches, such as {key}"
-    advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
-    return LintFinding(message, target.rewrites[later].statement.source.span, advice, notes)
-
-
 @check(Category.DOUBTS, Severity.INFO)
 def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A result that another rewrite matches, though a key is rewritten only once."""
     for target in subject.comparable:
-        for index in range(len(target.rewrites)):
-            findings = (_chained(target, index, key, result) for key, result in _rewritten(target, index))
-            yield from islice(filter(None, findings), 1)
-
-
-def _rewritten(target: TargetRules, index: int) -> Iterator[tuple[str, str]]:
-    """Yields keys that a rewrite takes, with their results."""
-    key = target.example(index)
-    if key is not None and (result := target.result(key)) is not None:
-        yield key, result
-    for outcome in target.tested.get(target.rewrites[index].number, ()):
-        if isinstance(outcome.got, Rewritten):
-            yield outcome.test.key, outcome.got.key
-
-
-def _chained(target: TargetRules, index: int, key: str, result: str) -> LintFinding | None:
-    """Returns the finding for a key, if another rewrite matches its result and did not match the key itself."""
-    taker = target.taker(result)
-    if taker is None or taker == index or target.rewrites[taker].pattern.search(key):
-        return None
-    other = target.rewrites[taker]
-    message = f"{shown(key)} becomes {shown(result)}, which {named(other)} matches but does not rewrite again"
-    note = Note(f"{named(other)} is here", other.statement.source.span)
-    advice = "a key is rewritten once: if it is to go on, write the final key here"
-    return LintFinding(message, target.rewrites[index].statement.template.span, advice, (note,))
+        for index, rewrite in enumerate(target.rewrites):
+            example, outcomes = target.example(index), target.tested.get(rewrite.number, ())
+            taken = [(example, target.result(example))] if example is not None else []
+            taken += [(each.test.key, each.got.key) for each in outcomes if isinstance(each.got, Rewritten)]
+            for key, result in taken:
+                taker = None if result is None else target.taker(result)
+                # Another rewrite matches the result, and did not match the key itself.
+                if result is None or taker in (None, index) or target.rewrites[taker].pattern.search(key):
+                    continue
+                other = target.rewrites[taker]
+                fact = f"{shown(key)} becomes {shown(result)}"
+                message = f"{fact}, which {named(other)} matches but does not rewrite again"
+                note = Note(f"{named(other)} is here", other.statement.source.span)
+                advice = "a key is rewritten once: if it is to go on, write the final key here"
+                yield LintFinding(message, rewrite.statement.template.span, advice, (note,))
+                break
 
 
 @check(Category.DOUBTS, Severity.WARNING)
@@ -220,19 +201,16 @@ def duplicate_rewrite(subject: Subject) -> Iterator[LintFinding]:
         first: dict[str, Rewrite] = {}
         for rewrite in target.rewrites:
             earlier = first.setdefault(rewrite.pattern.text, rewrite)
-            if earlier is not rewrite:
-                yield _duplicate(rewrite, earlier)
-
-
-def _duplicate(rewrite: Rewrite, earlier: Rewrite) -> LintFinding:
-    same = (rewrite.dialect, rewrite.template.text) == (earlier.dialect, earlier.template.text)
-    says_more = rewrite.name or findings.comments_of(rewrite.statement)
-    message = f"{named(earlier)} has the same source and takes every key"
-    advice = "delete this rewrite: the other one does the same" if same else "delete one of the two"
-    note = Note(f"{named(earlier)} comes first", earlier.statement.source.span)
-    safety = Safety.SAFE if same and not says_more else Safety.UNSAFE
-    fixes = offer("delete it", findings.removed(rewrite.statement), safety)
-    return LintFinding(message, rewrite.statement.source.span, advice, (note,), fixes)
+            if earlier is rewrite:
+                continue
+            same = (rewrite.dialect, rewrite.template.text) == (earlier.dialect, earlier.template.text)
+            says_more = rewrite.name or findings.comments_of(rewrite.statement)
+            message = f"{named(earlier)} has the same source and takes every key"
+            advice = "delete this rewrite: the other one does the same" if same else "delete one of the two"
+            note = Note(f"{named(earlier)} comes first", earlier.statement.source.span)
+            safety = Safety.SAFE if same and not says_more else Safety.UNSAFE
+            fixes = offer("delete it", findings.removed(rewrite.statement), safety)
+            yield LintFinding(message, rewrite.statement.source.span, advice, (note,), fixes)
 
 
 @check(Category.MISTAKES, Severity.WARNING)

@@ -25,7 +25,7 @@ from tornado_proxy.lint.check import (
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.rules.diagnostic import Safety, Severity
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
-from tornado_proxy.rules.tree import Dialect, Literal, Verdict
+from tornado_proxy.rules.tree import Dialect, Verdict
 from tornado_proxy.templates.template import PlainTemplate
 
 _ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
@@ -78,7 +78,14 @@ def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
         return False
     numbered = (each for each in walk(source) if isinstance(each, Group) and each.number is not None)
     groups = [each for each in numbered if references[0][0] in (str(each.number), each.name)]
-    return len(groups) == 1 and groups[0] in _certain(source) and _reads_no_slash_first(groups[0])
+    if len(groups) != 1 or groups[0] not in _certain(source):
+        return False
+    automaton = Automaton(groups[0].body)  # a source that was compiled is never too large for one
+    whole = automaton.table(0).whole
+    first = [automaton.sets[position] for position in bits(whole.first)]
+    # With assertions inside, other characters may come first.
+    is_exact = not automaton.assertions and not whole.nullable
+    return is_exact and not any(contains(each, ord("/")) for each in first)
 
 
 def _certain(node: Node) -> Iterator[Node]:
@@ -91,34 +98,20 @@ def _certain(node: Node) -> Iterator[Node]:
             yield from _certain(part)
 
 
-def _reads_no_slash_first(group: Group) -> bool:
-    automaton = Automaton(group.body)  # a source that was compiled is never too large for one
-    whole = automaton.table(0).whole
-    first = [automaton.sets[position] for position in bits(whole.first)]
-    # With assertions inside, other characters may come first.
-    is_exact = not automaton.assertions and not whole.nullable
-    return is_exact and not any(contains(each, ord("/")) for each in first)
-
-
 def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:
     template = rewrite.statement.template
     start = len(template.value) - len(template.value.lstrip(GO_SPACES))
-    if start and rewrite.dialect is Dialect.PLAIN:
-        return _spaced(template, start)
+    if start and rewrite.dialect is Dialect.PLAIN:  # only other dialects trim it
+        slash = "" if template.value.startswith(("/", "$"), start) else "/"
+        fixes = offer("remove the white space", reworded(template, 0, start, slash))
+        message = "the result begins with white space, which a plain template keeps, and gets a slash before it"
+        return LintFinding(message, template.at(0, start), _SLASH_HELP, fixes=fixes)
     span = template.at(start, start + len(beginning))
     if is_address(beginning):
         message = f"a result is a key, not a URL: this asks the bucket for `/{beginning}…`"
         return LintFinding(message, span, "a rewrite cannot redirect; write the key of the object to serve")
     fixes = offer("write the slash", inserted(template, start, "/"), Safety.SAFE)
     return LintFinding("the result has no leading slash, and gets one", span, _SLASH_HELP, fixes=fixes)
-
-
-def _spaced(template: Literal, start: int) -> LintFinding:
-    """Returns the finding for white space at the beginning, which only other dialects trim."""
-    slash = "" if template.value.startswith(("/", "$"), start) else "/"
-    fixes = offer("remove the white space", reworded(template, 0, start, slash))
-    message = "the result begins with white space, which a plain template keeps, and gets a slash before it"
-    return LintFinding(message, template.at(0, start), _SLASH_HELP, fixes=fixes)
 
 
 @check(Category.DOUBTS, Severity.WARNING)

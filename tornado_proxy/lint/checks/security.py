@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules
 from tornado_proxy.routing.access import Access, Anyone, path_expression
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.diagnostic import Severity
-from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
+from tornado_proxy.rules.model import RewriteError, UserRequired
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
@@ -49,38 +49,28 @@ def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
         path = mount + key
         open_to = (m for m in configured.actions.methods if isinstance(access.guard(RequestPath(path), m), Anyone))
         for method in open_to:
-            if target.taker(key) == index and _needs_user(target, RequestData(method, path=path), key):
-                yield f"{method} {path}"
-
-
-def _needs_user(target: TargetRules, request: RequestData, key: str) -> bool:
-    """Returns whether an anonymous request fails because it has no user, and for no other reason."""
-    try:
-        target.rule_set.apply(TargetKeyRewriteData(key, None, request, target.data))
-    except RewriteError as error:
-        return isinstance(error, UserRequired)
-    return False
+            if target.taker(key) != index:
+                continue
+            try:
+                target.rule_set.apply(TargetKeyRewriteData(key, None, RequestData(method, path=path), target.data))
+            except RewriteError as error:
+                if isinstance(error, UserRequired):  # an error that has no other reason
+                    yield f"{method} {path}"
 
 
 def _candidates(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[tuple[str, str]]:
     """Yields mounts, without their last slash, and keys below them that the rewrite may take."""
     keys = [target.example(index), *(test.key for test in target.rule_set.tests)]
     open_globs = [resource.path for resource in configured.resources if resource.white_list]
+    text = target.rewrites[index].pattern.text
+    is_anchored = text.startswith("^") and "|" not in text
     for mount in (path.rstrip("/") for path in configured.mount.paths):
         yield from ((mount, key) for key in keys if key)
-        yield from ((mount, key) for key in _within(open_globs, mount, target.rewrites[index], budget))
-
-
-def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) -> Iterator[str]:
-    """Yields keys below a mount that an anchored source matches and whose paths a glob covers."""
-    text = rewrite.pattern.text
-    if not text.startswith("^") or "|" in text:
-        return
-    paths = language(f"^{re.escape(mount)}{text[1:]}")
-    for glob in globs:
-        answer = overlap(paths, language(path_expression(glob)), budget.portion())
-        if isinstance(answer, Example):
-            yield answer.key[len(mount) :]
+        for glob in open_globs if is_anchored else ():
+            paths = language(f"^{re.escape(mount)}{text[1:]}")
+            answer = overlap(paths, language(path_expression(glob)), budget.portion())
+            if isinstance(answer, Example):
+                yield mount, answer.key[len(mount) :]
 
 
 _MOST_NAMES = 50  # each is tried with up to eight renderings

@@ -47,21 +47,15 @@ def unanchored_source(subject: Subject) -> Iterator[LintFinding]:
         tree = target.languages[index].tree
         ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
         if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
-            yield _delimited(rewrite) or _unanchored(rewrite, tree, ends)
-
-
-def _delimited(rewrite: Rewrite) -> LintFinding | None:
-    """Returns the finding for a source between slashes, as other languages write them."""
-    meant = undelimited(rewrite.pattern.text)
-    if meant is None:
-        return None
-    message = "the slashes around this are part of the source, which matches anywhere in a key"
-    return LintFinding(message, rewrite.statement.source.span, f"write `{meant}`")
+            yield _unanchored(rewrite, tree, ends)
 
 
 def _unanchored(rewrite: Rewrite, tree: Node, ends: tuple[bool, bool]) -> LintFinding:
     start, end = ends
-    source = rewrite.statement.source
+    source, meant = rewrite.statement.source, undelimited(rewrite.pattern.text)
+    if meant is not None:
+        message = "the slashes around this are part of the source, which matches anywhere in a key"
+        return LintFinding(message, source.span, f"write `{meant}`")
     wrapped = isinstance(tree, Alternation)
     opening = ("^" if start else "") + ("(?:" if wrapped else "")
     closing = (")" if wrapped else "") + ("$" if end else "")
@@ -170,25 +164,20 @@ def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice
 def unused_group(subject: Subject) -> Iterator[LintFinding]:
     """A group that captures what the template never uses."""
     for rewrite, tree in subject.sources:
-        if _names_all_it_uses(rewrite):
-            yield from _unused(rewrite, tree)
-
-
-def _names_all_it_uses(rewrite: Rewrite) -> bool:
-    """Returns whether a template uses groups by name only, and only groups that exist."""
-    if rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(rewrite.template.text):
-        return False
-    references = rewrite.template.group_references
-    mentions = _MENTIONS[rewrite.dialect].findall(rewrite.template.text)
-    return len(mentions) <= len(references) and all(has_group(rewrite.pattern, name) for name, _, _ in references)
+        yield from _unused(rewrite, tree)
 
 
 def _unused(rewrite: Rewrite, tree: Node) -> Iterator[LintFinding]:
-    used = {name for name, _, _ in rewrite.template.group_references}
-    unused = [*_unused_groups(tree, used)]
-    if unused and next(slips(rewrite), None) is not None:
+    """Yields findings for a template that uses groups by name only, and only groups that exist."""
+    text, references = rewrite.template.text, rewrite.template.group_references
+    uses_key = rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(text)
+    if uses_key or len(_MENTIONS[rewrite.dialect].findall(text)) > len(references):
         return
-    repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)} if unused else ()
+    used = {name for name, _, _ in references}
+    unused = [*_unused_groups(tree, used)] if all(has_group(rewrite.pattern, name) for name in used) else []
+    if not unused or next(slips(rewrite), None) is not None:
+        return
+    repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)}
     for group in unused:
         holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
         if group.name or not holds_together:
