@@ -87,11 +87,6 @@ class Decision(msgspec.Struct, frozen=True):
         """The rewrite that matched the key, even if it failed; None without a match."""
         return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
 
-    def again(self, request: Request) -> Decision:
-        """Returns the same decision about another request of this address."""
-        data = self.data and TargetKeyRewriteData(self.data.key, self.data.user, request, self.data.target)
-        return Decision(request, self.plan, self.match, self.checks, self.user, data, self.rewritten, self.failure)
-
 
 class Authenticate(msgspec.Struct, frozen=True):
     """Asks for the user of the request; the answer is a user that the guard lists, or `Refuse`."""
@@ -257,13 +252,10 @@ class Deciding:
     decision: Decision
     question: Question | None = None
 
-    def __init__(self, begun: Steps | Decision) -> None:
-        """Begins with the first of some steps, or has a complete decision."""
-        if isinstance(begun, Decision):
-            self.decision = begun
-        else:
-            self._steps = begun
-            self.answer(None)
+    def __init__(self, steps: Steps) -> None:
+        """Takes the first step."""
+        self._steps = steps
+        self.answer(None)
 
     def answer(self, answer: QuestionAnswer) -> None:
         """Answers the question."""

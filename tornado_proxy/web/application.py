@@ -21,7 +21,7 @@ from tornado.web import Application
 
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
-from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
+from tornado_proxy.routing.request import ASSETS_AT, host_name, read_address, read_request
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, is_proxy, origin_behind
 from tornado_proxy.semantics.request import READING, WRITING
 from tornado_proxy.storage.shares import Shares
@@ -189,23 +189,12 @@ def _asset(asked: Asked, parts: Parts) -> Answer | None:
 
 
 def _begin_deciding(asked: Asked, parts: Parts, origin: Origin, *, is_proxied: bool) -> Deciding:
-    """Begins to decide about a request, or repeats the decision about its address; raises `RequestError`."""
+    """Reads a request and begins to decide about it; raises `RequestError`."""
     fields, host = tuple(asked.headers.get_all()), asked.headers.get("Host", "")
-    certificate = None if is_proxied else origin.certificate
-    address = asked.method, (is_proxied and origin.authority) or host, asked.uri
-    if (repeated := parts.repeated.find(address)) is not None:
-        known = repeated.request
-        client = fields, origin.scheme, origin.address, asked.version, known.authority, is_proxied, certificate
-        request = Request(known.method, known.host, known.path, known.raw_query, known.query, *client)
-        return Deciding(repeated.again(request))
-    where = origin.scheme, origin.address, asked.version
-    request = read_request(asked.uri, asked.method, host, fields, *where)
+    request = read_request(asked.uri, asked.method, host, fields, origin.scheme, origin.address, asked.version)
     if is_proxied:
         authority = origin.authority or request.authority
         request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
-    elif certificate is not None:
-        request = replace(request, certificate=certificate)
-    deciding = Deciding(decide(parts.mounts, request))
-    if deciding.question is None:
-        parts.repeated.keep(address, deciding.decision)
-    return deciding
+    elif origin.certificate is not None:
+        request = replace(request, certificate=origin.certificate)
+    return Deciding(decide(parts.mounts, request))

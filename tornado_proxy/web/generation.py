@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Self
 
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
-from tornado_proxy.config.actions import Actions
 from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.listing import link
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.repeated import RepeatedDecisions
-from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.storage.store import ObjectInfo, Store
-from tornado_proxy.web.answer import file_headers
+from tornado_proxy.storage.store import Store
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
 from tornado_proxy.web.page_tokens import PageTokens
 
 GENERATION = "X-Tornado-Proxy-Generation"
 
-_HEADERS_KEPT = 256  # of objects in caches
 _SHOWN_DIGITS = 12  # of a digest; enough to tell the configurations of a fleet apart
 
 
@@ -77,11 +71,6 @@ class Parts:
     policy_headers: PolicyHeaders | None = field(init=False)  # None if the configuration asks for none
     compressor: Compressor | None = field(init=False)  # None if nothing is compressed
     page_tokens: PageTokens = field(init=False)
-    repeated: RepeatedDecisions = field(init=False, default_factory=RepeatedDecisions)
-    # An object in a cache has the same headers for a second, until its age is another.
-    cached_headers: Callable[[ObjectInfo, Actions], Headers] = field(
-        init=False, default_factory=lambda: lru_cache(_HEADERS_KEPT)(file_headers)
-    )
 
     def __post_init__(self) -> None:
         server = self.settings.server

@@ -88,8 +88,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
 async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Whole:
     """Returns the answer to a HEAD of a file, with what the target's templates write; an empty text changes nothing."""
     actions = context.match.site.target.actions
-    is_repeated = info.cache == "hit" and part is None
-    headers = context.parts.cached_headers(info, actions) if is_repeated else file_headers(info, actions, part)
+    headers = file_headers(info, actions, part)
     if not actions.get.streamed_file_headers:
         return Whole(200, headers)
     own = dict(headers)
