@@ -15,7 +15,7 @@ from gotemplate.template.program import Program
 from gotemplate.template.standard import STANDARD
 from gotemplate.template.text import go_string, runes
 from gotemplate.template.values import Nil, Struct, Type, Value, from_python
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.go.view import ROOT as DATA
@@ -70,7 +70,7 @@ def request_root(document: dict[str, Any]) -> Struct:
     """The root data of a request that was recorded for a Go program with its complete URL."""
     recorded, target = document["Request"], document["Target"]
     pairs = [(name, value) for name, values in recorded.get("Header", {}).items() for value in values]
-    request_data = RequestData(
+    request_data = Request(
         recorded.get("Method", ""), headers=tuple(pairs), remote_address=recorded.get("RemoteAddr", "")
     )
     request = RequestFacts(
@@ -82,7 +82,7 @@ def request_root(document: dict[str, Any]) -> Struct:
     request.request_uri = go_string(recorded.get("RequestURI", ""))
     user = document.get("User")
     data = TargetKeyRewriteData(
-        document.get("Key", ""), None if user is None else user_of(user), RequestData(), _target(target)
+        document.get("Key", ""), None if user is None else user_of(user), Request(), _target(target)
     )
     nobody = Nil(Type("models.GenericUser", "interface"))
     facts = RootFacts(data, Captures(()), RenderBudget(GENEROUS), nobody)

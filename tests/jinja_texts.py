@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gotemplate.regexp.matching import Captures
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.jinja import compile_template
 
 CAPTURES = Captures(("/a/b", "b", None, "x"), {"rest": 1, "none": 2, "items": 3})
 USER = User("ann", email="a@b", groups=("g1", "g2"), name="Ann A.")
-REQUEST = RequestData(
+REQUEST = Request(
     "PUT",
     "example.org",
     "/m/a/b",

@@ -13,9 +13,8 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 
 TEXT = (Path(__file__).parent.parent / "docs" / "sign-in.md").read_text(encoding="utf-8")
 

@@ -16,9 +16,8 @@ from tornado_proxy.auth.basic import BasicAuthenticator, Verifier
 from tornado_proxy.config.providers import BasicProvider, CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.forwarded import ClientCertificate
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, User
 
 
 def test_basic_authentication_is_an_authenticator():

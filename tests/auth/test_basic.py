@@ -21,8 +21,8 @@ from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request, parse_request_path
-from tornado_proxy.semantics.request import User
+from tornado_proxy.routing.request import parse_request_path
+from tornado_proxy.semantics.request import Request, User
 
 HASH = bcrypt.hashpw("wörd:2".encode(), bcrypt.gensalt(4)).decode()
 ANN = BasicUser("ann", Secret("the configuration file", "plain"))

@@ -19,8 +19,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request, RequestPath
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 
 KEY = jwk.RSAKey.generate_key(2048, {"kid": "one"}, private=True)
 GUARD = SignedIn("id", None)

@@ -7,8 +7,7 @@ from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted, policy_input
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.routing.request import Request, RequestPath
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 
 SERVER = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/files/allow"), (("team", "a"),))
 ANN = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Lee", "Ann", "Lee", email_verified=True)

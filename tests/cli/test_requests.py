@@ -12,8 +12,7 @@ from tornado_proxy.cli.main import main
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.cli.requests import add_request_arguments, bare_site, request_defaults, requests_of
 from tornado_proxy.routing.access import Anyone, SignedIn
-from tornado_proxy.routing.request import RequestPath
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import RequestPath, User
 
 RULES = r"""
 target site {

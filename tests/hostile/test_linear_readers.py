@@ -19,12 +19,12 @@ import tornado_proxy.telemetry
 import tornado_proxy.web
 from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
-from tornado_proxy.routing.request import Request
 from tornado_proxy.s3 import answers
 from tornado_proxy.s3.answers import read_listing
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
+from tornado_proxy.semantics.request import Request
 from tornado_proxy.web import incoming_file
 
 LONGEST = 64 * 1024

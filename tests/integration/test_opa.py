@@ -17,8 +17,7 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.routing.request import Request, RequestPath
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 
 pytestmark = pytest.mark.integration
 

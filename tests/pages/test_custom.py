@@ -17,23 +17,22 @@ from tornado_proxy.pages.custom import (
     Recipe,
     TargetListData,
 )
-from tornado_proxy.routing.request import Request
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import ResourceData, TargetData
 
-JSON = RequestData(headers=(("Accept", "application/json"),))
+JSON = Request(headers=(("Accept", "application/json"),))
 HTML_TYPE = ("Content-Type", "text/html; charset=utf-8")
 
 
 def _render(recipe, request=None, user=None):
-    return recipe.compiled().render(ErrorData(request or RequestData(), user, PageError("no")))
+    return recipe.compiled().render(ErrorData(request or Request(), user, PageError("no")))
 
 
 def test_a_page_writes_body_headers_and_status():
     """Body, headers and status are templates with the same data; headers and status are stripped."""
     headers = (("X-User", "{{ .User.GetIdentifier }}\n"), ("Content-Type", "text/x"))
     recipe = Recipe("put", "<{{ .Request.Method }}>", headers, "\n{{ 200 | add 1 }} ")
-    rendering = _render(recipe, RequestData("PUT"), User("ann"))
+    rendering = _render(recipe, Request("PUT"), User("ann"))
     assert rendering == CustomRendering(b"<PUT>", (("X-User", "ann"), ("Content-Type", "text/x")), 201)
 
 
@@ -111,7 +110,7 @@ def test_templates_in_a_bucket_are_compiled_from_texts():
     recipe = Recipe("put", BucketKey("p"), (), "", (BucketKey("h"),))
     assert recipe.keys == ("h", "p")
     page = recipe.compiled({"p": '{{ template "a" }}', "h": '{{ define "a" }}b{{ end }}'})
-    assert page.render(PageData(RequestData(), None)).body == b"b"
+    assert page.render(PageData(Request(), None)).body == b"b"
 
 
 def test_the_page_of_a_target_replaces_the_general_one():
@@ -173,7 +172,7 @@ def test_a_field_in_a_helper_is_refused_where_the_helper_reads_it():
 )
 def test_pages_see_how_a_request_is_sent(headers, text, expected):
     """The length and the coding are those that the client announced; trailers are not kept, and there is no pattern."""
-    assert _render(Recipe("put", text), RequestData("PUT", headers=headers)).body == expected.encode()
+    assert _render(Recipe("put", text), Request("PUT", headers=headers)).body == expected.encode()
 
 
 def test_the_list_of_targets_shows_actions_and_resources():
@@ -186,6 +185,4 @@ def test_the_list_of_targets_shows_actions_and_resources():
     resources = (ResourceData("/**", ("GET",), "corp"),)
     targets = {"site": TargetData("site", actions=("GET",), resources=resources)}
     page = Recipe("target_list", text).compiled()
-    assert (
-        page.render(TargetListData(RequestData(), None, targets)).body == b"site:on true,off false,/** [GET] false corp"
-    )
+    assert page.render(TargetListData(Request(), None, targets)).body == b"site:on true,off false,/** [GET] false corp"

@@ -13,7 +13,7 @@ from tornado_proxy.pages.loading import compile_pages, read_templates, template_
 from tornado_proxy.pages.render import Failure, Form, Pages, Theme
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.loading import Read, RuleFile
-from tornado_proxy.semantics.request import RequestData
+from tornado_proxy.semantics.request import Request
 
 
 def _compile(text, **files):
@@ -59,7 +59,7 @@ def test_pages_are_compiled():
     loaded = _compile(
         text, own="own", all="all{{ if false }}{{ template `h` . }}{{ end }}", h="{{ define `h` }}{{ end }}"
     )
-    data = PageData(RequestData(), None)
+    data = PageData(Request(), None)
     assert loaded.pages.find("site", "put").render(data).body == b"own"
     assert loaded.pages.find("site", "put").render(data).status == 200
     assert loaded.pages.find("site", "delete").render(data).body == b"all"

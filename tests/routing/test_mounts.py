@@ -14,8 +14,8 @@ from tornado_proxy.routing.mounts import (
     sites,
     target_data,
 )
-from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.templates.data import ResourceData, TargetData
 
 

@@ -9,9 +9,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.request import (
     BadAddress,
     KeyTooLong,
-    Request,
     RequestError,
-    RequestPath,
     UnknownFormat,
     host_name,
     object_key,
@@ -23,6 +21,7 @@ from tornado_proxy.routing.request import (
     upload_path,
 )
 from tornado_proxy.rules.model import Key, KeyFolding, fold, fold_objection
+from tornado_proxy.semantics.request import Request, RequestPath
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.model import InvalidResult, RewriteError
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 
 VECTORS = vectors("keyrewrite")
@@ -33,7 +33,7 @@ def _data(vector):
     return TargetKeyRewriteData(
         vector["key"],
         User(user["Username"], user["type"]) if user else None,
-        RequestData(request["Method"], request["Host"], "/", headers=headers),
+        Request(request["Method"], request["Host"], "/", headers=headers),
         TargetData(target["Name"], target["Bucket"]["Name"], target["Bucket"]["Prefix"]),
     )
 

@@ -15,7 +15,7 @@ from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, FolderEntry, FolderListData, Recipe
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.semantics.request import RequestData
+from tornado_proxy.semantics.request import Request
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.tools.convert.pages import default_page
@@ -88,7 +88,7 @@ def test_a_page_of_all_entries_is_rendered():
     """The default page of s3-proxy can show as many entries as the configuration allows."""
     page = Recipe("folder_list", default_page("templates/folder-list.tpl")).compiled()
     entries = tuple(FolderEntry(f"name{number}", "/d/name", "d/name", "FILE", 3) for number in range(10_000))
-    body = page.render(FolderListData(RequestData(), None, entries, "bucket", "site", "")).body
+    body = page.render(FolderListData(Request(), None, entries, "bucket", "site", "")).body
     assert body.count(b"<a href=") == 10_001
 
 

@@ -22,10 +22,11 @@ from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.routing.decide import Decision, beside
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
-from tornado_proxy.routing.request import ObjectKey, Request, RequestPath
+from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.semantics.request import Request, RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo

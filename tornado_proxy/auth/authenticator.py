@@ -17,10 +17,9 @@ from tornado_proxy.auth.limits import LONGEST_RETURN
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider, Step
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import READING, User, groups_of
+from tornado_proxy.semantics.request import READING, Request, User, groups_of
 
 
 class AuthBusy(StatusError):

@@ -23,11 +23,10 @@ from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES, Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
 from tornado_proxy.semantics.forwarded import client_at
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, User
 
 # The last character of the salt has four unused bits, which the library requires to be zero.
 _BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")

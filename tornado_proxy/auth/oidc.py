@@ -30,8 +30,8 @@ from tornado_proxy.config.providers import OidcProvider, Step, contains_host
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request, host_name
-from tornado_proxy.semantics.request import User
+from tornado_proxy.routing.request import host_name
+from tornado_proxy.semantics.request import Request, User
 
 # What a header may contain, without `\`, which browsers read as `/`; all else is percent-encoded.
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F))).replace("\\", "")

@@ -7,8 +7,7 @@ from typing import Any
 
 from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.routing.request import Request
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, User
 
 _CLAIMS = ("name", "given_name", "family_name", "email", "email_verified")
 

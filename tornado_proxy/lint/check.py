@@ -26,7 +26,7 @@ from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, errors, shortened
 from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
 from tornado_proxy.rules.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 
 UNALLOWABLE = "unused-allowance"  # the check whose findings cannot be allowed
@@ -195,10 +195,10 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         reach = self.reaches[index]
         return reach.key if isinstance(reach, Example) else None
 
-    def result(self, key: str, request: RequestData | None = None, user: User | None = None) -> Key | None:
+    def result(self, key: str, request: Request | None = None, user: User | None = None) -> Key | None:
         """Returns the rewritten key, by default without a user; None if that fails."""
         try:
-            data = TargetKeyRewriteData(key, user, request or RequestData(path=key), self.data)
+            data = TargetKeyRewriteData(key, user, request or Request(path=RequestPath(key)), self.data)
             return self.rule_set.apply(data).key
         except RewriteError:
             return None

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistake
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.pages import PageMistake, PageTemplate, compile_page
@@ -233,7 +233,7 @@ class StreamFile(msgspec.Struct, frozen=True):
 class PageData(msgspec.Struct, frozen=True):
     """The data of every page: the request and the user."""
 
-    request: RequestData
+    request: Request
     user: User | None
 
 
@@ -276,7 +276,7 @@ class StreamFileData(PageData, frozen=True):
     stream_file: StreamFile
 
 
-_ASKED = RequestData(), AnyUser("")
+_ASKED = Request(), AnyUser("")
 _ERROR = ErrorData(*_ASKED, PageError())
 _SAMPLES: Mapping[str, PageData] = {
     "folder_list": FolderListData(*_ASKED, (FolderEntry("", "", "", ""),), "", "", ""),

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
-from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.model import KeyFolding, fold
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import RequestPath, User
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
 

@@ -16,10 +16,10 @@ from tornado_proxy.routing.access import Guard, Nobody, SignedIn
 from tornado_proxy.routing.decide import NOT_AUTHORIZED, Decision
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Redirect, RedirectToSignedUrl, Refuse, Serve, VisitProvider
-from tornado_proxy.routing.request import ObjectKey, RequestPath
+from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.model import Key, RewriteError
 from tornado_proxy.rules.tree import Dialect
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
 
@@ -155,7 +155,7 @@ def guards(mounts: Mounts, kept: KeptRequest) -> list[Guard]:
 class _Part:
     """The kept part of a request or of a user; `is_lacking` is true once a template has read from the rest."""
 
-    def __init__(self, rest: RequestData | User, **kept: str) -> None:
+    def __init__(self, rest: Request | User, **kept: str) -> None:
         self.__dict__.update(kept)
         self.is_lacking = False
         self._rest = rest
@@ -170,9 +170,9 @@ def reads_unkept(decision: Decision) -> bool:
     data, request = decision.data, decision.request
     if data is None or decision.match is None or decision.rewrite is None or decision.rewrite.dialect is Dialect.PLAIN:
         return False
-    part = _Part(RequestData(), method=request.method, host=request.host, path=request.path)
+    part = _Part(Request(), method=request.method, host=request.host, path=request.path)
     user = _Part(User("")) if data.user is not None else None
-    kept = TargetKeyRewriteData(data.key, cast("User | None", user), cast("RequestData", part), data.target)
+    kept = TargetKeyRewriteData(data.key, cast("User | None", user), cast("Request", part), data.target)
     with suppress(RewriteError):
         decision.match.site.rules.apply(kept)
     return part.is_lacking or (user is not None and user.is_lacking)

@@ -17,15 +17,7 @@ from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.access import Access, AccessCheck, Anyone, Nobody, SignedIn
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
-from tornado_proxy.routing.request import (
-    KeyTooLong,
-    ObjectKey,
-    Request,
-    RequestError,
-    RequestPath,
-    object_key,
-    upload_path,
-)
+from tornado_proxy.routing.request import KeyTooLong, ObjectKey, RequestError, object_key, upload_path
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import (
     InvalidResult,
@@ -37,7 +29,7 @@ from tornado_proxy.rules.model import (
     fold_objection,
     segment_objection,
 )
-from tornado_proxy.semantics.request import READING, User
+from tornado_proxy.semantics.request import READING, Request, RequestPath, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)

@@ -14,9 +14,10 @@ from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider, Step
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.request import RequestPath, host_name
+from tornado_proxy.routing.request import host_name
 from tornado_proxy.routing.upload_steps import PropertyTemplates
 from tornado_proxy.rules.model import Key, RuleSet, fold
+from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.templates.data import ResourceData, TargetData
 
 _ANY_HOST = ""

@@ -12,11 +12,7 @@ from tornado_proxy.routing.limits import MOST_PARAMETERS
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import Key, path_objection, segment_objection
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.forwarded import ClientCertificate
-from tornado_proxy.semantics.request import RequestData
-
-RequestPath = NewType("RequestPath", str)
-"""What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""
+from tornado_proxy.semantics.request import Request, RequestPath
 
 ObjectKey = NewType("ObjectKey", str)
 """Bucket prefix and key: what S3 sees; `object_key` makes all that depend on a request."""
@@ -122,20 +118,6 @@ _ABSOLUTE = re.compile(
 _PORT = re.compile(r":[0-9]*\Z")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
-
-
-class Request(RequestData, frozen=True):
-    """A request with a decoded path and a host in lower case without port; everything else is as sent."""
-
-    path: RequestPath = RequestPath("/")
-    authority: str = ""  # the host with its port, as the client wrote it
-    from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
-    certificate: ClientCertificate | None = None  # of the client; never of a trusted proxy
-
-    @property
-    def parameters(self) -> dict[str, str]:
-        """The query; of several values of one name the first counts."""
-        return dict(reversed(self.query))
 
 
 def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connection say

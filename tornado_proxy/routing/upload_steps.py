@@ -15,7 +15,8 @@ from gotemplate.template.errors import RenderError, RenderLimits
 from tornado_proxy.config.actions import PutAction, SystemMetadata
 from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.routing.limits import LARGEST_PART, LONGEST_UPLOAD_ID, MOST_METADATA, MOST_PARTS
-from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
+from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, RequestError
+from tornado_proxy.semantics.request import Request
 from tornado_proxy.templates.data import PutData
 from tornado_proxy.templates.go.pages import compile_page
 

@@ -18,7 +18,7 @@ from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import READING, RequestData, User
+from tornado_proxy.semantics.request import READING, Request, RequestPath, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template
 
@@ -214,7 +214,7 @@ class RuleSet:
         target: TargetData | None = None,
     ) -> Rewritten:
         """Rewrites a decoded key, for callers that have no request; raises `RewriteError`."""
-        request = RequestData(method=method, host=host, path=key, headers=headers)
+        request = Request(method=method, host=host, path=RequestPath(key), headers=headers)
         who = User(user) if isinstance(user, str) else user
         return self.apply(TargetKeyRewriteData(key, who, request, target or TargetData(name=self.target)))
 
@@ -281,7 +281,7 @@ def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None
     data = target or TargetData(name=rule_set.target)
     # Templates see the whole path of a request; the key is what lies below the mount.
     mount = data.mount_paths[0].removesuffix("/") if data.mount_paths else ""
-    request = RequestData(method=test.method, host=test.host, path=mount + test.key, headers=test.headers)
+    request = Request(method=test.method, host=test.host, path=RequestPath(mount + test.key), headers=test.headers)
     try:
         return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(test.key, test.user, request, data)))
     except RewriteError as error:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, NewType, get_args
 
 import msgspec
+
+from tornado_proxy.semantics.forwarded import ClientCertificate
+
+RequestPath = NewType("RequestPath", str)
+"""What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""
 
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
@@ -36,15 +41,26 @@ def groups_of(header: str) -> tuple[str, ...]:
     return tuple(group for each in header.split(",") if (group := each.strip()))
 
 
-class RequestData(msgspec.Struct, frozen=True):
-    """The request; `path` is decoded, `headers` and `query` keep order and repetition."""
+class Request(msgspec.Struct, frozen=True):
+    """A request with a decoded path and a host in lower case without port; everything else is as sent.
+
+    `headers` and `query` keep order and repetition.
+    """
 
     method: str = "GET"
     host: str = ""
-    path: str = "/"
+    path: RequestPath = RequestPath("/")
     raw_query: str = ""
     query: tuple[tuple[str, str], ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
     remote_address: str = ""
     protocol: str = "HTTP/1.1"
+    authority: str = ""  # the host with its port, as the client wrote it
+    from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
+    certificate: ClientCertificate | None = None  # of the client; never of a trusted proxy
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query; of several values of one name the first counts."""
+        return dict(reversed(self.query))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 
 
 class AnyUser(User, frozen=True):
@@ -53,7 +53,7 @@ class TargetKeyRewriteData(msgspec.Struct, frozen=True):
 
     key: str
     user: User | None = None
-    request: RequestData = msgspec.field(default_factory=RequestData)
+    request: Request = msgspec.field(default_factory=Request)
     target: TargetData = msgspec.field(default_factory=TargetData)
 
 

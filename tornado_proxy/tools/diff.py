@@ -20,10 +20,11 @@ from tornado_proxy.routing.compare import Kind, Reason, difference, guards, read
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
-from tornado_proxy.routing.request import ObjectKey, Request, RequestError
+from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.semantics.request import Request
 from tornado_proxy.tools.explain import plan_rows
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator

@@ -24,8 +24,8 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.decide import Decision, simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request, RequestError, RequestPath, read_request
-from tornado_proxy.semantics.request import User
+from tornado_proxy.routing.request import RequestError, read_request
+from tornado_proxy.semantics.request import Request, RequestPath, User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')

@@ -25,9 +25,10 @@ from msgspec.structs import replace
 
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
-from tornado_proxy.routing.request import ObjectKey, RequestError, RequestPath
+from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
 from tornado_proxy.semantics.fields import Headers
+from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 from tornado_proxy.web.answer import Answer, Streamed, Whole

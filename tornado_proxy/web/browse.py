@@ -19,7 +19,8 @@ from tornado_proxy.pages.readme import find_readme, is_markdown, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
-from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
+from tornado_proxy.routing.request import ASSETS_AT, ObjectKey
+from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Entry, Page, Write, from_token, to_token
 from tornado_proxy.web.answer import Answer, page

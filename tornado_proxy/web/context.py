@@ -12,10 +12,9 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.decide import Decision, beside, opens_all_below
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import RedirectToSignedUrl, Serve
-from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.web.generation import Parts

@@ -21,11 +21,11 @@ from tornado.iostream import StreamClosedError
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
 from tornado_proxy.routing.decide import Decision
-from tornado_proxy.routing.request import Request, RequestError, shown_path
+from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
-from tornado_proxy.semantics.request import RequestData
+from tornado_proxy.semantics.request import Request, RequestPath
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.use import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
@@ -258,13 +258,13 @@ class Handler:
             return self._plain_page(self._error_answer)
         return customized(self._plain_page(error_answer), custom)
 
-    def _unread(self) -> RequestData:
+    def _unread(self) -> Request:
         """Returns what is known of a request whose address cannot be read: its path is as it was sent."""
         asked, origin = self.asked, self.origin
         path, _, query = asked.uri.partition("?")
         host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
-        where = (asked.method, host, path, query)
-        return RequestData(*where, (), fields, origin.scheme, origin.address, asked.version)
+        where = (RequestPath(path), query, (), fields, origin.scheme, origin.address)
+        return Request(asked.method, host, *where, asked.version)
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
         decision, accept = self.decision, self.asked.headers.get("Accept")

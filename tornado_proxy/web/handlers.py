@@ -23,10 +23,10 @@ from tornado_proxy.routing.decide import (
     decide_beside,
 )
 from tornado_proxy.routing.plan import Receive, Refuse, VisitProvider
-from tornado_proxy.routing.request import RequestError, RequestPath
+from tornado_proxy.routing.request import RequestError
 from tornado_proxy.routing.upload_steps import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.request import READING, User
+from tornado_proxy.semantics.request import READING, RequestPath, User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, answer_attempt, page
 from tornado_proxy.web.context import RequestContext

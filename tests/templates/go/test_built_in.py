@@ -1,10 +1,10 @@
 import pytest
 
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.go.built_in import BUILT_IN, built_in, callable_from, calls_helpers
 from tornado_proxy.templates.go.pages import compile_page
 
-JSON = RequestData(headers=(("Accept", "application/json"),))
+JSON = Request(headers=(("Accept", "application/json"),))
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ JSON = RequestData(headers=(("Accept", "application/json"),))
     [
         ("main.userIdentifier", {"User": User("ann")}, "ann"),
         ("main.userIdentifier", {"User": None}, ""),
-        ("main.headers.contentType", {"Request": RequestData()}, "text/html; charset=utf-8"),
+        ("main.headers.contentType", {"Request": Request()}, "text/html; charset=utf-8"),
         ("main.headers.contentType", {"Request": JSON}, "application/json; charset=utf-8"),
         ("main.body.errorJsonBody", {"Error": ValueError('no "x"')}, '{"error": "no \\"x\\""}'),
     ],

@@ -8,7 +8,7 @@ from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.model import InvalidResult, RewriteError
 from tornado_proxy.rules.parser import parse
-from tornado_proxy.semantics.request import RequestData
+from tornado_proxy.semantics.request import Request
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 
 VECTORS = vectors("keyrewrite")
@@ -33,7 +33,7 @@ def _compiled(vector):
 def _data(vector):
     recorded, bucket = vector["data"]["Request"], vector["data"]["Target"]["Bucket"]
     headers = tuple((name, value) for name, values in recorded["Header"].items() for value in values)
-    request = RequestData(method=recorded["Method"], host=recorded["Host"], path=vector["key"], headers=headers)
+    request = Request(method=recorded["Method"], host=recorded["Host"], path=vector["key"], headers=headers)
     user = vector["data"].get("User")
     target = TargetData("site", bucket_name=bucket["Name"], bucket_prefix=bucket["Prefix"])
     return TargetKeyRewriteData(vector["key"], None if user is None else user_of(user), request, target)

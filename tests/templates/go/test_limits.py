@@ -9,7 +9,7 @@ from gotemplate.regexp.matching import Captures
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, RenderLimits, TemplateMistake
 from gotemplate.template.program import Program
 from gotemplate.template.values import ExecutionError
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go.template import vocabulary
 from tornado_proxy.templates.go.view import root
@@ -25,7 +25,7 @@ LONG = "{{$k := repeat 12 .}}"
 
 def _data(share=1):
     """Returns the data of the largest request that a server accepts, or of a fraction of it."""
-    request = RequestData(
+    request = Request(
         path="/" + "é " * (15_000 // share),
         raw_query="&".join(f"a{number}=%61+" for number in range(6500 // share)),
         headers=(("X", "y" * (60_000 // share)), *((f"a{number}", "") for number in range(3000 // share))),

@@ -5,7 +5,7 @@ import pytest
 from linear_time import check_linear, text_makers
 
 from gotemplate.template.errors import LimitError, RenderError, RenderLimits
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.go.pages import PageMistake, compile_page
 
@@ -13,7 +13,7 @@ HELPERS = (
     '{{- define "who" -}}{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}{{- end -}}',
     '{{- define "kind" -}}{{ if contains "json" (.Request.Header.Get "Accept") }}json{{ else }}html{{ end }}{{- end -}}\n',
 )
-REQUEST = RequestData(
+REQUEST = Request(
     host="files.example", path="/docs/a b", raw_query="x=1", headers=(("accept", "text/html"),), scheme="https"
 )
 
@@ -96,7 +96,7 @@ def test_sizes_have_decimal_units(size, text):
     assert _rendered("{{ humanSize .S }}", {"S": size}) == text
 
 
-class ServedRequest(RequestData, frozen=True):
+class ServedRequest(Request, frozen=True):
     """A request with the authority that the server adds."""
 
     authority: str = ""
@@ -108,7 +108,7 @@ def test_links_have_the_port_of_the_request():
     assert _rendered("{{ requestURI .R }}", {"R": request}) == "http://files.example:8080/a"
 
 
-ATTACK = RequestData(
+ATTACK = Request(
     host="a<b>.example",
     path="/<script>alert(1)</script>a & <img src=x>b",
     raw_query="q=%3Cb%3E1%3C/b%3E&%3Ci%3E=%22&'<p>",
@@ -145,15 +145,13 @@ def test_elements_of_a_request_are_found_in_linear_time():
     units = ["<script>", "</script", "<!--", "-->", "<", "</", "<style></style ", "<a ", "&"]
     page = compile_page("{{ .R.URL.Path }}")
     plenty = RenderLimits(steps=10**9, text=10**9, items=10**9)
-    check_linear(
-        lambda path: page.render({"R": RequestData(path=path)}, plenty), text_makers(units, ["/"], [""]), 60_000
-    )
+    check_linear(lambda path: page.render({"R": Request(path=path)}, plenty), text_makers(units, ["/"], [""]), 60_000)
 
 
 def test_to_make_a_request_safe_has_its_costs():
     """Each text of a request counts, however short; a header is made safe once, however often a page reads it."""
     fields = tuple((f"a{number}", "") for number in range(1000))
-    request = {"R": RequestData(raw_query="&".join(name for name, _ in fields), headers=fields)}
+    request = {"R": Request(raw_query="&".join(name for name, _ in fields), headers=fields)}
     page = compile_page('{{ range until 100 }}{{ $.R.Header.Get "a1" }}{{ end }}')
     assert page.render(request, RenderLimits(steps=10_000)) == ""
     page = compile_page('{{ range until 10 }}{{ $.R.URL.Query.Get "a1" }}{{ end }}')
@@ -234,7 +232,7 @@ def test_a_constant_request_is_a_mistake():
 def test_a_page_sees_how_its_request_is_sent(headers, expected):
     """The length and the coding are those that the client announced; trailers and a pattern are always empty."""
     text = "{{ .ContentLength }} {{ .TransferEncoding }}{{ range .Trailer }}x{{ end }}{{ .Pattern }}"
-    assert compile_page(text).render(RequestData(headers=headers)) == expected
+    assert compile_page(text).render(Request(headers=headers)) == expected
 
 
 def test_a_page_sees_the_actions_and_resources_of_a_target():

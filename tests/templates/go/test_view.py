@@ -6,12 +6,12 @@ from gotemplate.regexp.matching import Captures
 from gotemplate.template.errors import LimitError, RenderError
 from gotemplate.template.program import Program
 from gotemplate.template.values import Struct
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go.view import REQUEST, request_facts, root
 from tornado_proxy.templates.template import MissingUserError
 
-SERVER_REQUEST = RequestData(
+SERVER_REQUEST = Request(
     method="GET",
     host="h.com",
     path="/a b",
@@ -62,7 +62,7 @@ def test_each_read_of_the_query_is_a_new_value():
 @pytest.mark.parametrize("part", ["header", "query", "request_uri"])
 def test_parts_of_a_request_are_charged_by_size(part):
     """The header, the query and the URI of a large request take more steps than a small budget has."""
-    large = RequestData(path="/" + "a" * 1000, raw_query="a=1&" * 1000, headers=(("a", "1"),) * 1000)
+    large = Request(path="/" + "a" * 1000, raw_query="a=1&" * 1000, headers=(("a", "1"),) * 1000)
     with pytest.raises(LimitError):
         getattr(request_facts(large, budget(steps=500)), part)
 
@@ -186,7 +186,7 @@ CAPTURES = Captures(("/k", "a", None), {"one": 1, "two": 2})
 DATA = TargetKeyRewriteData(
     "/k",
     User("ann"),
-    RequestData(
+    Request(
         method="PUT",
         host="h",
         path="/a b",

@@ -18,13 +18,13 @@ from tornado_proxy.pages.custom import (
     Recipe,
     TargetListData,
 )
-from tornado_proxy.semantics.request import RequestData
+from tornado_proxy.semantics.request import Request
 from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.pages import default_page
 
-HTML = RequestData(host="files.test", path="/a/&b")
-JSON = RequestData(host="files.test", path="/a/&b", headers=(("Accept", "application/json"),))
+HTML = Request(host="files.test", path="/a/&b")
+JSON = Request(host="files.test", path="/a/&b", headers=(("Accept", "application/json"),))
 
 
 def _render(name, data):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
-from tornado_proxy.routing.request import RequestPath
+from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, apart, globs_here
 

@@ -16,7 +16,7 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import InvalidResult, path_objection
 from tornado_proxy.rules.tree import Dialect
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates import go
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import compile_plain
@@ -50,7 +50,7 @@ def s3_proxy_key(rules, configured, path, method):
             compile_template = go.compile_template if rule.dialect is Dialect.GO else compile_plain
             template = compile_template(rule.target, pattern.names, pattern.group_count)
             target = TargetData("site", "bucket", configured)
-            data = TargetKeyRewriteData(key, ANN, RequestData(method), target)
+            data = TargetKeyRewriteData(key, ANN, Request(method), target)
             return template.render(captures, data), number
     return key, None
 
@@ -76,7 +76,7 @@ def assert_same_key(rules, configured, path, method="GET"):
     if number is not None and isinstance(conversions[number].result, LeftOut):
         return
     bucket = Bucket("bucket", as_directory(configured))
-    data = TargetKeyRewriteData(f"/{path}", ANN, RequestData(method), TargetData("site", "bucket", bucket.prefix))
+    data = TargetKeyRewriteData(f"/{path}", ANN, Request(method), TargetData("site", "bucket", bucket.prefix))
     try:
         converted_key = object_key(bucket, rule_set.apply(data).key)
     except InvalidResult:

@@ -14,11 +14,10 @@ from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Example, overlap
 from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, shown
 from tornado_proxy.routing.access import Access, Anyone, path_expression
-from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.model import RewriteError, UserRequired
 from tornado_proxy.rules.tree import Dialect
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
 if TYPE_CHECKING:
@@ -52,7 +51,8 @@ def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
             if target.taker(key) != index:
                 continue
             try:
-                target.rule_set.apply(TargetKeyRewriteData(key, None, RequestData(method, path=path), target.data))
+                request = Request(method, path=RequestPath(path))
+                target.rule_set.apply(TargetKeyRewriteData(key, None, request, target.data))
             except RewriteError as error:
                 if isinstance(error, UserRequired):  # an error that has no other reason
                     yield f"{method} {path}"
@@ -103,7 +103,7 @@ def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]
     return places
 
 
-def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], RequestData, User | None]]:
+def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request, User | None]]:
     """Yields values that a template may read, where, and a request and a user with a `/` in that value alone."""
     names = islice(_QUOTED_OR_FIELD.finditer(text), _MOST_NAMES)
     words = {word[0].lower(): word for word in reversed([*names])}
@@ -116,7 +116,7 @@ def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request
     )
     # A template may fail without the other values, or not read this one with them.
     for method, others in (("GET", {}), ("PUT", plain)):
-        request = RequestData(method, path=key, headers=(*others.items(),), query=(*others.items(),))
+        request = Request(method, path=RequestPath(key), headers=(*others.items(),), query=(*others.items(),))
         for name, word in zip(plain, words.values(), strict=True):
             values = (*{**others, name: _VALUE}.items(),)
             for who in (user, None):

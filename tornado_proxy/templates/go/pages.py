@@ -6,8 +6,8 @@ values to Go values:
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
 - a `msgspec.Struct` is a struct; its field `last_modified` is `LastModified`;
-- `User`, `RequestData`, `HeaderFields` and `TargetData` have the same types as in the templates of rules; the texts of
-  a `RequestData` are safe in HTML;
+- `User`, `Request`, `HeaderFields` and `TargetData` have the same types as in the templates of rules; the texts of
+  a `Request` are safe in HTML;
 - `ObjectMetadata` is a map[string]string, as the AWS SDK for Go reads it from headers;
 - an exception is an error, whose method `Error` is its text.
 """
@@ -40,7 +40,7 @@ from gotemplate.template.parser import OUTERMOST
 from gotemplate.template.program import Program, definitions
 from gotemplate.template.text import go_string, runes
 from gotemplate.template.urls import canonical, header
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData
 from tornado_proxy.templates.go.view import ANY_USER, DATA, LISTED_TARGET, PAGE_REQUEST, request_facts, user_value
 from tornado_proxy.templates.template import PAGE_LIMITS
@@ -101,7 +101,7 @@ def value_of(value: Any, budget: RenderBudget) -> go.Value:
     """Converts a Python value to a Go value; raises `ExecutionError` for one of another type."""
     if (maker := _MAKERS.get(type(value))) is not None:
         return maker(value, budget)
-    if isinstance(value, RequestData):
+    if isinstance(value, Request):
         facts = request_facts(value, budget)
         # A link needs the port, which `host` lacks because hosts are compared without it.
         facts.host = go_string(getattr(value, "authority", "")) or facts.host

@@ -20,7 +20,7 @@ from gotemplate.template.standard import escape_html
 from gotemplate.template.text import go_string
 from gotemplate.template.urls import HEADER, VALUES, Url, collected, copied, first, header
 from gotemplate.template.values import INVALID, Struct
-from tornado_proxy.semantics.request import METHODS, RequestData, User
+from tornado_proxy.semantics.request import METHODS, Request, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.limits import MOST_LENGTH_DIGITS
 from tornado_proxy.templates.template import MissingUserError
@@ -30,7 +30,7 @@ from tornado_proxy.templates.template import MissingUserError
 class RequestFacts:
     """The request as Go sees it, its URL without a host; header and query are parsed once, when they are first read."""
 
-    data: RequestData
+    data: Request
     url: Url
     host: bytes
     budget: RenderBudget
@@ -208,7 +208,7 @@ PAGE_REQUEST = _type_in_html(
 """The request as pages see it; a key depends neither on the body nor on how it is sent."""
 
 
-def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
+def request_facts(request: Request, budget: RenderBudget) -> RequestFacts:
     """Returns the facts of an incoming request; their costs are charged to the budget."""
     url = Url(path=go_string(request.path), raw_query=go_string(request.raw_query))
     return RequestFacts(request, url, go_string(request.host), budget)
