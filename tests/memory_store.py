@@ -31,8 +31,6 @@ from tornado_proxy.storage.store import (
     UploadedPart,
     UploadForm,
     Write,
-    from_token,
-    to_token,
 )
 
 # The media type that S3 gives an object that was stored without a type.
@@ -78,15 +76,15 @@ class MemoryStore:
         check_conditions(key, info, conditions)
         return info
 
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
+    async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = 1000) -> Page:
         """A page of the entries directly below a prefix, which is empty or ends in `/`; the marker of the directory is left out."""
         below = [key for key in self._objects if key.startswith(prefix)]
         entries = {entry.name: entry for entry in self._entries(prefix, below)}
         names = sorted(entries)
-        start = bisect_right(names, from_token(token)) % (len(names) or 1)
+        start = bisect_right(names, after or "") % (len(names) or 1)
         page = names[start : start + limit]
         has_more = start + limit < len(names)
-        return Page(tuple(entries[name] for name in page), to_token(page[-1]) if has_more else None, exists=bool(below))
+        return Page(tuple(entries[name] for name in page), page[-1] if has_more else None, exists=bool(below))
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; stores nothing if the iterator raises, and lets the exception through."""

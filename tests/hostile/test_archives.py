@@ -65,8 +65,8 @@ async def test_a_first_file_that_changes_is_no_mistake_of_the_client(change):
 
         lists = 0
 
-        async def list(self, prefix, token=None, limit=1000):
-            found = await super().list(prefix, token, limit)
+        async def list(self, prefix, after=None, limit=1000):
+            found = await super().list(prefix, after, limit)
             self.lists += 1
             if self.lists == 2:
                 await self.remove("d/a")

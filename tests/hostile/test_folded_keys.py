@@ -95,8 +95,8 @@ class _FoldingStore(MemoryStore):
         for key, body in objects.items():
             self.add(key, body)
 
-    async def list(self, prefix, token=None, limit=1000):
-        return await super().list(f"{self._fold(prefix)}/" if self._fold(prefix) else "", token, limit)
+    async def list(self, prefix, after=None, limit=1000):
+        return await super().list(f"{self._fold(prefix)}/" if self._fold(prefix) else "", after, limit)
 
 
 def _store(name, key="Private/é"):

@@ -90,11 +90,11 @@ class _Tree(MemoryStore):
         for number in range(30):
             self.add(f"d/{number}/a", b"x")
 
-    async def list(self, prefix, token=None, limit=1000):
+    async def list(self, prefix, after=None, limit=1000):
         if prefix != "d/":
             self.below += 1
             await self.gate.wait()
-        return await super().list(prefix, token, limit)
+        return await super().list(prefix, after, limit)
 
 
 ARCHIVES = ListingOptions(archive=ArchiveOptions(enabled=True))

@@ -23,7 +23,7 @@ from tornado_proxy.storage.errors import (
     TimedOut,
     UpstreamError,
 )
-from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 INFO = ObjectInfo(10, '"1"', NOW)
@@ -244,20 +244,20 @@ async def test_the_empty_key_names_no_object(method):
 
 
 async def test_a_listing_continues_after_an_entry():
-    """A page begins after the entry that the token names."""
+    """A page begins after the entry of that name."""
     calls = RecordedCalls([ListAnswer((Entry("d/a"), Entry("d/b/")), truncated=True), ListAnswer((Entry("d/c"),))])
     reader = reader_of(calls)
     page = await reader.list("d/", None, 2)
-    assert [entry.name for entry in (await reader.list("d/", page.next_token, 2)).entries] == ["c"]
+    assert [entry.name for entry in (await reader.list("d/", page.next_after, 2)).entries] == ["c"]
     assert calls.recorded == [("list", None, 3), ("list", "d/b/\U0010ffff", 3)]
 
 
-async def test_a_token_without_later_entries_leads_to_the_first_page():
-    """A token with no entries after it leads to the first page, not to an empty one."""
+async def test_a_name_without_later_entries_leads_to_the_first_page():
+    """A name with no entries after it leads to the first page, not to an empty one."""
     calls = RecordedCalls([ListAnswer((Entry("d/a"),), truncated=True), ListAnswer(()), ListAnswer((Entry("d/a"),))])
     reader = reader_of(calls)
-    token = (await reader.list("d/", None, 1)).next_token
-    assert [entry.name for entry in (await reader.list("d/", token, 1)).entries] == ["a"]
+    after = (await reader.list("d/", None, 1)).next_after
+    assert [entry.name for entry in (await reader.list("d/", after, 1)).entries] == ["a"]
 
 
 async def test_a_truncated_answer_without_entries_is_followed():
@@ -270,7 +270,7 @@ async def test_a_truncated_answer_without_entries_is_followed():
         ]
     )
     page = await reader_of(calls).list("d/", None, 5)
-    assert ([entry.name for entry in page.entries], page.next_token) == (["a"], None)
+    assert ([entry.name for entry in page.entries], page.next_after) == (["a"], None)
     assert calls.recorded == [("list", None, 6), ("list", None, 6, "1"), ("list", None, 6, "2")]
 
 
@@ -400,7 +400,7 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
 
 
 @pytest.mark.parametrize(
-    ("answer", "after", "limit", "names", "token", "exists"),
+    ("answer", "after", "limit", "names", "next_after", "exists"),
     [
         ({}, "", 5, [], None, False),
         (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, True),
@@ -412,11 +412,11 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
         (listing("d/c", directories=("d/b/",)), "b/", 5, ["c"], None, True),
     ],
 )
-def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
+def test_an_answer_becomes_a_page(answer, after, limit, names, next_after, exists):
     """A page has files and directories in one list of at most `limit` entries, without the marker and earlier entries."""
     result = page([list_answer(answer)], "d/", after, limit)
     assert ([entry.name for entry in result.entries], result.exists) == (names, exists)
-    assert result.next_token is None if token is None else from_token(result.next_token) == token
+    assert result.next_after == next_after
 
 
 def test_an_entry_may_lack_its_properties():

@@ -387,9 +387,9 @@ async def test_a_directory_that_s3_lists_twice_is_listed_once(open_store):
     with scripted_s3(reply(200, answer.encode()), reply(200, answer.encode())) as s3:
         async with open_store(s3.url) as store:
             first = await store.list("d/", None, 1)
-            second = await store.list("d/", first.next_token, 1)
+            second = await store.list("d/", first.next_after, 1)
     assert [entry.name for page in (first, second) for entry in page.entries] == ["a/", "b/"]
-    assert second.next_token is None
+    assert second.next_after is None
 
 
 # Headers

@@ -3,14 +3,13 @@ from __future__ import annotations
 import inspect
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 
 from tornado_proxy.s3.resumable import ResumableObject
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.storage.cache import MemoryObject
-from tornado_proxy.storage.store import Entry, ForwardingStore, OpenedObject, Store, from_token, start_after, to_token
+from tornado_proxy.storage.store import Entry, ForwardingStore, OpenedObject, Store, start_after
 
 OPERATIONS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")]
 
@@ -39,28 +38,6 @@ def test_an_entry_is_a_directory_if_its_name_ends_in_a_slash(name, is_directory)
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
-
-
-@given(NAMES)
-def test_a_token_is_decoded_to_its_name(name):
-    """The token of any name is not empty and decodes to the name."""
-    assert (from_token(to_token(name)), bool(to_token(name))) == (name, True)
-
-
-@given(NAMES)
-def test_a_token_needs_no_escape_in_a_query(name):
-    """A token consists of letters, digits, `-` and `_`."""
-    assert all(character.isascii() and (character.isalnum() or character in "-_") for character in to_token(name))
-
-
-@pytest.mark.parametrize(
-    "token",
-    [None, "", "a", "garbage", "====", "é", "\ud800", "L_8", to_token("x" * 1025), to_token("a\0b"), "YQ"],
-    ids=ascii,
-)
-def test_an_invalid_token_means_the_first_page(token):
-    """A text that is not the token of a possible name stands for the first page."""
-    assert from_token(token) == ""
 
 
 @pytest.mark.parametrize(("name", "inside", "following"), [("b/", "d/b/1", "d/b0"), ("b", "d/b", "d/b/1")])

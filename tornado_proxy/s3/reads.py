@@ -25,7 +25,7 @@ from tornado_proxy.s3.limits import (
 from tornado_proxy.s3.resumable import ObjectRequest, OpenedPart, ReadLimits, ResumableObject, ResumedRead
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, ConditionResult, Conditions, is_etag
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
+from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, start_after
 
 T = TypeVar("T")
 
@@ -151,20 +151,19 @@ class Reader:
         self._check_conditions(key, info, conditions)
         return info
 
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = LONGEST_PAGE) -> Page:
+    async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = LONGEST_PAGE) -> Page:
         """Returns a page of the entries directly below a prefix, without its own marker object."""
-        after = from_token(token)
         start = start_after(prefix, after) if after else None
         # One more than shown, for the marker.
         most = min(limit + 1, LONGEST_PAGE)
         answers = [await self._within(self._calls.list(prefix, start, most))]
-        found = page(answers, prefix, after, limit)
+        found = page(answers, prefix, after or "", limit)
         while answers[-1].truncated and not found.entries:
             # A truncated answer may be empty, or repeat only what the last page showed.
             if len(answers) == MOST_LIST_ANSWERS or answers[-1].continuation is None:
                 raise errors.UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
             answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
-            found = page(answers, prefix, after, limit)
+            found = page(answers, prefix, after or "", limit)
         return found if found.entries or not after else await self.list(prefix, None, limit)
 
     async def close(self) -> None:
@@ -315,4 +314,4 @@ def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> 
     entries = sorted(below, key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
     more = answers[-1].truncated or len(entries) > limit
-    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(listed))
+    return Page(shown, shown[-1].name if more and shown else None, exists=bool(listed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +12,6 @@ import msgspec
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.routing.upload_steps import Properties
-from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, ContentRange
 from tornado_proxy.semantics.fields import Checksum
 
@@ -78,7 +76,7 @@ class Page(msgspec.Struct, frozen=True):
     """A page of a listing in S3's order."""
 
     entries: tuple[Entry, ...]
-    next_token: str | None = None  # None at the end
+    next_after: str | None = None  # the name after which the next page begins; None at the end
     exists: bool = True  # also for an empty directory whose marker object was found
 
 
@@ -135,10 +133,10 @@ class Store(Protocol):
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """Returns the headers of an object."""
 
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """Returns a page of the entries directly below a prefix, without its own marker object.
+    async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = 1000) -> Page:
+        """Returns a page of the entries directly below a prefix and after a name, without its own marker object.
 
-        The prefix is empty or ends in `/`. An invalid token, and one after the last entry, lead to the first page.
+        The prefix is empty or ends in `/`. A name that no entry follows leads to the first page.
         """
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
@@ -226,28 +224,8 @@ class ForwardingStore:
         return await result
 
 
-# Precedes every name, so that no token is empty and few other texts are valid tokens.
-_MARK = b"/"
-
 # The last character of Unicode: a directory's name followed by it sorts after all of its content.
 _LAST_CHARACTER = "\U0010ffff"
-
-
-def to_token(name: str) -> str:
-    """Returns the token of the page after a name; its characters need no escape in a query."""
-    return urlsafe_b64encode(_MARK + name.encode()).rstrip(b"=").decode()
-
-
-def from_token(token: str | None) -> str:
-    """Returns the name after which to continue; empty for an invalid token, which leads to the first page."""
-    padded = f"{token or ''}{'=' * (-len(token or '') % 4)}"
-    try:
-        decoded = urlsafe_b64decode(padded.encode())
-        name = decoded.removeprefix(_MARK).decode()
-    except ValueError:
-        return ""
-    is_valid = decoded.startswith(_MARK) and len(decoded) <= LONGEST_OBJECT_KEY + 1 and "\0" not in name
-    return name if is_valid else ""
 
 
 def start_after(prefix: str, name: str) -> str:

@@ -183,7 +183,7 @@ class _DirectoryWalk:
 
         A subdirectory with an index document shows that document only.
         """
-        context, token = self._context, None
+        context, after = self._context, None
         is_top = path == context.request.path
         decision = context.decision if is_top else context.beside(path)
         listing = next((each for each in decision.plan if isinstance(each, Browse)), None)
@@ -193,14 +193,14 @@ class _DirectoryWalk:
             self._count_one()
         entries: list[Entry] = []
         while True:
-            page = await context.store.list(listing.prefix, token)
+            page = await context.store.list(listing.prefix, after)
             entries += page.entries
             self._read += len(page.entries)
             if self._read > _READ_FOR_EACH * max(self._limits.max_files, _FEWEST):
                 raise ArchiveTooLarge(
                     f"the directory has far more entries than {self._limits.max_files}, most are closed"
                 )
-            if (token := page.next_token) is None:
+            if (after := page.next_after) is None:
                 break
         site = context.match.site
         index, shown = site.target.actions.get.index_document, list[Entry]()

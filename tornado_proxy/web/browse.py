@@ -20,9 +20,10 @@ from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import Entry, Page, Write, from_token, to_token
+from tornado_proxy.storage.store import Entry, Page, Write
 from tornado_proxy.web.answer import Answer, page
 from tornado_proxy.web.archive import FORMATS, archive
 from tornado_proxy.web.context import TURN, RequestContext
@@ -196,11 +197,11 @@ class Directory:
         # As many as are shown would tell, by the time that it takes, how many of the next ones are closed.
         at_once = min(limit, _READ_AT_ONCE) if shows_all else _READ_AT_ONCE
         unused = () if after else ("after", "via")
-        async with aclosing(self._answers(to_token(after) if after else None, at_once)) as answers:
+        async with aclosing(self._answers(after or None, at_once)) as answers:
             async for found in answers:
                 # One more than shown: a page that follows has an entry.
                 seen += await self._context.visible(found.entries, limit + 1 - len(seen))
-                exists, place = exists or found.exists, from_token(found.next_token)
+                exists, place = exists or found.exists, found.next_after or ""
                 if not place and len(seen) <= limit:
                     return DirectoryPage(tuple(seen), None, exists, unused=unused)
                 if len(seen) > limit or (shows_all and len(seen) == limit):
@@ -217,7 +218,7 @@ class Directory:
                 entries += await self._context.visible(found.entries, MOST_SORTED + 1)
                 if len(entries) > MOST_SORTED:
                     return None
-        if found.next_token is not None:
+        if found.next_after is not None:
             return None
         entries = await asyncio.to_thread(order.applied, entries)
         start = int(self._place(scope) or 0)
@@ -237,25 +238,27 @@ class Directory:
     def _scope(self, order: str) -> tuple[str, ...]:
         return self._context.match.site.target.name, self._prefix, self._begins, order
 
-    async def _answers(self, token: str | None, limit: int) -> AsyncGenerator[Page, None]:
+    async def _answers(self, after: str | None, limit: int) -> AsyncGenerator[Page, None]:
         """Yields answers of the store, at most `_MOST_LISTS`; many of them take a turn among the walks."""
         with ExitStack() as stack:
             for number in range(_MOST_LISTS):
                 if number == _LISTS_WITHOUT_TURN:
                     stack.callback(self._context.walks.give_back, await self._context.walks.take())
-                found = await self._listed(token, limit)
+                found = await self._listed(after, limit)
                 yield found
-                if (token := found.next_token) is None:
+                if (after := found.next_after) is None:
                     return
 
-    async def _listed(self, token: str | None, limit: int) -> Page:
+    async def _listed(self, after: str | None, limit: int) -> Page:
         """Returns a page of the store; a search begins after what sorts just before all that it can find."""
         begins, store = self._begins, self._context.store
         if not begins:
-            return await store.list(self._prefix, token, limit)
-        found = await store.list(self._prefix, token or to_token(_before(begins)), limit)
+            return await store.list(self._prefix, after, limit)
+        if "\0" in begins or len(begins.encode()) > LONGEST_OBJECT_KEY:
+            return Page((), exists=(await store.list(self._prefix, None, 1)).exists)  # no key has such a name
+        found = await store.list(self._prefix, after or _before(begins), limit)
         entries = tuple(takewhile(lambda each: each.name.startswith(begins), found.entries))
-        more = found.next_token if len(entries) == len(found.entries) else None
+        more = found.next_after if len(entries) == len(found.entries) else None
         return Page(entries, more, exists=found.exists or bool(found.entries))
 
 
