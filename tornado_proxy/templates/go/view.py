@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import NoReturn
@@ -26,8 +26,7 @@ from tornado_proxy.templates.limits import MOST_LENGTH_DIGITS
 from tornado_proxy.templates.template import MissingUserError
 
 
-@dataclass
-class RequestFacts:
+class RequestFacts(msgspec.Struct, dict=True):
     """The request as Go sees it, its URL without a host; header and query are parsed once, when they are first read."""
 
     data: Request
@@ -355,8 +354,7 @@ LISTED_TARGET = replace(
 """A target as the page of all targets sees it."""
 
 
-@dataclass
-class RootFacts:
+class RootFacts(msgspec.Struct, dict=True):
     """The data of the outermost dot; request and groups are created when they are first read."""
 
     data: TargetKeyRewriteData
