@@ -30,25 +30,6 @@ def test_blocks_of_one_target_add_up_in_order():
     assert len(compiled.rule_sets["a"].tests) == 1
 
 
-def test_an_empty_block_is_a_target_without_rules():
-    """A rule set without rewrites changes no key."""
-    assert _compiled("target a {}").rule_sets["a"].rewrites == ()
-
-
-@pytest.mark.parametrize(
-    ("dialect", "template", "result"),
-    [
-        ("", "`/x/$1`", "/x/a"),
-        ("jinja", "`/x/{{ groups[1] }}`", "/x/a"),
-        ("go", "`/x/{{ .Key }}`", "/x//a"),
-    ],
-)
-def test_the_word_before_a_template_names_its_dialect(dialect, template, result):
-    """A template is compiled in the dialect that the word before it names, or as a plain template."""
-    rules = _compiled(f"target a {{ rewrite `^/(.*)$` -> {dialect} {template} }}").rule_sets["a"]
-    assert rules.rewrite("/a").key == result
-
-
 def test_two_rewrites_of_a_target_cannot_have_one_name():
     """The second rewrite is reported, with a note at the first, and both are compiled."""
     diagnostic = _diagnostic('rewrite home `a` -> "/a"\nrewrite "home" `b` -> "/b"')
@@ -65,36 +46,6 @@ def test_two_rewrites_of_a_target_cannot_have_one_name():
 def test_rewrites_of_different_targets_may_have_one_name():
     """A name must be unique within its target only."""
     assert _compiled('target a { rewrite n `1` -> "/" } target b { rewrite n `1` -> "/" }').diagnostics == ()
-
-
-@pytest.mark.parametrize(
-    ("source", "place", "text", "message", "help"),
-    [
-        (
-            r"`^/(a`",
-            "site.rules:2:12",
-            "(",
-            "unclosed group",
-            r"close it with `)`, or write `\(` for a parenthesis",
-        ),
-        (
-            r'"^/\\d(?=x)"',
-            "site.rules:2:15",
-            "(?=",
-            "unsupported look-ahead `(?=`",
-            "match that text too, or give the exceptions a rewrite of their own above this one",
-        ),
-        (r'"\u00e9\\q"', "site.rules:2:16", r"\\q", r"invalid escape `\q`", None),
-    ],
-)
-def test_a_bad_source_is_reported_at_the_wrong_characters(source, place, text, message, help):
-    """A mistake in a source has its exact place in the file, even behind an escape of a string."""
-    diagnostic = _diagnostic(f'rewrite {source} -> "/"')
-    assert diagnostic.span is not None
-    assert (diagnostic.code, diagnostic.message, diagnostic.place) == ("bad-source", message, place)
-    assert diagnostic.span.text == text
-    if help is not None:
-        assert diagnostic.help == help
 
 
 @pytest.mark.parametrize(
@@ -170,15 +121,6 @@ def test_known_rewrites_are_not_compiled_again():
     assert after[1].template is before["a"].rewrites[0].template
     assert (after[1].name, after[1].number) == ("new", 2)
     assert after[2].dialect is not before["a"].rewrites[1].dialect
-
-
-def test_known_rule_sets_do_not_change_the_result():
-    """Files compile to the same rule sets and diagnostics with and without known rule sets."""
-    before = _compiled('target a { rewrite `^/1$` -> "/1" rewrite `^/2$` -> "/2" }').rule_sets
-    text = (
-        'target a { rewrite `^/2$` -> "/2" rewrite `(` -> "/x" rewrite `^/1$` -> "/1" } target b { rewrite `.` -> "/" }'
-    )
-    assert compile_documents([document(text)], before) == _compiled(text)
 
 
 def test_rules_that_did_not_change_are_the_same_rule_set():

@@ -1,20 +1,17 @@
 from __future__ import annotations
 
-import codecs
 import os
 
 import pytest
 
 from tornado_proxy.rules.diagnostic import (
     Diagnostic,
-    Position,
     Severity,
     SourceFile,
     Span,
     counted,
     decode,
     did_you_mean,
-    errors,
     read_file,
     shortened,
 )
@@ -23,64 +20,10 @@ from tornado_proxy.rules.excerpt import render
 TEXT = SourceFile("a.rules", "one\ntwo\r\nthrée")
 
 
-@pytest.mark.parametrize(("offset", "position"), [(0, (1, 1)), (3, (1, 4)), (4, (2, 1)), (9, (3, 1)), (14, (3, 6))])
-def test_offset_has_a_line_and_a_column(offset, position):
-    """Lines and columns count from 1, columns in code points."""
-    assert TEXT.position(offset) == Position(*position)
-
-
 @pytest.mark.parametrize("offset", [0, 3, 4, 9, 14])
 def test_position_has_its_offset(offset):
     """The line and the column of an offset give the same offset again."""
     assert TEXT.offset(*TEXT.position(offset)) == offset
-
-
-def test_only_a_line_feed_ends_a_line():
-    """A carriage return, a vertical tab and a line separator end no line."""
-    assert SourceFile("a", "a\rb\x0bc\u2028d").position(6).line == 1
-
-
-def test_line_has_no_line_end():
-    """The text of a line has neither LF nor CR LF at its end."""
-    assert [TEXT.line(number) for number in (1, 2, 3)] == ["one", "two", "thrée"]
-
-
-def test_text_that_ends_with_a_line_feed_has_an_empty_last_line():
-    """The offset behind the last line feed is on a line of its own, as in editors."""
-    source = SourceFile("a", "one\n")
-    assert (source.position(4), source.line(2)) == ((2, 1), "")
-
-
-def test_span_has_a_text_and_two_ends():
-    """A span has its text, the positions of its start and its end, and its place."""
-    span = Span(TEXT, 4, 7)
-    assert (span.text, span.first, span.last, span.place) == ("two", (2, 1), (2, 4), "a.rules:2:1")
-
-
-def test_part_of_a_span_has_relative_offsets():
-    """The offsets of a part count from the start of its span."""
-    assert Span(TEXT, 4, 7).part(1, 2).text == "w"
-
-
-def test_source_files_are_compared_by_name_and_text():
-    """Two source files with the same name and text are equal."""
-    assert SourceFile("a", "x") == SourceFile("a", "x") != SourceFile("a", "y")
-
-
-def test_place_names_file_line_and_column():
-    """The place of a diagnostic is the start of its span."""
-    assert Diagnostic("code", "message", Span(SourceFile("a.rules", "\nx"), 1, 2)).place == "a.rules:2:1"
-
-
-def test_diagnostic_without_a_span_has_no_place():
-    """The place of a diagnostic without a span is an empty text."""
-    assert Diagnostic("code", "message").place == ""
-
-
-def test_warnings_are_not_errors():
-    """Warnings and infos are left out of the errors, which alone keep files from being used."""
-    error, warning = Diagnostic("a", "a"), Diagnostic("b", "b", severity=Severity.WARNING)
-    assert errors([warning, error, Diagnostic("c", "c", severity=Severity.INFO)]) == (error,)
 
 
 def test_diagnostic_fits_on_one_line():
@@ -117,12 +60,6 @@ def test_suggestion_has_the_case_of_the_candidate():
 def test_very_long_word_has_no_suggestion():
     """A word much longer than the candidates is not compared with them."""
     assert did_you_mean("rewrite" * 100, KEYWORDS) is None
-
-
-@pytest.mark.parametrize(("number", "text"), [(0, "0 files"), (1, "1 file"), (2, "2 files"), (12_000, "12,000 files")])
-def test_counted_word_is_singular_or_plural(number, text):
-    """A number has its word in the singular or the plural, and commas between its thousands."""
-    assert counted(number, "file") == text
 
 
 def test_counted_word_may_have_an_irregular_plural():
@@ -167,22 +104,6 @@ def test_a_pipe_may_be_read():
     os.close(reading)
 
 
-def test_a_missing_file_is_an_error(tmp_path):
-    """A missing file raises the error of the operating system."""
-    with pytest.raises(FileNotFoundError):
-        read_file(tmp_path / "a", 4, regular=True)
-
-
-def test_utf8_becomes_a_source_file():
-    """Bytes in UTF-8 are decoded to the text of a source file."""
-    assert decode("a.rules", "é\n".encode()) == SourceFile("a.rules", "é\n")
-
-
-def test_byte_order_mark_is_removed():
-    """A byte order mark is not part of the text, so that columns count from the first character."""
-    assert decode("a.rules", codecs.BOM_UTF8 + b"x") == SourceFile("a.rules", "x")
-
-
 def test_text_in_another_encoding_has_a_diagnostic():
     """The diagnostic names and shows the first byte that isn't UTF-8."""
     diagnostic = decode("a.rules", b"# one\n# caf\xe9\n")
@@ -194,13 +115,6 @@ def test_text_in_another_encoding_has_a_diagnostic():
         "  |      ^",
         "  = help: save the file as UTF-8",
     ]
-
-
-def test_offset_counts_the_byte_order_mark():
-    """The offset in the message counts from the first byte of the file, as other tools do."""
-    diagnostic = decode("a.rules", codecs.BOM_UTF8 + b"a\xff")
-    assert diagnostic.message == "invalid UTF-8: byte 0xff at offset 4, on line 1"
-    assert diagnostic.place == "a.rules:1:2"
 
 
 def test_utf16_is_recognised():

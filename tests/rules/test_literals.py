@@ -32,15 +32,6 @@ def test_escapes_of_a_string_stand_for_their_characters(written, value):
 
 
 @pytest.mark.parametrize(
-    ("written", "value"), [("``", ""), (r"`\.\n`", r"\.\n"), ("`a\nb`", "a\nb"), ("`a\r\nb\rc`", "a\nb\rc")]
-)
-def test_raw_string_has_no_escapes(written, value):
-    """The value of a raw string is its text, without the CR of a CR LF."""
-    literal, mistake = _literal("RAW", written)
-    assert (literal.value, literal.raw, mistake) == (value, True, None)
-
-
-@pytest.mark.parametrize(
     ("kind", "written"),
     [
         ("NAME", "site"),
@@ -62,53 +53,10 @@ def test_every_character_has_its_offset(kind, written):
     assert all(literal.value[index] == written[offset] for index, offset in plain)
 
 
-def test_character_behind_an_escape_has_its_own_place():
-    literal, _ = _literal("STRING", r'"\\("')
-    assert literal.at(1, 2).text == "("
-
-
-@pytest.mark.parametrize(
-    ("written", "message", "place"),
-    [
-        (r'"^/a\.b"', r"invalid escape `\.`", r"\."),
-        (r'"\x41"', r"invalid escape `\x`", r"\x"),
-        (r'"\u12"', r"invalid escape `\u`", r"\u"),
-        (r'"\ud83d"', r"invalid escape `\ud83d`", r"\ud83d"),
-        (r'"\ude00\ud83d"', r"invalid escape `\ude00`", r"\ude00"),
-        (r'"\n\d\w"', r"invalid escape `\d`", r"\d"),
-    ],
-)
-def test_bad_escape_is_reported(written, message, place):
-    """The first bad escape of a string is reported at its place."""
-    _, mistake = _literal("STRING", written)
-    assert (mistake.code, mistake.message, mistake.span.text) == ("bad-escape", message, place)
-
-
-@pytest.mark.parametrize(
-    ("written", "help"),
-    [
-        (r'"^/a\.b"', r"write the string between backticks, where a backslash is literal: `^/a\.b`"),
-        (r'"\"\d"', r'write the string between backticks, where a backslash is literal: `"\d`'),
-        (r'"`\d"', r"write `\\d`; a string knows `\\`, `\"`, `\n`, `\t` and `\uXXXX`"),
-        (r'"\u"', r"write the character itself, or `\uXXXX`; above U+FFFF it takes a pair, as in `\uD83D\uDE00`"),
-    ],
-)
-def test_bad_escape_has_help(written, help):
-    """The help about a bad escape shows the correct way to write the text."""
-    _, mistake = _literal("STRING", written)
-    assert mistake.help == help
-
-
 def test_escaped_digit_is_explained_as_a_group():
     """The help about an escaped digit shows how a plain template refers to a group."""
     _, mistake = _literal("STRING", r'"/b/\1"')
     assert mistake.help == "write `${1}` in a plain template for what the group captured"
-
-
-def test_string_with_a_bad_escape_has_a_value():
-    """The value of a string with a bad escape is that of the same text between backticks."""
-    literal, _ = _literal("STRING", r'"^/a\.b\"\u12"')
-    assert literal.value == r'^/a\.b"\u12'
 
 
 @pytest.mark.parametrize(

@@ -4,50 +4,19 @@ import pytest
 from documents import comment_texts, documents, scattered_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_texts import document, messages, parsed, statement
+from rule_texts import document, parsed, statement
 
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.parser import Unfinished, unfinished
 from tornado_proxy.rules.printer import print_document
 from tornado_proxy.rules.reading import Where
-from tornado_proxy.rules.tree import Dialect, RewriteStatement, TestStatement, Verdict
-
-
-@pytest.mark.parametrize(
-    ("word", "dialect"),
-    [("", Dialect.PLAIN), ("jinja", Dialect.JINJA), ("go", Dialect.GO)],
-    ids=["plain", "jinja", "go"],
-)
-def test_rewrite_has_a_dialect(word, dialect):
-    """A template with no word before it is plain."""
-    rewrite = statement(f'rewrite `^/a` -> {word} "/b"')
-    assert (rewrite.name, rewrite.source.value, rewrite.dialect, rewrite.template.value) == (None, "^/a", dialect, "/b")
-
-
-@pytest.mark.parametrize("name", ["home", "rewrite", "jinja", '"my home"'])
-def test_rewrite_may_have_a_name(name):
-    """Any word or string is a valid name of a rewrite, even a keyword."""
-    assert statement(f'rewrite {name} "^/a" -> "/b"').name.value == name.strip('"')
+from tornado_proxy.rules.tree import Verdict
 
 
 @pytest.mark.parametrize(("word", "expected"), [("unchanged", Verdict.UNCHANGED), ("error", Verdict.ERROR)])
 def test_test_may_expect_a_verdict(word, expected):
     """The word `unchanged` or `error` behind the arrow is a verdict."""
     assert statement(f'test "/a" -> {word}').expected is expected
-
-
-def test_verdict_in_quotes_is_a_key():
-    """A verdict between quotes is an expected key."""
-    assert statement('test "/a" -> "unchanged"').expected.value == "unchanged"
-
-
-def test_clauses_come_in_any_order():
-    """Clauses are read in any order, and repeated headers keep theirs."""
-    text = 'test "/a" header a 1st host "h:1" email "e@x" header "b" `2` as as method PUT user-groups "x,y" -> error'
-    clauses = statement(text.replace("1st", '"1"')).clauses
-    assert [(name.value, value.value) for name, value in clauses.headers] == [("a", "1"), ("b", "2")]
-    literals = (clauses.user, clauses.method, clauses.host, clauses.email, clauses.user_groups)
-    assert [literal.value for literal in literals] == ["as", "PUT", "h:1", "e@x", "x,y"]
 
 
 def test_test_without_clauses_has_none():
@@ -70,80 +39,8 @@ def test_spans_cover_whole_nodes():
     assert block.statements[0].span.text == 'rewrite a `^/a` -> "/b"'
 
 
-def test_statement_knows_a_blank_line_above():
-    """A blank line, with or without spaces, is noted at the statement below."""
-    text = 'target site {\n test "/a" -> error\n test "/b" -> error\n \t\n test "/c" -> error\n}'
-    (block,) = document(text).blocks
-    assert [statement.blank_before for statement in block.statements] == [False, False, True]
-
-
-def test_statement_with_a_missing_part_is_left_out():
-    """The document leaves out a statement with a missing part, and keeps the statements around it."""
-    result = parsed('target site { rewrite -> "/a" test "/b" as @x -> error rewrite `^/c` -> "/d" }')
-    ((rewrite,),) = (block.statements for block in result.document.blocks)
-    assert rewrite.source.value == "^/c"
-
-
-def test_block_without_a_name_is_left_out():
-    """The document leaves out a block whose target is unknown."""
-    result = parsed('target { rewrite `^/a` -> "/b" } target site { }')
-    assert [block.name.value for block in result.document.blocks] == ["site"]
-
-
-def test_block_may_have_an_empty_name():
-    """The parser accepts an empty string as the name of a block."""
-    assert document('target "" {}').blocks[0].name.value == ""
-
-
-TEXT = """\
-# header
-
-# about site
-target site {  # opening
-    # above
-    rewrite `^/a` -> "/b"  # trailing
-
-    # one
-
-    # two
-    # closing
-}  # behind
-# last
-"""
-
-
 def _texts(comments):
     return [comment.text for comment in comments]
-
-
-def test_comments_above_a_block_belong_to_it():
-    """The header of a file and the comments about the first block are comments of that block."""
-    (block,) = document(TEXT).blocks
-    assert _texts(block.comments) == ["# header", "# about site"]
-
-
-def test_block_has_comments_in_three_places():
-    """Comments behind the opening brace, above the closing brace and behind it are separate fields."""
-    (block,) = document(TEXT).blocks
-    assert (block.opening.text, block.trailing.text) == ("# opening", "# behind")
-    assert _texts(block.closing) == ["# one", "# two", "# closing"]
-
-
-def test_statement_has_comments_above_and_behind():
-    """A comment on its own line belongs to the statement below, and one behind a statement to that statement."""
-    ((rewrite,),) = (block.statements for block in document(TEXT).blocks)
-    assert (_texts(rewrite.comments), rewrite.trailing.text) == (["# above"], "# trailing")
-
-
-def test_comments_behind_the_last_block_close_the_file():
-    """Comments below the last block belong to the document."""
-    assert _texts(document(TEXT).closing) == ["# last"]
-
-
-def test_comment_knows_a_blank_line_above():
-    """A blank line is noted at the comment below."""
-    (block,) = document(TEXT).blocks
-    assert [comment.blank_before for comment in block.closing] == [True, True, False]
 
 
 def test_comment_in_the_middle_of_a_statement_moves_above_it():
@@ -160,32 +57,6 @@ def test_comment_in_the_middle_of_a_first_line_moves_above_the_block():
     assert (_texts(block.comments), block.opening.text) == (["# one", "# two"], "# opening")
 
 
-def test_comment_behind_two_statements_belongs_to_the_second():
-    """A comment behind two statements on one line belongs to the last of them."""
-    text = 'target site { rewrite `^/a` -> "/b" rewrite `^/c` -> "/d" # two\n}'
-    ((first, second),) = (block.statements for block in document(text).blocks)
-    assert (first.trailing, second.trailing.text) == (None, "# two")
-
-
-def test_comment_on_the_next_line_belongs_to_the_next_statement():
-    """A comment that begins a line belongs to the statement below."""
-    text = 'target site {\nrewrite `^/a` -> "/b"\n# next\nrewrite `^/c` -> "/d"\n}'
-    ((first, second),) = (block.statements for block in document(text).blocks)
-    assert (first.trailing, _texts(second.comments)) == (None, ["# next"])
-
-
-def test_comment_has_no_trailing_space():
-    """Spaces and a carriage return at the end of a comment are removed."""
-    assert document("# a \t\r\n#\n").closing[0].text == "# a"
-
-
-def test_hash_within_a_string_begins_no_comment():
-    """The character `#` begins a comment only outside of strings."""
-    text = 'target site { rewrite "^/#a" -> `/#b` }'
-    ((rewrite,),) = (block.statements for block in document(text).blocks)
-    assert (rewrite.source.value, rewrite.template.value) == ("^/#a", "/#b")
-
-
 _FRAGMENTS = st.sampled_from(
     [
         *("target", "rewrite", "test", "{", "}", "->", "`", '"', "'", "`a`", '"b"', "# c\n", "\n", " ", "\n    "),
@@ -195,30 +66,6 @@ _FRAGMENTS = st.sampled_from(
     ]
 )
 _NEARLY_RULES = st.lists(_FRAGMENTS, max_size=30).map("".join)
-
-
-@pytest.mark.parametrize("text", ["", "\n", "# only a comment", "\ufeff", "\ufeff# c\r\n", " \t\r\n"])
-def test_empty_file_is_valid(text):
-    """A file without blocks has no diagnostics."""
-    assert document(text).blocks == ()
-
-
-@pytest.mark.parametrize("text", ["target site {}", "target site {\n}", "\ufefftarget site {\r\n}\r\n"])
-def test_empty_block_is_valid(text):
-    """A block without statements has no diagnostics."""
-    assert [(block.name.value, block.statements) for block in document(text).blocks] == [("site", ())]
-
-
-def test_blocks_and_statements_keep_their_order():
-    """The document has all blocks and statements in the order of the text, even several blocks of one target."""
-    text = 'target b { rewrite `1` -> "" test "/2" -> error rewrite `3` -> "" } target a {} target b {}'
-    result = document(text)
-    assert [block.name.value for block in result.blocks] == ["b", "a", "b"]
-    assert [type(statement) for statement in result.blocks[0].statements] == [
-        RewriteStatement,
-        TestStatement,
-        RewriteStatement,
-    ]
 
 
 def test_keywords_are_valid_names():
@@ -234,20 +81,6 @@ def test_keywords_are_valid_names():
     first, second, test = block.statements
     assert [block.name.value, first.name.value, second.name.value] == ["target", "rewrite", "jinja"]
     assert test.clauses.headers[0][1].value == "header"
-
-
-def test_keyword_within_a_longer_word_is_not_recognised():
-    """The word `rewritehome` is one word and begins no statement."""
-    assert messages('target site { rewritehome "^/a" -> "/b" }') == [
-        "expected `rewrite`, `test` or `}`, found `rewritehome`"
-    ]
-
-
-def test_space_is_needed_only_between_words():
-    """Strings, braces and arrows need no space around them."""
-    text = 'target site{rewrite home`^/a`->jinja"/b"test"/a"as ann->unchanged}'
-    (block,) = document(text).blocks
-    assert block.statements[1].clauses.user.value == "ann"
 
 
 def test_carriage_returns_change_nothing():
@@ -336,13 +169,6 @@ def test_a_megabyte_of_garbage_has_a_limited_report(text):
     assert 1 <= len(parsed(text).diagnostics) <= 1003
 
 
-def test_thousands_of_rewrites_are_read():
-    """A block may have thousands of rewrites."""
-    lines = "".join(f'rewrite r{number} `^/a{number}/(?P<x>.*)$` -> "/b/$x" # c\n' for number in range(3000))
-    (block,) = document(f"target a {{\n{lines}}}\n").blocks
-    assert len(block.statements) == 3000
-
-
 def test_document_has_its_source_file():
     assert document("").source == SourceFile("site.rules", "")
 
@@ -387,18 +213,6 @@ def test_unfinished_text_has_the_tokens_of_its_statement():
     """The state at the end of a text has the tokens of the statement that has begun."""
     state = _unfinished_at_end('target site { rewrite home `^/(?P<rest>.*)$` -> jinja "/{{ ')
     assert [str(token) for token in state.begun] == ["rewrite", "home", "`^/(?P<rest>.*)$`", "->", "jinja"]
-
-
-def test_text_behind_the_offset_is_ignored():
-    """Only the text before the offset is read."""
-    source = SourceFile("site.rules", 'target site { rewrite `^/a` -> "/b" }')
-    assert unfinished(source, source.text.index("->")).accepts == {"ARROW"}
-
-
-def test_mistakes_before_an_unfinished_statement_are_ignored():
-    """Mistakes in earlier statements do not change the state at the end of the text."""
-    state = _unfinished_at_end('target site {\n    rewrite `^/a` = "/b"\n    test "/a" => "/b"\n    test "/c" ')
-    assert (state.where, "ARROW" in state.accepts) == (Where.TEST, True)
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from('target{}rewrite`"->#\n $\ud800'), st.characters()), max_size=60))

@@ -11,7 +11,7 @@ from lark.exceptions import UnexpectedToken
 
 from tornado_proxy.rules import reading as rules_reading
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.reading import Reading, Where, rules_parser
+from tornado_proxy.rules.reading import Reading, rules_parser
 
 GRAMMAR = Path(__file__).parents[2] / "grammar" / "rules.lark"
 
@@ -31,54 +31,12 @@ def _reading(text):
     return reading
 
 
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [
-        ("", Where.FILE),
-        ("target a {}", Where.FILE),
-        ("target", Where.HEADER),
-        ("target a", Where.HEADER),
-        ("target a {", Where.BLOCK),
-        ('target a { rewrite "x"', Where.REWRITE),
-        ('target a { rewrite "x" -> go', Where.REWRITE),
-        ('target a { rewrite "x" -> "y"', Where.BLOCK),
-        ('target a { test "x" as', Where.TEST),
-        ('target a { test "x" -> error', Where.BLOCK),
-    ],
-)
-def test_reading_knows_where_its_last_token_stands(text, where):
-    """A statement ends with the last token that it needs; until then the reading is within the statement."""
-    reading = _reading(text)
-    assert reading.where(reading.accepts()) is where
-
-
 def test_unexpected_token_is_refused():
     """An unexpected token raises an exception and leaves the state of the reading as it was."""
     reading = _reading("target")
     with pytest.raises(UnexpectedToken):
         reading.feed(Token("RBRACE", "}"))
     assert reading.accepts() == {"NAME", "STRING"}
-
-
-def test_incomplete_text_has_no_tree():
-    """The end of an incomplete text raises an exception, and the end of a whole document returns its tree."""
-    with pytest.raises(UnexpectedToken):
-        _reading("target a {").end()
-    assert _reading("target a {}").end().data == "document"
-
-
-def test_unfinished_statement_can_be_dropped():
-    """After a cut the reading accepts what it accepted before the statement began."""
-    reading = _reading('target a { rewrite "x" ->')
-    reading.cut_back()
-    assert {"REWRITE", "TEST", "RBRACE"} <= reading.accepts()
-
-
-def test_cut_between_blocks_drops_nothing():
-    """A cut outside of blocks and statements changes nothing."""
-    reading = _reading("")
-    reading.cut_back()
-    assert reading.accepts() == {"TARGET", "$END"}
 
 
 def test_lexer_can_go_back():
@@ -89,22 +47,6 @@ def test_lexer_can_go_back():
     reading.move_to(0)
     assert list(reading.tokens()) == []
     assert [str(comment) for comment in reading.comments] == ["# one", "# two"]
-
-
-def test_inserted_brace_is_not_the_opening_brace():
-    """The opening brace of a block is one of the text, so that a note can point at it."""
-    reading = _reading("target a")
-    assert reading.opening_brace() is None
-    reading.insert("LBRACE")
-    assert reading.opening_brace() is None
-    assert _reading("target a {").opening_brace().start_pos == 9
-
-
-def test_last_token_can_be_given_back():
-    """A keyword that was read as a name can be given back and read again."""
-    reading = _reading("target target")
-    reading.give_back()
-    assert (str(reading.last), reading.accepts()) == ("target", {"NAME", "STRING"})
 
 
 def test_parser_is_built_once():

@@ -10,7 +10,7 @@ from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
 from gotemplate.template.parser import parse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.go import GoTemplate, compile_template
+from tornado_proxy.templates.go import compile_template
 from tornado_proxy.templates.go.template import TemplateCheck, vocabulary
 from tornado_proxy.templates.template import MissingUserError
 
@@ -73,33 +73,6 @@ def _mistake(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("/users/{{ .User.Username }}/{{ .Groups.rest }}", "/users/ann/a.txt"),
-        ("/{{ .User.GetIdentifier | upper }}{{ .Key }}", "/ANN/home/a.txt"),
-        ('{{ index .Groups "1" }}', "a.txt"),
-        ("\n  /a\r\n{{ .Groups.rest }}\u3000\n", "/aa.txt"),
-        ('{{ "x\\ny" }}', "xy"),
-        ('{{ .Key | replace "a" "é" }}', "/home/é.txt"),
-        ('{{ regexReplaceAll "^/home/(.*)$" .Key "/x/${1}" }}', "/x/a.txt"),
-    ],
-)
-def test_templates_render_keys(text, key):
-    """Line ends and outer spaces are removed from a key."""
-    assert _compiled(text).render(CAPTURES, ANN) == key
-
-
-def test_a_template_has_a_text_groups_and_a_use_of_the_user():
-    """A template has its text, the places of its groups, and whether it reads the user."""
-    template = _compiled("{{ .Groups.rest }}{{ .User.Username }}")
-    assert isinstance(template, GoTemplate)
-    assert template.text == "{{ .Groups.rest }}{{ .User.Username }}"
-    assert template.group_references == (("rest", 11, 15),)
-    assert template.reads_user
-    assert not _compiled("{{ .Key }}").reads_user
-
-
-@pytest.mark.parametrize(
     ("text", "message", "offset"),
     [
         ("{{ .Key", "an action is not closed", 0),
@@ -145,19 +118,6 @@ def test_a_failed_request_has_a_reason(text, error, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
-    ("template", "key"),
-    [
-        ('{{ regexFind "\\\\p{Greek}" .Key }}', "α"),
-        ('{{ regexFind "\\\\p{Letter}+" .Key }}', "Kαx"),
-        ('{{ regexReplaceAll "(?P<a>x)|(?P<a>K)" .Key "<$a>" }}', "/<K>α<x>"),
-    ],
-)
-def test_expressions_in_templates_have_the_syntax_of_sources(template, key):
-    """Expressions have Go's names of classes, and two groups may have one name."""
-    assert _compiled(template).render(Captures(("/k",)), TargetKeyRewriteData("/Kαx")) == key
-
-
 def test_a_call_of_fail_is_no_mistake():
     """A call of `fail` is accepted at load, because a condition may prevent it."""
     assert _compiled('{{ if not .User }}{{ fail "no" }}{{ end }}/a').render(CAPTURES, ANN) == "/a"
@@ -167,12 +127,6 @@ def test_an_expensive_constant_call_is_no_mistake():
     """A constant call above a limit fails for a request, not at load."""
     with pytest.raises(LimitError):
         _compiled('{{ if .Key }}{{ repeat 100000 "a" }}{{ end }}').render(CAPTURES, ANN)
-
-
-def test_templates_are_compared_by_their_text():
-    """Templates with the same text are equal, and their representation shows the text only."""
-    assert _compiled("{{ .Key }}") == _compiled("{{ .Key }}")
-    assert repr(_compiled("/a")) == "GoTemplate(text='/a')"
 
 
 def test_helpers_can_be_called():

@@ -1,5 +1,4 @@
 import pytest
-from jinja2 import nodes
 
 from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.templates.jinja import compile_template
@@ -27,24 +26,6 @@ NAMES = {"rest": 1, "items": 2}
 def test_messages_of_jinja_are_reworded(message, expected, help):
     """The first sentence is the message, the others are the help, and names stand between backticks."""
     assert reworded(message) == (expected, help)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("{{ a }}", {"a": 3}),
-        ("é{{- a }}\n{{ b }}", {"a": 5, "b": 13}),
-        ("\r\n{{ a }}\r\n{{b}}", {"a": 5, "b": 13}),
-        ("{% if a %}{% raw %}{{ b }}{% endraw %}{{ b }}{% endif %}", {"a": 6, "b": 41}),
-        ("{# a #}{{ a }}", {"a": 10}),
-    ],
-)
-def test_each_node_has_its_offset(text, expected):
-    """An offset counts code points of the written text, with line ends, comments and raw parts."""
-    tree, tokens = parse(ENVIRONMENT, text)
-    offsets = {node.name: node.lineno for node in tree.find_all(nodes.Name)}
-    assert offsets == expected
-    assert all(text[start : tokens.end(start)] == name for name, start in expected.items())
 
 
 @pytest.mark.parametrize(
