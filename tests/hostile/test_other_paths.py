@@ -116,22 +116,6 @@ async def test_a_user_sees_what_the_same_sign_in_opens():
         assert _names(await site.request("GET", "/?format=json", ANN)) == ["good"]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 1000])
-async def test_the_pages_of_a_listing_name_nothing_hidden(limit):
-    """Each page has an entry, and all pages together have all visible ones."""
-    files = {f"{number:03}-{'open' if number % 7 == 3 else 'closed'}": b"x" for number in range(40)}
-    seen, target = [], f"/?format=json&limit={limit}"
-    async with serve(files, resources=[Resource("/*-open", white_list=True), Resource("/", white_list=True)]) as site:
-        while target:
-            answer = await site.get(target)
-            names, following = _names(answer), json.loads(answer.body)["next"]
-            assert len(names) <= limit
-            assert names or following is None
-            seen += names
-            target = following
-    assert seen == [name for name in sorted(files) if name.endswith("open")]
-
-
 @pytest.mark.parametrize(
     ("others", "resources", "is_shown"),
     [

@@ -249,20 +249,6 @@ async def test_concurrent_requests_share_one_read():
     assert (await pages.page("site", RECIPE, store)).body.text == "two"
 
 
-async def test_a_failed_template_is_read_again_sooner():
-    """The pause after a failure is shorter than the lifetime of a page."""
-    store, clock = _CountingStore(), _Clock()
-    pages = BucketPages(clock)
-    for seconds in (0, FAILED - 1):
-        clock.now += seconds
-        with pytest.raises(PageFailed):
-            await pages.page("site", RECIPE, store)
-    assert store.opened == 1
-    store.add("t", b"one")
-    clock.now += 1
-    assert (await pages.page("site", RECIPE, store)).body.text == "one"
-
-
 async def test_a_page_after_a_failure_has_the_usual_lifetime():
     """A failure does not shorten the lifetime of the page that is read after it."""
     store, clock = _CountingStore(), _Clock()
@@ -325,13 +311,6 @@ async def test_an_invalid_template_is_read_once(content, message):
         with pytest.raises(PageFailed, match=message):
             await pages.page("site", RECIPE, store)
     assert store.opened == 1
-
-
-async def test_a_page_that_cannot_be_made_is_named_as_in_the_configuration():
-    """The message has the option's name, as that of a page that cannot be rendered."""
-    recipe = Recipe("not_found_error", BucketKey("t"))
-    with pytest.raises(PageFailed, match="the page `notFoundError` cannot be made of `t`: "):
-        await BucketPages(_Clock()).page("site", recipe, MemoryStore())
 
 
 def test_a_custom_rendering_replaces_headers_and_body():

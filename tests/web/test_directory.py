@@ -46,13 +46,6 @@ async def test_an_order_begins_at_the_first_page():
     assert "First page" not in page.text
 
 
-async def test_only_visible_entries_are_sorted():
-    """Hidden entries are on no page of an order, and pages are full without them."""
-    async with serve(FILES, listing=ListingOptions(hidden=("*5.log",))) as site:
-        pages = await _walk(site, "sort=name&order=desc")
-    assert [len(page) for page in pages] == [25, 25, 4]
-
-
 async def test_a_very_large_directory_is_sorted_page_by_page(monkeypatch):
     """Above the bound the order is that of a page by itself, which the page says."""
     monkeypatch.setattr(browse, "MOST_SORTED", 40)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from urllib.parse import quote
 
 import pytest
 from running import Bucket, Proxy, start_proxy
@@ -184,23 +183,3 @@ def test_files_that_s3_sends_have_previews(page):
     find(browser, ".turn.right").click()
     eventually(lambda: texts(browser, "dialog pre code") == ["a text"])
     assert browser.get_log("browser") == []
-
-
-@pytest.mark.parametrize(("path", "connect", "pictures"), [("parts/", 1, 2), ("direct/", 2, 2), ("signed/", 2, 3)])
-def test_the_policy_names_s3_only_if_needed(proxy, bucket, path, connect, pictures):
-    """The content security policy names the origin of S3 only on pages that need it."""
-    policy = proxy.request("GET", f"/{path}", headers={"Accept": "text/html"}).headers["content-security-policy"]
-    directives = {directive.split()[0]: directive.split()[1:] for directive in policy.split("; ")}
-    assert (len(directives["connect-src"]), len(directives["img-src"])) == (connect, pictures)
-    assert (bucket.endpoint in directives["connect-src"], bucket.endpoint in directives["img-src"]) == (
-        connect > 1,
-        pictures > 2,
-    )
-
-
-def test_a_read_only_directory_offers_no_upload(page):
-    """The directory of the service's own files offers no upload, and a note explains this."""
-    browser = page(quote("parts/.tornado-proxy/"))
-    assert texts(browser, "tbody bdi") == ["x.txt"]
-    assert texts(browser, ".upload") == []
-    assert "Nothing can be uploaded or deleted here." in "".join(texts(browser, ".note"))

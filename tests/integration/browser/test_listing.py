@@ -380,13 +380,6 @@ def test_a_phone_shows_what_belongs_together_in_one_line(browser, demo, files):
         assert first == last
 
 
-def test_forbidden_actions_are_not_shown(browser, demo):
-    """A page without the right to upload or delete shows no button for it."""
-    browser.get(f"{demo}releases/pictures/")
-    assert texts(browser, ".upload") == []
-    assert browser.find_elements("css selector", ".bin") == []
-
-
 def test_a_page_without_javascript_hides_its_controls(browser, demo, files):
     """Without JavaScript the page shows a note instead of controls that need it."""
     browser.get("about:blank")
@@ -422,13 +415,3 @@ def test_a_directory_is_downloaded(browser, demo):
     answer = Proxy(None, demo.rstrip("/")).request("GET", f"{parts.path}?{parts.query}")
     with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
         assert sorted(archive.namelist()) == ["2.1.0/notes.txt", "2.1.0/tool.tar.gz"]
-
-
-def test_an_error_page_links_to_directory_and_home(browser, demo):
-    """An error page links to the directory and to the first page."""
-    browser.get(f"{demo}releases/2.1.0/nothing.txt")
-    browser.find_element("link text", "Up to the directory").click()
-    assert urlsplit(browser.current_url).path == "/releases/2.1.0/"
-    browser.get(f"{demo}releases/2.1.0/nothing.txt")
-    browser.find_element("css selector", ".ways .home").click()
-    assert urlsplit(browser.current_url).path == "/releases/"

@@ -39,10 +39,7 @@ def bucket() -> Iterator[Bucket]:
     server.start()
     created = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "by-hand")
     with closing(created.client):
-        for key in ("odd/<script>alert(1)</script>", "odd/\u202egpj.exe", "odd/ok.txt", "new/old.txt"):
-            created.put(key, b"old")
-        for number in range(1000):
-            created.put(f"many/picture {number}.jpg", b"x")
+        created.put("new/old.txt", b"old")
         backend = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
         for number in range(10_000):  # without HTTP, which would take a minute
             backend.put_object("by-hand", f"huge/picture {number:04}.jpg", b"x")
@@ -132,19 +129,6 @@ def test_a_dropped_directory_is_uploaded_completely(page, bucket, tmp_path):
     assert bucket.get("new/photos/märz/b c.txt") == b"b"
 
 
-def test_hostile_names_are_shown_as_text(page):
-    """Names with slashes, markup or right-to-left marks are shown as text."""
-    browser = page("odd/")
-    assert "<script>alert(1)<" + "/" in texts(browser, "tbody bdi")
-    assert "\ufffdgpj.exe" in texts(browser, "tbody bdi")
-    # One of the files is a text.
-    labels = browser.execute_script(
-        "return [...document.querySelectorAll('.eye')].map(button => button.getAttribute('aria-label'))"
-    )
-    assert labels == ["Preview ok.txt"]
-    assert browser.get_log("browser") == []
-
-
 def _timings(browser):
     """Returns the time from the last byte to the complete page, and the time that a filter takes, in milliseconds."""
     completion = browser.execute_script(
@@ -164,18 +148,6 @@ def _check_timings(timings):
     print(f"complete {completion:.0f} ms after the last byte, filtered in {filtering:.0f} ms")
     assert completion < 2000
     assert filtering < 200
-
-
-def test_a_thousand_entries_are_shown_and_filtered_fast(page):
-    """A page of a thousand entries is complete within two seconds, and filtered within 200 ms."""
-    timings = []
-    for _ in range(3):
-        browser = page("many/")
-        assert len(texts(browser, "tbody bdi")) == 1000
-        assert texts(browser, "tbody bdi")[2] == "picture 2.jpg"
-        timings.append(_timings(browser))
-        assert len(texts(browser, "tbody bdi")) == 19
-    _check_timings(timings)
 
 
 def test_ten_thousand_entries_are_walked_page_by_page(page):
