@@ -114,7 +114,7 @@ async def test_the_work_for_a_page_does_not_tell_of_closed_names(limit):
 @pytest.mark.parametrize("order", ["", "&sort=name"])
 async def test_many_closed_names_in_a_row_take_bounded_work(monkeypatch, order):
     """A page ends when much was read, with a token that hides the closed name where the next one begins."""
-    monkeypatch.setattr(browse, "_READ_AT_ONCE", 10)
+    monkeypatch.setattr(browse, "LISTED_AT_ONCE", 10)
     store = _store([f"a{number:04}-closed" for number in range(500)] + ["z1", "z2"])
     async with serve(store, resources=CLOSING) as site:
         path, names, pages = f"/d/?format=json&limit=1{order}", [], 0

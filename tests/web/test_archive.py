@@ -377,7 +377,7 @@ async def test_a_disconnect_closes_the_object():
 async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
     """A client that does not read its archives holds most places, not the last; their end gives them back."""
     monkeypatch.setattr("tornado_proxy.storage.shares.PLACE_WITHIN", 0.0)
-    monkeypatch.setattr(application, "_ARCHIVES", 5)
+    monkeypatch.setattr(application, "ARCHIVES_AT_ONCE", 5)
     store = MemoryStore()
     store.add("d/a", b"x" * (32 << 20))
     statuses = []
@@ -396,7 +396,7 @@ async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
 async def test_a_refused_archive_leaves_its_place(monkeypatch, directory, status):
     """An archive that is too large, or of a directory that is not there, keeps no place."""
     monkeypatch.setattr("tornado_proxy.storage.shares.PLACE_WITHIN", 0.0)
-    monkeypatch.setattr(application, "_ARCHIVES", 1)
+    monkeypatch.setattr(application, "ARCHIVES_AT_ONCE", 1)
     options = ListingOptions(archive=ArchiveOptions(enabled=True, max_files=1))
     async with serve({"d/a": b"", "d/b": b""}, listing=options) as site:
         assert [(await site.get(f"/{directory}?format=zip")).status for _ in range(2)] == [status, status]

@@ -188,7 +188,7 @@ async def test_a_listing_does_not_wait_for_a_slow_readme(monkeypatch):
             await asyncio.sleep(30)
             raise AssertionError("the listing waited for its README")
 
-    monkeypatch.setattr(browse, "_PATIENCE", 0.05)
+    monkeypatch.setattr(browse, "README_WITHIN", 0.05)
     store = Slow()
     store.add("README.md", b"text")
     async with serve(store, listing=ListingOptions(readme=True)) as site:

@@ -20,7 +20,8 @@ from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.tools.convert.pages import default_page
 from tornado_proxy.web.answer import Whole
-from tornado_proxy.web.custom_pages import FAILED, FRESH, LARGEST, BucketPages, PageFailed, customized, read_text
+from tornado_proxy.web.custom_pages import BucketPages, PageFailed, customized, read_text
+from tornado_proxy.web.limits import LARGEST_TEMPLATE, TEMPLATE_AGAIN_AFTER, TEMPLATE_FRESH
 
 
 def _recipe(kind, body, headers=(), status=""):
@@ -191,12 +192,12 @@ async def test_a_failing_header_of_a_file_is_a_500():
 
 
 @pytest.mark.parametrize(
-    "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST + 1), ScriptedBody([Busy("x")], 4)]
+    "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST_TEMPLATE + 1), ScriptedBody([Busy("x")], 4)]
 )
 async def test_the_object_of_a_template_is_closed(body):
     """The object is closed after it was read, was too large, or failed."""
     with suppress(PageFailed, Busy):
-        await read_text(OneObjectStore(body), ObjectKey("t/nf"), LARGEST)
+        await read_text(OneObjectStore(body), ObjectKey("t/nf"), LARGEST_TEMPLATE)
     assert body.closed.is_set()
 
 
@@ -243,7 +244,7 @@ async def test_concurrent_requests_share_one_read():
     await asyncio.gather(*(pages.page("site", RECIPE, store) for _ in range(5)))
     assert store.opened == 1
     store.add("t", b"two")
-    clock.now += FRESH - 1
+    clock.now += TEMPLATE_FRESH - 1
     assert (await pages.page("site", RECIPE, store)).body.text == "one"
     clock.now += 1
     assert (await pages.page("site", RECIPE, store)).body.text == "two"
@@ -256,7 +257,7 @@ async def test_a_page_after_a_failure_has_the_usual_lifetime():
     with pytest.raises(PageFailed):
         await pages.page("site", RECIPE, store)
     store.add("t", b"one")
-    for seconds in (FAILED, FRESH - 1):
+    for seconds in (TEMPLATE_AGAIN_AFTER, TEMPLATE_FRESH - 1):
         clock.now += seconds
         await pages.page("site", RECIPE, store)
     assert store.opened == 2
@@ -290,7 +291,7 @@ async def test_a_failing_bucket_keeps_the_previous_page():
     store.add("t", b"one")
     pages = BucketPages(clock)
     await pages.page("site", RECIPE, store)
-    clock.now += FRESH
+    clock.now += TEMPLATE_FRESH
     assert (await pages.page("site", RECIPE, FailingStore())).body.text == "one"
 
 
@@ -299,7 +300,7 @@ async def test_a_failing_bucket_keeps_the_previous_page():
     [
         (b"{{ x }}", "unknown function `x`"),
         (b"\xff", "`t` is not UTF-8"),
-        (b"x" * (LARGEST + 1), f"`t` is larger than {LARGEST} bytes"),
+        (b"x" * (LARGEST_TEMPLATE + 1), f"`t` is larger than {LARGEST_TEMPLATE} bytes"),
     ],
 )
 async def test_an_invalid_template_is_read_once(content, message):

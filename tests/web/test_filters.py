@@ -369,7 +369,7 @@ async def test_an_interrupted_body_has_no_last_chunk():
 
 async def test_the_number_of_concurrent_compressions_is_limited(monkeypatch):
     """Beyond the limit, files are sent uncompressed."""
-    monkeypatch.setattr(filters, "_MOST", 1)
+    monkeypatch.setattr(filters, "COMPRESSED_AT_ONCE", 1)
     async with serve(_store(urandom(10_000_000))) as site, site.connect() as slow:
         await slow.send(head("GET", "/a", GZIP))
         await slow.receive_head()
@@ -381,7 +381,7 @@ async def test_the_number_of_concurrent_compressions_is_limited(monkeypatch):
 
 async def test_generations_share_the_limit_of_compressions(monkeypatch):
     """Objects that an earlier generation compresses count, whatever its options were."""
-    monkeypatch.setattr(filters, "_MOST", 1)
+    monkeypatch.setattr(filters, "COMPRESSED_AT_ONCE", 1)
     headers = HTTPHeaders({"Host": "h", "Accept-Encoding": "gzip"})
     head_of_get = HTTPServerRequest(start_line=RequestStartLine("GET", "/", "HTTP/1.1"), headers=headers)
     shared = filters.Compressions()

@@ -264,7 +264,7 @@ async def test_a_client_that_takes_nothing_is_cut():
 
 async def test_an_idle_connection_is_closed(monkeypatch):
     """A client without a request is told once, and disconnected if it does not leave."""
-    monkeypatch.setattr("tornado_proxy.wire.http2._LINGER", 0.05)
+    monkeypatch.setattr("tornado_proxy.wire.http2.LINGER_HTTP2", 0.05)
     async with serve({"a": b"x"}) as site, connect(site, Limits(idle_timeout=0.1)) as client:
         await client.request("GET", "/a")
         await client.until_closed()
@@ -273,7 +273,7 @@ async def test_an_idle_connection_is_closed(monkeypatch):
 
 async def test_a_head_that_does_not_arrive_ends_the_connection(monkeypatch):
     """Part of a head keeps no connection."""
-    monkeypatch.setattr("tornado_proxy.wire.http2._LINGER", 0.05)
+    monkeypatch.setattr("tornado_proxy.wire.http2.LINGER_HTTP2", 0.05)
     async with serve({}) as site, connect(site, Limits(header_timeout=0.1)) as client:
         await client.request("GET", "/a")
         await client.send(HeadersFrame(3, data=b"\x82"))
@@ -315,7 +315,7 @@ async def test_a_shutdown_finishes_running_requests():
 
 async def test_a_renewed_certificate_has_clients_connect_anew(monkeypatch):
     """A connection that could last for days is told to end."""
-    monkeypatch.setattr(http2, "_LEAVE_AFTER", 0.05)
+    monkeypatch.setattr(http2, "LEAVE_AFTER", 0.05)
     async with serve({"a": b"x"}) as site:
         site.server.setup = tls_setup()
         async with connect_tls(site) as client:

@@ -288,7 +288,7 @@ async def test_an_interrupted_proxy_header_is_harmless():
 
 async def test_an_incomplete_proxy_header_times_out(monkeypatch):
     """A header that is incomplete after the time limit closes the connection."""
-    monkeypatch.setattr("tornado_proxy.wire.server._OPEN_WITHIN", 0.05)
+    monkeypatch.setattr("tornado_proxy.wire.server.OPEN_WITHIN", 0.05)
     async with serve({"a": b"x"}) as site:
         site.server.setup = PROXIED
         async with site.connect() as client:
@@ -310,7 +310,7 @@ async def test_the_proxy_protocol_is_for_trusted_proxies():
 def few_descriptors(monkeypatch):
     """The number of clients that a server may have that is made now; an idle one gives way at once."""
     monkeypatch.setattr("tornado_proxy.wire.server.most_connections", lambda: 50)
-    monkeypatch.setattr("tornado_proxy.wire.server._YOUNG", 0.0)
+    monkeypatch.setattr("tornado_proxy.wire.server.YOUNG_FOR", 0.0)
     return 50
 
 
@@ -351,7 +351,7 @@ async def test_no_running_request_gives_way(few_descriptors):
 async def test_memory_is_given_back_after_connections_have_ended(monkeypatch):
     """Some time after connections have ended, the C library is asked once to return what they leave free."""
     asked, calls = threading.Event(), []
-    monkeypatch.setattr("tornado_proxy.wire.server._TRIM_AFTER", 0.05)
+    monkeypatch.setattr("tornado_proxy.wire.server.TRIM_AFTER", 0.05)
     monkeypatch.setattr("tornado_proxy.wire.server.trim_heap", lambda: calls.append(1) or asked.set())
     async with serve({"a": b"x"}) as site:
         async with site.connect() as client:

@@ -36,28 +36,32 @@ QUICK_FOR = 1024 * 1024
 SLOW_PIECE = 0.1
 """Seconds for a piece from which a connection counts as slow."""
 MOST_UNSENT = 128 * 1024
+"""Bytes of an upload that the kernel keeps before it sends them (tcp(7)); its default is megabytes, so that a slow
+connection would seem to be a silent one."""
 
 LARGEST_LISTING = 8 * 1024**2
-"""1,000 percent-encoded keys of 1,024 bytes, with their attributes."""
+"""Bytes of a listing: 1,000 percent-encoded keys of 1,024 bytes, with their attributes."""
 LARGEST_ERROR = 64 * 1024
 """Bytes of the body of an error."""
 READ_PAUSE = 0.05
-"""The longest first pause in seconds; it doubles with each attempt."""
+"""Seconds of the longest first pause; it doubles with each attempt."""
 READ_PAUSE_IF_THROTTLED = 0.5
 """Seconds of the longest first pause after S3 asked for fewer requests."""
 LONGEST_READ_PAUSE = 10.0
 """Seconds of the longest pause between two attempts."""
 LARGEST_SKEW = 900.0
-"""In seconds. S3 refuses a signature that is 15 minutes off; the answer to a HEAD does not name the reason."""
+"""Seconds between the clocks. S3 refuses a signature that is 15 minutes off; the answer to a HEAD does not name the
+reason."""
 
 IDLE_FOR = 60.0
-"""Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out."""
+"""Seconds that an idle connection is kept. S3s close it after 5 to 60; one that a firewall has forgotten would only
+time out."""
 LONGEST_LIFETIME = 300.0
 """Seconds that a connection is used: one that always has a request would never follow a name to another address."""
 DISTRUSTED_FOR = 10.0
 """Seconds after a certificate was refused in which the bundle of authorities is not read again."""
 SHARE_OF_DESCRIPTORS = 0.2
-"""Of the descriptors of a process, for connections to S3; clients have three quarters."""
+"""Share of the descriptors of a process for connections to S3; clients have three quarters."""
 
 LONGEST_PAGE = 1000
 """Entries of a page of a listing that S3 returns."""
@@ -91,16 +95,18 @@ LONGEST_RESUME_PAUSE = 10.0
 """Seconds of the longest pause before a try."""
 
 CREDENTIALS_ASKED_EVERY = 60.0
-"""Seconds. boto3, when asked, renews credentials 15 minutes before they expire. We ask it every minute while there
-are requests; until it answers, a pair that is up to five minutes old is still valid."""
+"""Seconds between two questions for credentials. boto3, when asked, renews credentials 15 minutes before they
+expire. We ask it every minute while there are requests; until it answers, a pair that is up to five minutes old
+is still valid."""
 CREDENTIALS_GOOD_FOR = 300.0
 """Seconds that credentials must still be valid."""
 CREDENTIALS_AGAIN_AFTER = 5.0
 """Seconds after a failure in which boto3 is not asked again."""
 SIGNING_KEYS_KEPT = 256
-"""A process signs with the keys of a few targets, and around midnight with those of two days."""
+"""Keys for signing that are kept: a process signs with the keys of a few targets, and around midnight with those of
+two days."""
 SIGNED_HEADS_KEPT = 256
-"""Most requests have the same headers, except for ranges and conditions."""
+"""Signed heads that are kept: most requests have the same headers, except for ranges and conditions."""
 
 COMPLETION_PAUSE = 0.1
 """Seconds before an upload is completed again; twice as many each time."""
@@ -108,36 +114,34 @@ LONGEST_COMPLETION_PAUSE = 5.0
 """Seconds of the longest of these pauses."""
 
 CONNECTIONS_PER_THREAD = 4
-"""A slow client holds a connection while no thread works on it, so there may be more connections in use than
-threads. This many of them are kept for later requests."""
+"""Connections that are kept for each thread: a slow client holds one while no thread works on it."""
 
 LARGEST_PART = 5 * 1024**3
 """Bytes of a part (S3 API)."""
 PARTS_OF_ONE_SIZE = 900
 """Parts after which the size of parts doubles, of a file whose size is not known."""
 WHOLE_UPLOAD = 8 * 1024 * 1024
-"""A file of as many bytes is sent at once, if its size is known: in parts, it would need three more calls."""
+"""Bytes of a file that is sent at once, if its size is known: in parts, it would need three more calls."""
 LARGEST_EVEN_PART = 16 * 1024 * 1024
-"""A client that announces much, and sends little of it, gets no larger parts than this."""
+"""Bytes of a part of a client that announces much, and sends little of it."""
 UPLOAD_WITHOUT_MEMORY = 64 * 1024
-"""The first bytes of an upload need no shared memory, so that a small file never waits for large ones."""
+"""Bytes of an upload that need no shared memory, so that a small file never waits for large ones."""
 BLOCKS_KEPT = 16 * 1024 * 1024
-"""Bytes of blocks that are kept for the next part while there are others: to write to new memory costs five times as
-much as to write to memory that was used before."""
+"""Bytes of blocks that are kept for the next part while there are others: to write to new memory costs five times
+as much as to write to memory that was used before."""
 SHARE_OF_CLIENT = 1 / 2
-"""Of the memory, what the parts of one client may have, and what of it is left to older ones. The oldest may exceed
-it."""
+"""Share of the memory that the parts of one client may have. The oldest may exceed it."""
 LEFT_IN_SHARE = 3 / 8
-"""Of that, what is left to parts of the client that are older."""
+"""Share of that which is left to older parts of the client."""
 LEFT_TO_OLDER = 1 / 2
-"""Of the memory, what is left to the oldest parts of the clients before."""
+"""Share of the memory that is left to the oldest parts of the clients before."""
 TRUST = 16
-"""A part is left this many times what has arrived of it, so that one that is announced only keeps nobody out."""
+"""Times what has arrived of a part that is left to it, so that one that is announced only keeps nobody out."""
 MEMORY_WITHIN = 300.0
 """Seconds that an upload waits for memory."""
 COMPLETION_WITHIN = 600.0
-"""Seconds. S3 may take minutes to assemble many parts, and sends white space meanwhile (S3 API,
-"CompleteMultipartUpload")."""
+"""Seconds for the answer to a completion. S3 may take minutes to assemble many parts, and sends white space
+meanwhile (S3 API, "CompleteMultipartUpload")."""
 PARTS_IN_MEMORY = 2
 """Parts of an upload in memory: both in transit, or the next one is being filled. A third would only be full
 earlier."""

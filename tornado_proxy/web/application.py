@@ -38,16 +38,10 @@ from tornado_proxy.web.handlers import (
     SignInHandler,
     TargetListHandler,
 )
+from tornado_proxy.web.limits import ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, WALKS_AT_ONCE
 from tornado_proxy.wire.headers import Asked
 from tornado_proxy.wire.stream import Stream
 from tornado_proxy.wire.tls import peer_of
-
-# Walks through directories for archives: each takes a share of the processor, and more at once end no earlier.
-_WALKS = 4
-_WAITING_WALKS = 100
-
-# Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it.
-_ARCHIVES = 64
 
 _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
 
@@ -59,8 +53,8 @@ class ProxyApplication(Application):
         super().__init__()
         self.emit = emit
         self.in_flight = 0  # requests that are being answered
-        self.walks = Shares("a walk through a directory", _WALKS, _WAITING_WALKS)
-        self.archives = Shares("an archive", _ARCHIVES, _WAITING_WALKS)
+        self.walks = Shares("a walk through a directory", WALKS_AT_ONCE, MOST_WAITING_WALKS)
+        self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS)
         self.closing = AsyncExitStack()  # what `close` ends
         self._current = current
 

@@ -32,14 +32,12 @@ from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 from tornado_proxy.web.answer import Answer, Streamed, Whole
-from tornado_proxy.web.context import TURN, RequestContext
+from tornado_proxy.web.context import RequestContext
+from tornado_proxy.web.limits import DECISIONS_A_TURN, FEWEST_ENTRIES_READ, PIECE_OF_ARCHIVE, READ_FOR_EACH_ENTRY
 
 _VERSION = re.compile(r";(?=[0-9]*\Z)")
 
-_PIECE = 64 * 1024  # bytes that are sent at once, where files are small
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)  # the first time that a ZIP file can express; it stands for an unknown one
-_READ_FOR_EACH = 4  # entries that are read for each that an archive may have, so that closed ones are bounded as well
-_FEWEST = 1000
 _LATEST = datetime(2107, 12, 31, tzinfo=UTC)
 
 
@@ -165,7 +163,7 @@ class _DirectoryWalk:
             path = waiting.pop()
             prefix, entries = await self._entries(path)
             for number, entry in enumerate(entries):
-                if number % TURN == 0:
+                if number % DECISIONS_A_TURN == 0:
                     await asyncio.sleep(0)
                 below = RequestPath(path + entry.name)
                 is_left_out = self._chosen and path == top and entry.name not in self._chosen
@@ -196,7 +194,7 @@ class _DirectoryWalk:
             page = await context.store.list(listing.prefix, after)
             entries += page.entries
             self._read += len(page.entries)
-            if self._read > _READ_FOR_EACH * max(self._limits.max_files, _FEWEST):
+            if self._read > READ_FOR_EACH_ENTRY * max(self._limits.max_files, FEWEST_ENTRIES_READ):
                 raise ArchiveTooLarge(
                     f"the directory has far more entries than {self._limits.max_files}, most are closed"
                 )
@@ -263,7 +261,7 @@ class OpenedArchive:
         held = bytearray()
         async for piece in self._written:
             held += piece
-            if len(held) >= _PIECE:
+            if len(held) >= PIECE_OF_ARCHIVE:
                 yield bytes(held)
                 held.clear()
         yield bytes(held)

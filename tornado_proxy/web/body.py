@@ -6,10 +6,9 @@ import asyncio
 from asyncio import Future
 
 from tornado_proxy.routing.request import RequestError
+from tornado_proxy.web.limits import ROOM_OF_BODY
 from tornado_proxy.wire.body import BodyBuffer
-from tornado_proxy.wire.incoming import LEAST_RATE
-
-_ROOM = 64 * 1024  # bytes; a connection reads as many at once
+from tornado_proxy.wire.limits import LEAST_RATE
 
 
 class BodyTimeout(RequestError):
@@ -28,7 +27,7 @@ class Body(BodyBuffer):
     kept = -1  # a reader that waits for memory has one large chunk in its hands, and not a second one here
 
     def __init__(self, timeout: float) -> None:
-        super().__init__(_ROOM)
+        super().__init__(ROOM_OF_BODY)
         self.received = 0  # bytes
         self._timeout = timeout
         self._patience = timeout  # seconds of waiting that are left

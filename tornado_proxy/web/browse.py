@@ -26,16 +26,19 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Entry, Page, Write
 from tornado_proxy.web.answer import Answer, page
 from tornado_proxy.web.archive import FORMATS, archive
-from tornado_proxy.web.context import TURN, RequestContext
+from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
+from tornado_proxy.web.limits import (
+    DECISIONS_A_TURN,
+    LISTED_AT_ONCE,
+    LISTS_WITHOUT_TURN,
+    LONGEST_PAGE,
+    MOST_LISTS,
+    MOST_SORTED,
+    README_WITHIN,
+)
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
-_PATIENCE = 5.0  # seconds that a listing waits for its README
-LONGEST_PAGE = 1000  # the most entries of a page of the service's own
-_MOST_LISTS = 20  # answers of the store for one page of a listing
-_LISTS_WITHOUT_TURN = 2  # of these
-_READ_AT_ONCE = 1000  # the most that S3 lists in one answer
-MOST_SORTED = 10_000  # the most entries of a directory that is sorted over all its pages
 
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
@@ -101,7 +104,7 @@ async def _removable(listing: Listing, context: RequestContext) -> frozenset[str
     files = [each.name for each in listing.entries if not each.is_directory and listing.href(each)]
     names: list[str] = []
     for number, name in enumerate(files):
-        if number % TURN == 0:
+        if number % DECISIONS_A_TURN == 0:
             await asyncio.sleep(0)
         if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
             if opens_all_below(context.parts.mounts, context.decision):
@@ -137,7 +140,7 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
     first = context.file(await context.ask(RequestPath(f"{listing.path}{name}"))) if name else None
     if first is not None:
         with suppress(StorageError, PageFailed, TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(README_WITHIN):
                 text = await read_text(context.store, first.key, LARGEST_README)
                 return name, await asyncio.to_thread(render_readme, name, text)
     return name, None
@@ -185,7 +188,7 @@ class Directory:
     async def page(self, limit: int, order: Order | None = None) -> DirectoryPage:
         """Returns `limit` entries, or the last ones: of the whole directory in order, if it is not too large for that.
 
-        After `_MOST_LISTS` answers of the store, a page is as it is then: closed entries cannot hold it for ever.
+        After `MOST_LISTS` answers of the store, a page is as it is then: closed entries cannot hold it for ever.
         """
         return (await self._sorted_page(order, limit) if order else None) or await self._next_page(limit)
 
@@ -195,7 +198,7 @@ class Directory:
         shows_all, exists, place = self._context.shows_all, False, ""
         seen: list[Entry] = []
         # As many as are shown would tell, by the time that it takes, how many of the next ones are closed.
-        at_once = min(limit, _READ_AT_ONCE) if shows_all else _READ_AT_ONCE
+        at_once = min(limit, LISTED_AT_ONCE) if shows_all else LISTED_AT_ONCE
         unused = () if after else ("after", "via")
         async with aclosing(self._answers(after or None, at_once)) as answers:
             async for found in answers:
@@ -213,7 +216,7 @@ class Directory:
         """Returns a page of all entries in order, whose token counts those before it; None if there are too many."""
         scope = f"{order.by} {order.descending}"
         entries: list[Entry] = []
-        async with aclosing(self._answers(None, _READ_AT_ONCE)) as answers:
+        async with aclosing(self._answers(None, LISTED_AT_ONCE)) as answers:
             async for found in answers:
                 entries += await self._context.visible(found.entries, MOST_SORTED + 1)
                 if len(entries) > MOST_SORTED:
@@ -239,10 +242,10 @@ class Directory:
         return self._context.match.site.target.name, self._prefix, self._begins, order
 
     async def _answers(self, after: str | None, limit: int) -> AsyncGenerator[Page, None]:
-        """Yields answers of the store, at most `_MOST_LISTS`; many of them take a turn among the walks."""
+        """Yields answers of the store, at most `MOST_LISTS`; many of them take a turn among the walks."""
         with ExitStack() as stack:
-            for number in range(_MOST_LISTS):
-                if number == _LISTS_WITHOUT_TURN:
+            for number in range(MOST_LISTS):
+                if number == LISTS_WITHOUT_TURN:
                     stack.callback(self._context.walks.give_back, await self._context.walks.take())
                 found = await self._listed(after, limit)
                 yield found

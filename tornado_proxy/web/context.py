@@ -19,9 +19,7 @@ from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.web.generation import Parts
 from tornado_proxy.web.incoming_file import IncomingFile
-
-TURN = 16
-"""The decisions about paths after which other requests get a turn."""
+from tornado_proxy.web.limits import DECISIONS_A_TURN
 
 
 class RequestContext(msgspec.Struct, frozen=True):
@@ -84,7 +82,7 @@ class RequestContext(msgspec.Struct, frozen=True):
         for number, each in enumerate(entries):
             if len(opened) == most:
                 break
-            if number % TURN == 0:
+            if number % DECISIONS_A_TURN == 0:
                 await asyncio.sleep(0)
             if self.match.site.shows(each.name) and self._is_open(self.request.path + each.name):
                 opened.append(each)

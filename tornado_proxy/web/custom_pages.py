@@ -28,14 +28,16 @@ from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store
 from tornado_proxy.web.answer import Whole, with_headers, without
+from tornado_proxy.web.limits import (
+    ENTRIES_ON_LOOP,
+    LARGEST_TEMPLATE,
+    PAGE_WITHIN,
+    TEMPLATE_AGAIN_AFTER,
+    TEMPLATE_FRESH,
+)
 
 _LOG = logging.getLogger("tornado_proxy")
-LARGEST = 256 * 1024  # the most bytes that a template in a bucket may have
-FRESH = 60.0  # seconds for which a page read from a bucket is used without a look there
-PATIENCE = 1.0  # seconds that an error waits for its page
-FAILED = 5.0  # seconds after which a template that could not be read is tried again
 
-_SMALL = 100  # entries up to which a page is rendered on the event loop
 _BODILESS = (204, 304)
 # Headers that describe the body that is replaced.
 _OF_BODY = frozenset({"content-type", "content-security-policy", "content-length"})
@@ -69,9 +71,9 @@ class BucketPages:
         self._away: set[str] = set()  # the targets whose bucket did not answer the last time, or not yet
 
     async def page(self, target: str, recipe: Recipe, store: Store) -> CustomPage:
-        """Returns the page, at most `FRESH` seconds old unless the bucket fails; raises `PageUnavailable`.
+        """Returns the page, at most `TEMPLATE_FRESH` seconds old unless the bucket fails; raises `PageUnavailable`.
 
-        An error waits for its page, but no longer than `PATIENCE`, and not at all while the bucket is away.
+        An error waits for its page, but no longer than `PAGE_WITHIN`, and not at all while the bucket is away.
         """
         # Bounded by the pages that the configuration names.
         read = self._read.setdefault((target, recipe.kind), _Read())
@@ -80,12 +82,12 @@ class BucketPages:
         is_error = recipe.kind in ERROR_PAGES.values()
         if (task := read.task) is not None and not (is_error and target in self._away):
             # A client that leaves does not end the reading for others.
-            await asyncio.wait({task}, timeout=PATIENCE if is_error else None)
+            await asyncio.wait({task}, timeout=PAGE_WITHIN if is_error else None)
             if task.done():
                 task.result()
             else:
                 self._away.add(target)
-                read.failure = _failure(recipe, f"the bucket did not answer within {PATIENCE:g} s")
+                read.failure = _failure(recipe, f"the bucket did not answer within {PAGE_WITHIN:g} s")
         if read.page is None:
             raise PageUnavailable(read.failure or f"the bucket of `{target}` is away")
         return read.page
@@ -93,7 +95,7 @@ class BucketPages:
     async def _refresh(self, target: str, read: _Read, recipe: Recipe, store: Store) -> None:
         failure = ""
         try:
-            texts = {key: await read_text(store, ObjectKey(key), LARGEST) for key in recipe.keys}
+            texts = {key: await read_text(store, ObjectKey(key), LARGEST_TEMPLATE) for key in recipe.keys}
             read.page = await asyncio.to_thread(recipe.compiled, texts)
             self._away.discard(target)
         except (StorageError, CustomPageMistake, PageFailed) as error:
@@ -102,7 +104,7 @@ class BucketPages:
                 self._away.add(target)
         finally:
             read.failure = failure
-            read.until = self._clock() + (FAILED if failure else FRESH)
+            read.until = self._clock() + (TEMPLATE_AGAIN_AFTER if failure else TEMPLATE_FRESH)
             read.task = None
 
 
@@ -149,7 +151,7 @@ class PageRenderer(msgspec.Struct, frozen=True):
             return None
         values = data()
         try:
-            if len(values.entries if isinstance(values, FolderListData) else ()) > _SMALL:
+            if len(values.entries if isinstance(values, FolderListData) else ()) > ENTRIES_ON_LOOP:
                 return await asyncio.to_thread(page.render, values)
             return page.render(values)
         except RenderError as error:

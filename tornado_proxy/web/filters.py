@@ -19,6 +19,7 @@ from tornado_proxy.semantics.cors import OPEN, Ask, CorsPolicy, is_preflight
 from tornado_proxy.semantics.fields import Headers, is_of_types, negotiate_coding
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 from tornado_proxy.web.answer import Answer, Streamed, Whole, with_headers, without
+from tornado_proxy.web.limits import COMPRESSED_AT_ONCE, PIECE_COMPRESSED
 from tornado_proxy.wire.headers import Asked
 
 _NO_CACHE = (
@@ -106,8 +107,6 @@ def _cache_headers(cache: CacheHeaders) -> Headers:
 # Each coding with the window that makes zlib write its format.
 _WINDOWS = {"gzip": 31, "deflate": 15}
 
-_PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
-_MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
 
 # Headers that the compressed form does not have: ranges and digests count in the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
@@ -136,7 +135,7 @@ class Compressor:
         if answer.status == 206 or not self._is_meant(named):
             return answer
         vary = ("Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding")
-        is_busy = isinstance(answer, Streamed) and self._all.running >= _MOST
+        is_busy = isinstance(answer, Streamed) and self._all.running >= COMPRESSED_AT_ONCE
         accepted = "" if is_busy or asked.version == "HTTP/1.0" else asked.headers.get("Accept-Encoding")
         coding = negotiate_coding(accepted, tuple(_WINDOWS)) if accepted else None
         if answer.status == 304:
@@ -181,8 +180,8 @@ class CompressedObject:
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yields the compressed body in pieces."""
         async for chunk in self._opened.chunks():
-            for start in range(0, len(chunk), _PIECE):
-                if piece := self._coder.compress(chunk[start : start + _PIECE]):
+            for start in range(0, len(chunk), PIECE_COMPRESSED):
+                if piece := self._coder.compress(chunk[start : start + PIECE_COMPRESSED]):
                     yield piece
                 await asyncio.sleep(0)
         yield self._coder.flush()

@@ -20,11 +20,10 @@ from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.storage.store import Store
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
+from tornado_proxy.web.limits import DIGITS_OF_DIGEST
 from tornado_proxy.web.page_tokens import PageTokens
 
 GENERATION = "X-Tornado-Proxy-Generation"
-
-_SHOWN_DIGITS = 12  # of a digest; enough to tell the configurations of a fleet apart
 
 
 class Shared:
@@ -100,7 +99,7 @@ class Generation:
         self.parts = parts
         self.since = time.time()  # Unix time, seconds
         named = parts.settings.server.generation_header and parts.digest
-        self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
+        self.headers = ((GENERATION, f"{number}-{parts.digest[:DIGITS_OF_DIGEST]}"),) if named else ()
         self._requests = 0
         self._left: asyncio.Event | None = None  # set when the last request has left, once that is waited for
         # One store may serve several targets; it is held once.

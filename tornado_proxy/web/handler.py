@@ -33,6 +33,7 @@ from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageUnavailable, customized
 from tornado_proxy.web.generation import Generation
+from tornado_proxy.web.limits import LONGEST_LOGGED_HEADER, PIECE_SENT
 from tornado_proxy.wire.headers import Asked, Fields
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
 from tornado_proxy.wire.stream import Stream
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 REQUEST_ID = "X-Request-Id"
 
 _value = itemgetter(1)
-_LONGEST = 512  # characters of a header in the log
-_PIECE = 64 * 1024  # bytes, which take the least rate a minute, the default of `sendTimeout`
 
 
 HEALTHY = Whole(
@@ -313,8 +312,8 @@ class Handler:
             self._sent += len(content)
             return
         # Another server than the wire may wait for ever for a client that reads nothing.
-        for start in range(0, max(1, len(content)), _PIECE):
-            piece = content[start : start + _PIECE]
+        for start in range(0, max(1, len(content)), PIECE_SENT):
+            piece = content[start : start + PIECE_SENT]
             try:
                 async with asyncio.timeout(self.parts.settings.limits.send_timeout):
                     await self._put(piece, head)
@@ -366,10 +365,10 @@ def _facts(headers: HTTPHeaders, use: BucketUse) -> dict[str, str | float]:
     agent, referrer = headers.get("User-Agent", ""), headers.get("Referer", "")
     bare = re.sub(r"(?<=//)[^/?#]*@", "", re.split(r"[?#]", referrer, maxsplit=1)[0])
     return {
-        "userAgent": agent[:_LONGEST],
-        "referrer": bare[:_LONGEST],
+        "userAgent": agent[:LONGEST_LOGGED_HEADER],
+        "referrer": bare[:LONGEST_LOGGED_HEADER],
         "s3Ms": round(use.seconds * 1000, 1),
-        "s3RequestId": use.request_id[:_LONGEST],
+        "s3RequestId": use.request_id[:LONGEST_LOGGED_HEADER],
     }
 
 

@@ -20,6 +20,7 @@ from tornado_proxy.routing.request import LengthRequired, RequestError
 from tornado_proxy.semantics.fields import ContentCheck, Disposition
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.web.answer import DEFAULT_TYPE
+from tornado_proxy.web.limits import LARGEST_PART_HEADER, LONGEST_CONTENT_TYPE, LONGEST_MEDIA_TYPE
 from tornado_proxy.wire.incoming import content_length
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ FILE_FIELD = "file"
 # The parser would log a warning for each mistake of a client; the access log has the reason already.
 _SILENT = logging.Logger("silent", logging.CRITICAL + 1)  # noqa: LOG001 - outside the tree that people configure
 
-_MAX_PART_HEADER_SIZE = 16 * 1024  # bytes of one header line; a file's name may stand in it twice, escaped
-
-# A boundary has 70 characters at most (RFC 2046 5.1.1); the library takes a millisecond a KiB of parameters.
-_LONGEST_CONTENT_TYPE = 1024
 
 _PLAIN = frozenset({b"7bit", b"8bit", b"binary"})  # transfer encodings that change nothing (RFC 2045 6.2)
 
@@ -43,7 +40,6 @@ _BOUNDARIES = re.compile(r"[;,\s]boundary[*0-9]*\s*=", re.IGNORECASE)
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule, no secret
 _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
-_LONGEST_TYPE = 255
 
 # The library's own table, not the machine's: the same name has the same type everywhere. It takes 2 ms to make.
 mimetypes.knownfiles.clear()
@@ -100,7 +96,7 @@ class FileHead(msgspec.Struct, frozen=True):
     def content_type(self) -> str:
         """The type to store the file under: the sent one, if valid, else what the name suggests."""
         sent = self.sent_type
-        if sent and len(sent) <= _LONGEST_TYPE and _MEDIA_TYPE.fullmatch(sent):
+        if sent and len(sent) <= LONGEST_MEDIA_TYPE and _MEDIA_TYPE.fullmatch(sent):
             return sent.replace("\t", " ")  # as boto3 signs it
         guessed, encoding = _types().guess_type(self.file_name)
         return (_COMPRESSED.get(encoding) if encoding else guessed) or DEFAULT_TYPE
@@ -195,7 +191,7 @@ def _announced_length(headers: Mapping[str, str]) -> int | None:
 
 def boundary(content_type: str | None) -> bytes:
     """Returns the boundary that a Content-Type announces; raises `NotAForm`, or `MalformedForm` if it names none."""
-    if content_type and len(content_type) > _LONGEST_CONTENT_TYPE:
+    if content_type and len(content_type) > LONGEST_CONTENT_TYPE:
         raise MalformedForm("the Content-Type is too long")
     media_type, options = parse_options_header(content_type)
     if media_type != b"multipart/form-data":
@@ -295,7 +291,7 @@ class MultipartForm:
             "on_end": self._end,
         }
         try:
-            parser = MultipartParser(separator, callbacks, max_header_size=_MAX_PART_HEADER_SIZE)
+            parser = MultipartParser(separator, callbacks, max_header_size=LARGEST_PART_HEADER)
         except FormParserError as error:
             raise MalformedForm(f"the form's boundary is unusable: {error}") from error
         parser.logger = _SILENT

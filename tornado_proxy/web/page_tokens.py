@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret
-
-_BLOCK = 48  # bytes: a token shows the length of a name no more closely, as the place may be a closed one
+from tornado_proxy.web.limits import TOKEN_BLOCK
 
 
 class PageTokens:
@@ -35,7 +34,7 @@ class PageTokens:
     def seal(self, place: str, *scope: str) -> str:
         """Returns the token of a place in a scope, such as a directory; its characters need no escape in a query."""
         text = place.encode()
-        padded = text + bytes(-len(text) % _BLOCK)
+        padded = text + bytes(-len(text) % TOKEN_BLOCK)
         return urlsafe_b64encode(self._cipher.encrypt(padded, _data(scope))).rstrip(b"=").decode()
 
     def unseal(self, token: str, *scope: str) -> str | None:

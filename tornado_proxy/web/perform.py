@@ -36,9 +36,7 @@ from tornado_proxy.web.browse import browse
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.incoming_file import FileHead
-
-# Bytes of a body in memory that is sent, and compressed, in one step.
-_LONGEST_WHOLE = 16 * 1024
+from tornado_proxy.web.limits import SENT_WHOLE
 
 _AT_A_PATH = (Serve, RedirectToSignedUrl, Redirect)
 
@@ -80,7 +78,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
         await opened.close()
         raise
     status = 206 if opened.content_range else 200
-    if isinstance(opened, MemoryObject) and len(opened.body) <= _LONGEST_WHOLE:
+    if isinstance(opened, MemoryObject) and len(opened.body) <= SENT_WHOLE:
         return Whole(status, head.headers, opened.body, head.templated)
     return Streamed(status, head.headers, opened, head.templated)
 

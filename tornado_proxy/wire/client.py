@@ -12,12 +12,9 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics.forwarded import Origin
-from tornado_proxy.wire.incoming import LEAST_RATE
+from tornado_proxy.wire.limits import LEAST_RATE, READ_OF_CLIENT
 from tornado_proxy.wire.reading import ReadingProtocol
 from tornado_proxy.wire.tls import shown_certificate
-
-LARGEST_READ = 64 * 1024
-"""Bytes that one read of a client's socket can return, unless a body is arriving."""
 
 Notify = Callable[[Any], None]
 
@@ -32,7 +29,7 @@ class ClientConnection(ReadingProtocol):
     def __init__(
         self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
     ) -> None:
-        super().__init__(LARGEST_READ)
+        super().__init__(READ_OF_CLIENT)
         self.peer = peer
         self._application = application
         self._limits = limits

@@ -19,33 +19,28 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
-from tornado_proxy.wire.client import LARGEST_READ, ClientConnection, Notify
+from tornado_proxy.wire.client import ClientConnection, Notify
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, HeaderLines, RequestParser
+from tornado_proxy.wire.limits import (
+    DEPARTURE_CHECK,
+    LARGEST_READ_OF_BODY,
+    LINGER_DONE,
+    LINGER_IDLE,
+    LINGER_TOTAL,
+    MOST_A_TURN,
+    MOST_AHEAD,
+    MOST_UNSENT,
+    READ_OF_CLIENT,
+)
 from tornado_proxy.wire.reading import NEVER
 from tornado_proxy.wire.stream import STAND_IN, AnswerState, Http1Stream, RequestState
 
 _LOG = logging.getLogger("tornado_proxy")
 
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
-_MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
-# A read of a large body costs little more than a small one, and its bytes wait nowhere else for their reader.
-_LARGEST_READ_OF_BODY = 256 * 1024  # bytes
 
-# Over this much, writers wait. asyncio's own limit is 64 KiB, and 512 KiB with TLS, for each client that is slow.
-_MOST_UNSENT = 32 * 1024  # bytes
-
-# TLS tells only in a later turn of the loop that its connection is lost; until then it takes all that is written.
-_MOST_A_TURN = 256 * 1024  # bytes
-
-# A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
-_LINGER_DONE = 1.0  # seconds for the client to close if nothing more is expected of it
-_LINGER_IDLE = 5.0  # seconds without a byte if it has not sent all that it announced
-_LINGER_TOTAL = 30.0  # seconds
-
-# A client that has ended its side may have left, or may wait for its answer. TCP shows which when something is sent.
-_DEPARTURE_CHECK = 0.25  # seconds
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -103,14 +98,14 @@ class Connection(ClientConnection):
         """Waits for a request."""
         super().connection_made(transport)
         assert self._transport is not None
-        self._transport.set_write_buffer_limits(_MOST_UNSENT)
+        self._transport.set_write_buffer_limits(MOST_UNSENT)
         self._set_deadline(self._limits.idle_timeout)
         self._on_idle(self)
 
     def buffer_updated(self, nbytes: int) -> None:
         """Takes the bytes that were read."""
         if self._state is State.LINGERING:
-            self._deadline = min(self._loop.time() + _LINGER_IDLE, self._linger_until)
+            self._deadline = min(self._loop.time() + LINGER_IDLE, self._linger_until)
             return
         data, stream = self._buffer[:nbytes], self._stream
         delegate = None if stream is None or self._received or self._taking is not None else stream.delegate
@@ -129,7 +124,7 @@ class Connection(ClientConnection):
             return False
         if not self._half_closed:
             self._half_closed = True
-            self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
+            self._loop.call_later(DEPARTURE_CHECK, self._look_for_departure)
             self._advance()
         return not self._transport.is_closing()
 
@@ -171,7 +166,7 @@ class Connection(ClientConnection):
                     goes_on = self._read_body(stream)
                 else:
                     goes_on = False
-                    if len(self._received) > _MOST_AHEAD:
+                    if len(self._received) > MOST_AHEAD:
                         self._pause_reading()
                 if not goes_on:
                     if self._half_closed and (stream is None or stream.reading is RequestState.BODY):
@@ -215,7 +210,7 @@ class Connection(ClientConnection):
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading is RequestState.BODY:
-            self._limit_reads(_LARGEST_READ_OF_BODY)
+            self._limit_reads(LARGEST_READ_OF_BODY)
             self._await(until_taken)
         elif stream.reading is RequestState.DONE:
             stream.end_body()
@@ -253,7 +248,7 @@ class Connection(ClientConnection):
         if not self._probed and is_unanswered:
             self._probed = True
             self.write(_CONTINUE)  # any client of HTTP/1.1 must expect it (RFC 9110 15.2)
-        self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
+        self._loop.call_later(DEPARTURE_CHECK, self._look_for_departure)
 
     # Answers.
 
@@ -273,7 +268,7 @@ class Connection(ClientConnection):
 
     def until_writable(self) -> Future[None]:
         """Returns a future that is done when the client has read enough for more."""
-        if self._in_turn < _MOST_A_TURN:
+        if self._in_turn < MOST_A_TURN:
             return self._writable
         self._in_turn = 0
         if self._writable.done() and self.peer.scheme == "https":
@@ -287,8 +282,8 @@ class Connection(ClientConnection):
         if stream is not self._stream:
             return
         self._stream = None
-        if len(self._buffer) != LARGEST_READ:
-            self._limit_reads(LARGEST_READ)
+        if len(self._buffer) != READ_OF_CLIENT:
+            self._limit_reads(READ_OF_CLIENT)
         if stream.reading is not RequestState.DONE:
             # In the next turn: the application is in the middle of finishing.
             self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))
@@ -322,8 +317,8 @@ class Connection(ClientConnection):
         except OSError:  # the client has reset the connection, which asyncio has yet to read
             transport.abort()
             return
-        self._linger_until = self._loop.time() + _LINGER_TOTAL
-        waiting = _LINGER_IDLE if has_unread else _LINGER_DONE
+        self._linger_until = self._loop.time() + LINGER_TOTAL
+        waiting = LINGER_IDLE if has_unread else LINGER_DONE
         self._set_deadline(self._limits.send_timeout if transport.get_write_buffer_size() else waiting)
         self._resume_reading()
 

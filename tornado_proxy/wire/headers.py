@@ -8,23 +8,21 @@ from typing import NamedTuple
 
 from tornado.httputil import HTTPConnection, HTTPHeaders
 
-Pairs = tuple[tuple[str, str], ...]
+from tornado_proxy.wire.limits import HEADER_NAMES_KEPT, LONGEST_NAME_KEPT
 
-# The spelling of names is remembered, since clients send few and short ones.
-_NAMES_KEPT = 1024
-_LONGEST_NAME_KEPT = 64
+Pairs = tuple[tuple[str, str], ...]
 
 
 def spelt(name: str) -> str:
     """Returns the name of a header as it is usually spelt: each word with a capital."""
-    return _kept(name) if len(name) <= _LONGEST_NAME_KEPT else _capitalized(name)
+    return _kept(name) if len(name) <= LONGEST_NAME_KEPT else _capitalized(name)
 
 
 def _capitalized(name: str) -> str:
     return "-".join([word.capitalize() for word in name.split("-")])
 
 
-_kept = lru_cache(_NAMES_KEPT)(_capitalized)
+_kept = lru_cache(HEADER_NAMES_KEPT)(_capitalized)
 
 
 class Fields(HTTPHeaders):

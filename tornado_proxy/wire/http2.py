@@ -22,28 +22,22 @@ from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.wire.client import ClientConnection, Notify
-from tornado_proxy.wire.http2_frames import (
-    LARGEST_FRAME,
-    LAST_STREAM,
-    MOST_STREAMS,
-    PRICE_OF_REFUSAL,
-    ConnectionBroken,
-    FrameReader,
-    Protocol,
-    Purse,
-)
+from tornado_proxy.wire.http2_frames import LAST_STREAM, ConnectionBroken, FrameReader, Protocol, Purse
 from tornado_proxy.wire.http2_stream import Head, Http2Stream, check_trailers, read_head, stand_in
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, MalformedMessage
+from tornado_proxy.wire.limits import (
+    BYTES_A_TURN,
+    FRAMES_A_TURN,
+    LARGEST_FRAME,
+    LEAVE_AFTER,
+    LINGER_HTTP2,
+    MOST_STREAMS,
+    PRICE_OF_REFUSAL,
+)
 from tornado_proxy.wire.reading import NEVER
 from tornado_proxy.wire.stream import AnswerState, RequestState
 
 _LOG = logging.getLogger("tornado_proxy")
-
-_BYTES_A_TURN = 64 * 1024  # that are given to the transport at once
-_FRAMES_A_TURN = 16  # that are read before anything else has its turn
-
-_LINGER = 1.0  # seconds
-_LEAVE_AFTER = 1.0  # seconds for requests on their way when a client is told to connect anew
 
 
 class Deadline(Enum):
@@ -88,7 +82,7 @@ class Http2Connection(ClientConnection):
         """Tells the client to make further requests elsewhere, and serves what is on its way (RFC 9113 6.8)."""
         if not self._is_leaving and not self._is_over:
             self._go_away(LAST_STREAM)
-            self._loop.call_later(_LEAVE_AFTER, self.close_if_idle)
+            self._loop.call_later(LEAVE_AFTER, self.close_if_idle)
 
     def close_if_idle(self) -> None:
         """Takes no further request, and closes after the last one."""
@@ -112,7 +106,7 @@ class Http2Connection(ClientConnection):
         """Sends the settings, and waits for a request."""
         super().connection_made(transport)
         assert self._transport is not None
-        self._transport.set_write_buffer_limits(_BYTES_A_TURN)
+        self._transport.set_write_buffer_limits(BYTES_A_TURN)
         self._wait(Deadline.REQUEST, self._limits.idle_timeout)
         self._on_idle(self)
         self._flush()
@@ -158,7 +152,7 @@ class Http2Connection(ClientConnection):
         """Processes the received frames, some at a time."""
         self._has_more = False
         try:
-            for _ in range(_FRAMES_A_TURN):
+            for _ in range(FRAMES_A_TURN):
                 if self._is_over or self._is_full or not self._process():
                     break
             else:
@@ -258,7 +252,7 @@ class Http2Connection(ClientConnection):
     def send(self, stream: Http2Stream) -> None:
         """Sends what the client takes of an answer, and ends the stream after its last piece."""
         if stream not in self._waiting:
-            while self._pending < _BYTES_A_TURN and self._send_frame(stream):
+            while self._pending < BYTES_A_TURN and self._send_frame(stream):
                 pass
             self._settle(stream)
         self._flush_soon()
@@ -330,8 +324,8 @@ class Http2Connection(ClientConnection):
     def _linger(self, stream: Http2Stream) -> None:
         """Leaves a client that is still sending its request the time to read the answer."""
         self._break_off_soon(stream)
-        stream.deadline = self._loop.time() + _LINGER
-        self._look_within(_LINGER)
+        stream.deadline = self._loop.time() + LINGER_HTTP2
+        self._look_within(LINGER_HTTP2)
 
     def _break_off_soon(self, stream: Http2Stream) -> None:
         if stream.reading is not RequestState.DONE:
@@ -342,7 +336,7 @@ class Http2Connection(ClientConnection):
     def _send_all(self) -> None:
         """Sends frames of all streams in turn, as long as the client takes them."""
         has_sent = True
-        while has_sent and self._pending < _BYTES_A_TURN:
+        while has_sent and self._pending < BYTES_A_TURN:
             has_sent = False
             for stream in tuple(self._waiting):
                 if self._send_frame(stream):
@@ -359,7 +353,7 @@ class Http2Connection(ClientConnection):
 
     def _flush(self) -> None:
         self._is_flushing = False
-        has_more, self._pending = self._pending >= _BYTES_A_TURN, 0
+        has_more, self._pending = self._pending >= BYTES_A_TURN, 0
         self._write(self._h2.data_to_send())
         if has_more and self._waiting and not self._is_full:
             self._loop.call_soon(self._send_all)
@@ -401,7 +395,7 @@ class Http2Connection(ClientConnection):
             self._transport.close()
             self._wait(Deadline.END, self._limits.send_timeout)
         else:
-            self._wait(Deadline.END, _LINGER)
+            self._wait(Deadline.END, LINGER_HTTP2)
 
     def _wait(self, kind: Deadline, seconds: float) -> None:
         self._deadlines[kind] = self._loop.time() + seconds

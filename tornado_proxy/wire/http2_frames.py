@@ -25,31 +25,28 @@ from hyperframe.frame import (
     SettingsFrame,
 )
 
-MOST_STREAMS = 100
-"""Requests of a connection that are answered at once."""
-
-LARGEST_FRAME = 16 * 1024
-"""Bytes that a frame carries in either direction: the least that all must take."""
+from tornado_proxy.wire.limits import (
+    BYTES_PER_COIN,
+    HEAD_TABLE,
+    LARGEST_BLOCK,
+    LARGEST_FRAME,
+    MOST_STREAMS,
+    PER_ANSWER,
+    PURSE,
+    REFILL,
+    STREAM_WINDOW,
+    WINDOW,
+)
 
 LAST_STREAM = 2**31 - 1
 
-PRICE_OF_REFUSAL = 5
 
 _PREFACE = 24  # bytes (RFC 9113 3.4)
 _FRAME_HEAD = 9  # bytes (RFC 9113 4.1)
 _END_STREAM = 0x01
 _END_HEADERS = 0x04
-_LARGEST_BLOCK = 128 * 1024  # bytes of a compressed head: hpack takes time that grows with their square
-_HEAD_TABLE = 4096  # bytes of the table by which heads are compressed, whatever more a client offers
 
-# Of bodies that nobody has taken yet. One stream that waits leaves half of the connection's window to the others.
-_WINDOW = 1024 * 1024  # bytes
-_STREAM_WINDOW = 512 * 1024  # bytes
 
-_PURSE = 1000
-_REFILL = 100  # a second
-_PER_ANSWER = 5
-_BYTES_PER_COIN = 1024
 _EXPENSIVE = {RstStreamFrame.type: 5, SettingsFrame.type: 5}  # the price of any other frame that is not free is 1
 _FREE = frozenset({DataFrame.type, HeadersFrame.type, GoAwayFrame.type})
 
@@ -67,13 +64,13 @@ class Purse:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._left: float = _PURSE
+        self._left: float = PURSE
         self._paid_at = clock()
 
     def pay(self, price: int) -> None:
         """Takes a price; raises `ConnectionBroken` if there is too little."""
         now = self._clock()
-        self._add((now - self._paid_at) * _REFILL)
+        self._add((now - self._paid_at) * REFILL)
         self._paid_at = now
         self._left -= price
         if self._left < 0:
@@ -81,10 +78,10 @@ class Purse:
 
     def earn(self, sent: int, answers: int = 0) -> None:
         """Adds what the client is owed for bytes and answers that it took."""
-        self._add(sent / _BYTES_PER_COIN + answers * _PER_ANSWER)
+        self._add(sent / BYTES_PER_COIN + answers * PER_ANSWER)
 
     def _add(self, amount: float) -> None:
-        self._left = min(_PURSE, self._left + amount)
+        self._left = min(PURSE, self._left + amount)
 
 
 class FrameReader:
@@ -92,7 +89,7 @@ class FrameReader:
 
     def __init__(self, received: bytearray, limit: int, purse: Purse) -> None:
         self._received = received
-        self._largest_block = min(2 * limit, _LARGEST_BLOCK)
+        self._largest_block = min(2 * limit, LARGEST_BLOCK)
         self._purse = purse
         self._has_begun = False  # whether the preface has arrived
         self._block = 0  # bytes of a head whose rest has yet to arrive
@@ -174,7 +171,7 @@ class _Encoder(Encoder):
 
     @header_table_size.setter
     def header_table_size(self, size: int) -> None:
-        size = min(size, _HEAD_TABLE)
+        size = min(size, HEAD_TABLE)
         if self.table_size_changes or size != self.header_table.maxsize:
             self.table_size_changes = sorted({size, min([size, *self.table_size_changes])})
             self.header_table.maxsize = size
@@ -201,7 +198,7 @@ class Protocol(H2Connection):
         )
         values = {
             SettingCodes.MAX_CONCURRENT_STREAMS: MOST_STREAMS,
-            SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW,
+            SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
             SettingCodes.MAX_HEADER_LIST_SIZE: limit,
         }
         self.local_settings = Settings(client=False, initial_values=values)
@@ -209,7 +206,7 @@ class Protocol(H2Connection):
         self.decoder = _Decoder(2 * limit)
         self.encoder = _Encoder()
         self.initiate_connection()
-        self.increment_flow_control_window(_WINDOW - self.inbound_flow_control_window)
+        self.increment_flow_control_window(WINDOW - self.inbound_flow_control_window)
         # h2 would end the connection of a client that opens more streams before it has read how many there may be.
         self.local_settings.max_concurrent_streams = LAST_STREAM
         self.local_settings.acknowledge()

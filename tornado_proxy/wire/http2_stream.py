@@ -22,16 +22,8 @@ from tornado.httputil import (
 
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.wire.headers import Fields, spelt
-from tornado_proxy.wire.incoming import (
-    HOST,
-    LEAST_RATE,
-    MOST_HEADERS,
-    TOKEN,
-    ClientDisconnected,
-    HeadTooLarge,
-    MalformedMessage,
-    content_length,
-)
+from tornado_proxy.wire.incoming import HOST, TOKEN, ClientDisconnected, HeadTooLarge, MalformedMessage, content_length
+from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS, PIECE_OF_STREAM
 from tornado_proxy.wire.reading import NEVER
 from tornado_proxy.wire.stream import STAND_IN, AnswerState, RequestState, Stream
 
@@ -40,7 +32,6 @@ if TYPE_CHECKING:
 
 RawFields = Sequence[tuple[bytes, bytes]]
 
-_PIECE = 64 * 1024  # bytes of a body that the application gets at once, unless one frame has more
 
 _VERSION = "HTTP/2.0"
 _PSEUDO = frozenset({b":method", b":scheme", b":authority", b":path"})
@@ -338,7 +329,7 @@ class Http2Stream(Stream):
         """Passes on the body as far as the application takes it."""
         while self._taking is None and self._incoming and self.delegate is not None:
             pieces, size = [], 0
-            while self._incoming and size < _PIECE:
+            while self._incoming and size < PIECE_OF_STREAM:
                 data, taken = self._incoming.popleft()
                 pieces.append(data)
                 size += taken

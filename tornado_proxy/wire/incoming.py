@@ -16,6 +16,14 @@ from tornado.httputil import RequestStartLine
 
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.wire.headers import Fields, spelt
+from tornado_proxy.wire.limits import (
+    LEAST_RATE,
+    LONGEST_CHUNK_LINE,
+    LONGEST_HEADER_KEPT,
+    LONGEST_TRAILERS,
+    MOST_HEADERS,
+    MOST_HEADERS_KEPT,
+)
 
 # RFC 9112 3; `routing.request.read_address` decides which targets are valid.
 TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105 - a grammar rule, no secret
@@ -39,15 +47,6 @@ _CUT_CHUNK = rb"[0-9A-Fa-f]{0,16}(?:;[^\r\n]*+)?\r?"  # what may still become th
 _FIRST = (re.compile(_CHUNK), re.compile(_CUT_CHUNK))
 _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK))
 
-MOST_HEADERS = 500
-# Headers that are kept for the next request of a connection take 8 KiB at most.
-_LONGEST_KEPT = 2 * 1024  # characters
-_MOST_KEPT = 24
-_LONGEST_CHUNK_LINE = 4096  # bytes, with extensions
-_LONGEST_TRAILERS = 64 * 1024  # bytes
-
-LEAST_RATE = 1024
-"""Bytes a second that a client must send or read, on average over the time in which it may pause."""
 
 TOO_SLOW = f"the client read less than {LEAST_RATE} bytes a second"
 
@@ -156,7 +155,7 @@ class MessageParser:
         whole, cut = self._chunk
         line = whole.match(received, at)
         if line is None:
-            if len(received) - at > _LONGEST_CHUNK_LINE:
+            if len(received) - at > LONGEST_CHUNK_LINE:
                 raise MalformedMessage("the line of a chunk is malformed or too long")
             if not cut.fullmatch(received, at):
                 raise MalformedMessage("the line of a chunk is malformed")
@@ -169,7 +168,7 @@ class MessageParser:
         """Takes the trailers, which are dropped, as RFC 9110 6.5.1 allows."""
         end = 0 if received.startswith(b"\r\n") else received.find(b"\r\n\r\n") + 2
         if end == 1:
-            if len(received) > _LONGEST_TRAILERS:
+            if len(received) > LONGEST_TRAILERS:
                 raise MalformedMessage("the trailers are too long")
             return
         _read_lines(bytes(received[:end]), _RAW_FIELD, _RAW_FIELDS)
@@ -230,7 +229,7 @@ class HeaderLines(NamedTuple):
     @property
     def is_small(self) -> bool:
         """Whether a connection may keep it for the next request: each header takes some 200 bytes besides its text."""
-        return len(self.text) <= _LONGEST_KEPT and len(self.pairs) <= _MOST_KEPT
+        return len(self.text) <= LONGEST_HEADER_KEPT and len(self.pairs) <= MOST_HEADERS_KEPT
 
 
 def _read_fields(text: str, *, is_old: bool) -> HeaderLines:

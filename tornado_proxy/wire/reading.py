@@ -11,10 +11,10 @@ from mmap import MAP_PRIVATE, mmap
 from typing import cast
 from weakref import WeakKeyDictionary
 
+from tornado_proxy.wire.limits import LARGEST_READ
+
 NEVER = inf
 
-LARGEST_READ = 512 * 1024
-"""Bytes that one read of a socket can return."""
 
 # Of all connections of a loop: each read is copied out of it before the next one. asyncio would otherwise allocate a
 # buffer for each read, which costs as much as the read. Loops in two threads must not share one. The memory is mapped,

@@ -29,18 +29,20 @@ from tornado_proxy.semantics.limits import LONGEST_PROXY_LINE
 from tornado_proxy.wire.client import ClientConnection
 from tornado_proxy.wire.connection import Connection
 from tornado_proxy.wire.heap import trim_heap
+from tornado_proxy.wire.limits import (
+    ACCEPTED_AT_ONCE,
+    CLOSE_WITHIN,
+    DESCRIPTORS_KEPT_BACK,
+    FEWEST_CLIENTS,
+    LAST_CALL,
+    MOST_OPENING,
+    OPEN_WITHIN,
+    TRIM_AFTER,
+    UNSENT_IN_KERNEL,
+    YOUNG_FOR,
+)
 
 _LOG = logging.getLogger("tornado_proxy")
-
-_LAST_CALL = 0.2  # seconds for a request that is on its way to an idle connection
-_AT_ONCE = 128  # connections accepted before anything else gets its turn
-_OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
-_CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
-_MOST_OPENING = 1000
-_TRIM_AFTER = 10.0  # seconds
-_KEPT_BACK = 24  # descriptors for files, threads and the admin listener
-_FEWEST = 4  # clients, however few descriptors there are
-_YOUNG = 1.0  # seconds of opening, or without a request, after which a connection may give way to another
 
 
 class ConnectionSetup(msgspec.Struct, frozen=True):
@@ -53,7 +55,6 @@ class ConnectionSetup(msgspec.Struct, frozen=True):
 # Bytes that the kernel keeps of an answer before it sends them (tcp(7)); accepted connections inherit it. Its default
 # is megabytes, which thousands of slow clients would take from S3 and from the memory of all.
 _TCP_NOTSENT_LOWAT = 25
-_UNSENT = 128 * 1024
 
 
 class Acceptor:
@@ -84,7 +85,7 @@ class Acceptor:
         """Accepts connections on sockets that listen already and do not block."""
         for each in sockets:
             with suppress(OSError):  # a Unix socket has no such option
-                each.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT)
+                each.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, UNSENT_IN_KERNEL)
             self._listening.append(each)
             self._resume(each)
 
@@ -109,7 +110,7 @@ class Acceptor:
             asyncio.get_running_loop().add_reader(listening, self._accept, listening)
 
     def _accept(self, listening: socket.socket) -> None:
-        for number in range(_AT_ONCE):
+        for number in range(ACCEPTED_AT_ONCE):
             # Only the first one is known to wait.
             if not self._has_room(number == 0):
                 if number:
@@ -144,7 +145,7 @@ def most_connections() -> int:
     if limit == resource.RLIM_INFINITY:
         return sys.maxsize
     opened = sum(1 for _ in os.scandir("/proc/self/fd"))
-    return max((limit - opened - _KEPT_BACK) * 3 // 4, _FEWEST)
+    return max((limit - opened - DESCRIPTORS_KEPT_BACK) * 3 // 4, FEWEST_CLIENTS)
 
 
 class _Negotiated(asyncio.Protocol):
@@ -214,7 +215,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         self.acceptor.stop(leave_queue=leave_queue)
         for each in self._connections:
             each.wind_down()
-        await self._until_gone(min(_LAST_CALL, grace))
+        await self._until_gone(min(LAST_CALL, grace))
         for each in tuple(self._connections):
             each.close_if_idle()
         await self._until_gone(grace)
@@ -246,7 +247,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         loop = asyncio.get_running_loop()
         try:
             if peer.address in setup.proxied:
-                async with asyncio.timeout(_OPEN_WITHIN):
+                async with asyncio.timeout(OPEN_WITHIN):
                     client = await _client_behind(accepted)
                 connection.peer = replace(peer, address=client or peer.address, is_stand_in=client is None)
             if setup.tls is None:
@@ -256,8 +257,8 @@ class HttpServer(HTTPServerConnectionDelegate):
                     lambda: _Negotiated(partial(self._choose, connection)),
                     accepted,
                     ssl=setup.tls,
-                    ssl_handshake_timeout=_OPEN_WITHIN,
-                    ssl_shutdown_timeout=_CLOSE_WITHIN,
+                    ssl_handshake_timeout=OPEN_WITHIN,
+                    ssl_shutdown_timeout=CLOSE_WITHIN,
                 )
         except (OSError, NotProxied, TimeoutError) as error:
             _LOG.debug("a connection of %s was not opened: %s", peer.address, error)
@@ -283,11 +284,11 @@ class HttpServer(HTTPServerConnectionDelegate):
     def _has_room(self, makes_room: bool) -> bool:  # noqa: FBT001 - the acceptor's interface
         """Whether another client may connect; `makes_room` closes what has been opening, or idle, longest."""
         is_full = len(self._connections) >= self._most
-        many_opening = len(self._opening) >= min(_MOST_OPENING, self._most // 2)
+        many_opening = len(self._opening) >= min(MOST_OPENING, self._most // 2)
         if not makes_room:
             return not is_full and not many_opening
         # A client that has just connected is about to send its request, or in the middle of its handshake.
-        young = asyncio.get_running_loop().time() - _YOUNG
+        young = asyncio.get_running_loop().time() - YOUNG_FOR
         if many_opening:
             task, since = next(iter(self._opening.values()))
             if since > young:
@@ -319,7 +320,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         if not self._connections:
             self._gone.set()
         if self._trimming is None:
-            self._trimming = asyncio.get_running_loop().call_later(_TRIM_AFTER, self._trim)
+            self._trimming = asyncio.get_running_loop().call_later(TRIM_AFTER, self._trim)
 
     def _trim(self) -> None:
         """Gives back, in a thread, what many connections leave free between what is in use, TLS ones above all."""

@@ -1,0 +1,76 @@
+"""The limits of answers to clients."""
+
+from __future__ import annotations
+
+WALKS_AT_ONCE = 4
+"""Walks through directories for archives: each takes a share of the processor, and more at once end no earlier."""
+MOST_WAITING_WALKS = 100
+"""Such walks that wait."""
+ARCHIVES_AT_ONCE = 64
+"""Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it."""
+
+PIECE_OF_ARCHIVE = 64 * 1024
+"""Bytes of an archive that are sent at once, where files are small."""
+READ_FOR_EACH_ENTRY = 4
+"""Entries that are read for each that an archive may have, so that closed ones are bounded as well."""
+FEWEST_ENTRIES_READ = 1000
+"""Entries that are read for an archive in any case."""
+
+ROOM_OF_BODY = 64 * 1024
+"""Bytes of a body that wait for their reader; a connection reads as many at once."""
+
+README_WITHIN = 5.0
+"""Seconds that a listing waits for its README."""
+LONGEST_PAGE = 1000
+"""Entries of a page of the service's own."""
+MOST_LISTS = 20
+"""Answers of the store for one page of a listing."""
+LISTS_WITHOUT_TURN = 2
+"""Of these answers, those before other requests get a turn."""
+LISTED_AT_ONCE = 1000
+"""Entries that S3 lists in one answer."""
+MOST_SORTED = 10_000
+"""Entries of a directory that is sorted over all its pages."""
+
+DECISIONS_A_TURN = 16
+"""The decisions about paths after which other requests get a turn."""
+
+LARGEST_TEMPLATE = 256 * 1024
+"""Bytes of a template in a bucket."""
+TEMPLATE_FRESH = 60.0
+"""Seconds for which a page read from a bucket is used without a look there."""
+PAGE_WITHIN = 1.0
+"""Seconds that an error waits for its page."""
+TEMPLATE_AGAIN_AFTER = 5.0
+"""Seconds after which a template that could not be read is tried again."""
+ENTRIES_ON_LOOP = 100
+"""Entries up to which a page is rendered on the event loop."""
+
+PIECE_COMPRESSED = 16 * 1024
+"""Bytes that are compressed before anything else has its turn."""
+COMPRESSED_AT_ONCE = 256
+"""Objects that are compressed at once in a process; zlib takes 256 KiB for each."""
+
+CACHED_HEADERS_KEPT = 256
+"""Headers of objects in caches that are remembered."""
+DIGITS_OF_DIGEST = 12
+"""Digits of a digest that are shown; enough to tell configurations apart."""
+
+LONGEST_LOGGED_HEADER = 512
+"""Characters of a header in the log."""
+PIECE_SENT = 64 * 1024
+"""Bytes that are sent at once: at the least rate they take a minute, the default of `sendTimeout`."""
+
+LARGEST_PART_HEADER = 16 * 1024
+"""Bytes of one header line of a part of a form; a file's name may stand in it twice, escaped."""
+LONGEST_CONTENT_TYPE = 1024
+"""Characters of the type of a form: a boundary has 70 at most (RFC 2046 5.1.1), and the library takes a millisecond
+a KiB of parameters."""
+LONGEST_MEDIA_TYPE = 255
+"""Characters of a media type."""
+
+TOKEN_BLOCK = 48
+"""Bytes by which a token of a page shows the length of a name, as the place may be a closed one."""
+
+SENT_WHOLE = 16 * 1024
+"""Bytes of a body in memory that is sent, and compressed, in one step."""
