@@ -120,12 +120,9 @@ def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
         raise CommandError(f"only one of `{places[0]}` and `{places[1]}` is a configuration (.yaml or .yml)")
     if arguments.probe and not arguments.config:
         raise CommandError("`--probe` asks buckets: compare configurations, or give `--config`")
-    return _rule_sides([read_rules(place) for place in places], arguments, probes=arguments.probe)
-
-
-def _rule_sides(reads: Sequence[Read], arguments: argparse.Namespace, *, probes: bool = False) -> Sequence[_Side]:
+    reads = [read_rules(place) for place in places]
     if arguments.config:
-        return [_configured(str(arguments.config), read, probes=probes) for read in reads]
+        return [_configured(str(arguments.config), read, probes=arguments.probe) for read in reads]
     loaded = [inputs.compiled(read) for read in reads]
     name = chosen_target(arguments.target, list(dict.fromkeys(name for each in loaded for name in each.rule_sets)))
     # The target has no rules on a side that lacks it.
@@ -136,24 +133,21 @@ def _rule_sides(reads: Sequence[Read], arguments: argparse.Namespace, *, probes:
 
 def _configured(place: str, rules: Read | None = None, *, probes: bool) -> _Side:
     """Loads a configuration with its rules, or with others; only probes need secrets, and only those of buckets."""
-    missing: dict[str, SecretMissing] = {}
-    settings = _settings(place, _noting(directory_of(place), missing) if probes else unresolved)
-    loaded = inputs.compiled(rules or _rules(settings), _helpers(settings))
-    sites = inputs.configured_sites(settings, loaded)
-    return _Side(Mounts(sites, settings.oidc_providers, settings.list_targets), loaded, settings, missing)
-
-
-def _settings(place: str, secrets: Resolver) -> Settings:
     from tornado_proxy.config.loading import Loaded, compile_configuration, decoded  # noqa: PLC0415 - as in `inputs`
 
+    missing: dict[str, SecretMissing] = {}
+    secrets = _noting(directory_of(place), missing) if probes else unresolved
     try:
         source = decoded(place, read_content(Path(place)))
     except OSError as error:
         raise CommandError(f"`{place}` cannot be read: {error.strerror}") from error
-    loaded = source if isinstance(source, Loaded) else compile_configuration(source, directory_of(place), secrets)
-    inputs.raise_errors(loaded.diagnostics)
-    assert loaded.settings is not None, "a configuration without errors has settings"
-    return loaded.settings
+    read = source if isinstance(source, Loaded) else compile_configuration(source, directory_of(place), secrets)
+    inputs.raise_errors(read.diagnostics)
+    settings = read.settings
+    assert settings is not None, "a configuration without errors has settings"
+    loaded = inputs.compiled(rules or _rules(settings), _helpers(settings))
+    sites = inputs.configured_sites(settings, loaded)
+    return _Side(Mounts(sites, settings.oidc_providers, settings.list_targets), loaded, settings, missing)
 
 
 def _noting(directory: Path, missing: dict[str, SecretMissing]) -> Resolver:

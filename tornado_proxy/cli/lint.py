@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -45,7 +46,17 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stdin-filename", default="<stdin>", metavar="NAME", help="the file name to show for standard input"
     )
-    _add_selection(parser.add_argument_group("checks"))
+    checks = parser.add_argument_group("checks")
+    add_words = partial(checks.add_argument, type=_words, action="extend", metavar="A,B")
+    add_words("--select", help="checks and categories to run, instead of those of the settings; may be repeated")
+    add_words("--ignore", default=[], help="checks and categories to skip; may be repeated")
+    checks.add_argument(
+        "--fail-level",
+        choices=[each.value for each in Severity],
+        metavar="LEVEL",
+        help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
+    )
+    add_flag(checks, "--exit-zero", "no finding fails the run")
     fixes = parser.add_argument_group("fixes")
     add_flag(fixes, "--fix", "apply the safe fixes, which change no key")
     add_flag(fixes, "--unsafe-fixes", "also apply fixes that may change keys")
@@ -58,31 +69,6 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(output, "--list", "list all checks, and nothing else")
 
 
-def _add_selection(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--select",
-        type=_words,
-        action="extend",
-        metavar="A,B",
-        help="checks and categories to run, instead of those of the settings; may be repeated",
-    )
-    group.add_argument(
-        "--ignore",
-        type=_words,
-        action="extend",
-        default=[],
-        metavar="A,B",
-        help="checks and categories to skip; may be repeated",
-    )
-    group.add_argument(
-        "--fail-level",
-        choices=[each.value for each in Severity],
-        metavar="LEVEL",
-        help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
-    )
-    add_flag(group, "--exit-zero", "no finding fails the run")
-
-
 def run_lint(arguments: argparse.Namespace) -> int:
     """Lints; returns 1 if a finding fails the run or `--diff` has something to show."""
     if arguments.list:
@@ -93,7 +79,7 @@ def run_lint(arguments: argparse.Namespace) -> int:
     # All trees are used to the end, and the collector's scans of thousands of them take a third of the time.
     gc.disable()
     try:
-        return _explain(arguments.explain) if arguments.explain is not None else _linted(arguments)
+        return _linted(arguments) if arguments.explain is None else _explain(arguments.explain)
     except (SettingsMistake, UnknownWord) as error:
         raise CommandError(str(error)) from error
     finally:
@@ -102,20 +88,18 @@ def run_lint(arguments: argparse.Namespace) -> int:
 
 def _explain(name: str) -> ExitStatus:
     (word,) = read_words([name], CHECKS)
-    pages = [
-        f"{check.name} ({check.category.value}, {check.severity.value})\n\n{check.manual}\n"
-        for check in CHECKS
-        if word in (ALL, check.name, check.category.value)
-    ]
-    print("\n\n".join(pages), end="")
+    heads = {check: f"{check.name} ({check.category.value}, {check.severity.value})" for check in CHECKS}
+    chosen = (each for each in CHECKS if word in (ALL, each.name, each.category.value))
+    print("\n\n".join(f"{heads[each]}\n\n{each.manual}\n" for each in chosen), end="")
     return ExitStatus.CLEAN
 
 
 def _linted(arguments: argparse.Namespace) -> ExitStatus:
     read, look = _files_to_lint(arguments)
-    if not (fixes := _fixes(arguments)):
+    fixes = {Safety.SAFE} if arguments.fix or arguments.diff or arguments.unsafe_fixes else set()
+    if not fixes:
         return _print_report(look(read), arguments.format, sys.stdout)
-    fixed = fix_all(read, look, fixes)
+    fixed = fix_all(read, look, fixes | ({Safety.UNSAFE} if arguments.unsafe_fixes else set()))
     files = changed(read, fixed.files)
     if arguments.diff:
         for before, after in files.items():
@@ -141,7 +125,12 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
         raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
     linting = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
-    config, paths = _configuration_and_rules(arguments)
+    among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
+    configurations = [*([arguments.config] if arguments.config else []), *map(Path, among)]
+    if len(configurations) > 1:
+        raise CommandError(f"several configurations: {', '.join(f'`{each}`' for each in configurations)}: give one")
+    config = next(iter(configurations), None)
+    paths = [path for path in arguments.paths if path not in among]
     settings, helpers, mistakes = _configuration(config)
     usual: Sequence[Path] = settings.rules if settings else default_places()
     if config is not None and settings is None:
@@ -159,15 +148,6 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
     return files, look
 
 
-def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
-    """Returns the configuration, which may be one of the paths, and the paths of rules; raises `CommandError`."""
-    among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
-    paths = [*([arguments.config] if arguments.config else []), *map(Path, among)]
-    if len(paths) > 1:
-        raise CommandError(f"several configurations: {', '.join(f'`{each}`' for each in paths)}: give one")
-    return next(iter(paths), None), [path for path in arguments.paths if path not in among]
-
-
 def _overridden(linting: LintSettings, arguments: argparse.Namespace) -> LintSettings:
     """Returns the settings of a file with those of the arguments in their place."""
     if arguments.select == []:
@@ -177,12 +157,6 @@ def _overridden(linting: LintSettings, arguments: argparse.Namespace) -> LintSet
     if arguments.fail_level or arguments.exit_zero:
         linting = replace(linting, fail_level=None if arguments.exit_zero else Severity(arguments.fail_level))
     return replace(linting, ignore=linting.ignore | read_words(arguments.ignore, CHECKS))
-
-
-def _fixes(arguments: argparse.Namespace) -> frozenset[Safety]:
-    if arguments.unsafe_fixes:
-        return frozenset({Safety.SAFE, Safety.UNSAFE})
-    return frozenset({Safety.SAFE}) if arguments.fix or arguments.diff else frozenset()
 
 
 def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tuple[Diagnostic, ...]]:

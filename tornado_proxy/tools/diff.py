@@ -91,6 +91,21 @@ class KeyAnswers(msgspec.Struct, frozen=True):
     unknown: Counter[tuple[str, str]]
     examples: int
 
+    def lines(self) -> Iterator[str]:
+        """Yields lines for people."""
+        asked = f"of {counted(self.total, 'new key')}"
+        if self.asked < self.total:
+            asked += f", the {self.asked:,} most requested were asked for:"
+        doubt = f", {self.unknown.total():,} are unknown" if self.unknown else ""
+        yield f"{asked} {counted(len(self.missing), 'does not exist', 'do not exist')}{doubt}"
+        for key, need in self.missing[: self.examples]:
+            times = f", {need.times:,} times" if need.times > 1 else ""
+            yield visible(f"  {key.target}: {key.key} ({need.path}{times})")
+        if len(self.missing) > self.examples:
+            yield f"  and {len(self.missing) - self.examples:,} more"
+        for (target, problem), count in self.unknown.items():
+            yield visible(f"{target}: {counted(count, 'unknown key')}: {problem}")
+
 
 class ChangeGroup(msgspec.Struct):
     """The changes of one cause: `times` counts requests, `distinct` each of them once; some are kept as examples."""
@@ -133,6 +148,15 @@ class DiffReport(msgspec.Struct, frozen=True):
     def distinct(self) -> int:
         """The number of distinct requests that change."""
         return sum(group.distinct for _, group in self.groups)
+
+    @property
+    def summary(self) -> str:
+        """The counts in a line."""
+        what = "key" if self.options is None else "answer"
+        total, distinct = counted(self.log.total, "request"), len(self.log.requests)
+        if not self.groups:
+            return f"no {what} changed: {total}, {distinct:,} distinct"
+        return f"{what} changed: {self.times:,} of {total}, {self.distinct:,} of {distinct:,} distinct"
 
     def rewrites(self, cause: Cause) -> tuple[Rewrite | None, Rewrite | None]:
         """Returns the rewrites that are responsible for a group, before and after the edit."""
@@ -285,7 +309,7 @@ def _detail(decision: Decision, other: Decision) -> str:
 
 def to_text(report: DiffReport) -> Iterator[str]:
     """Yields lines for people: the counts, the options, each group with its examples, then what S3 says of new keys."""
-    yield _summary(report)
+    yield report.summary
     if report.log.strange:
         yield strange_lines(report.log)
     if report.refused:
@@ -305,7 +329,7 @@ def to_text(report: DiffReport) -> Iterator[str]:
         if group.distinct > len(group.examples):
             yield f"  and {group.distinct - len(group.examples):,} more"
     if report.answers is not None:
-        yield from ("", *_answers_text(report.answers))
+        yield from ("", *report.answers.lines())
 
 
 def _listed(what: str, old: str, new: str) -> Iterator[str]:
@@ -318,14 +342,6 @@ def _value(value: object) -> str:
     if value in (None, "", []):
         return "(none)"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _summary(report: DiffReport) -> str:
-    log, what = report.log, "key" if report.options is None else "answer"
-    if not report.groups:
-        return f"no {what} changed: {counted(log.total, 'request')}, {len(log.requests):,} distinct"
-    requests = f"{report.times:,} of {counted(log.total, 'request')}"
-    return f"{what} changed: {requests}, {report.distinct:,} of {len(log.requests):,} distinct"
 
 
 def _heading(report: DiffReport, cause: Cause) -> str:
@@ -350,21 +366,6 @@ def _asked(change: Change) -> str:
     return f"{method}{change.path}{query}{user}{times}"
 
 
-def _answers_text(answers: KeyAnswers) -> Iterator[str]:
-    asked = f"of {counted(answers.total, 'new key')}"
-    if answers.asked < answers.total:
-        asked += f", the {answers.asked:,} most requested were asked for:"
-    doubt = f", {answers.unknown.total():,} are unknown" if answers.unknown else ""
-    yield f"{asked} {counted(len(answers.missing), 'does not exist', 'do not exist')}{doubt}"
-    for key, need in answers.missing[: answers.examples]:
-        times = f", {need.times:,} times" if need.times > 1 else ""
-        yield visible(f"  {key.target}: {key.key} ({need.path}{times})")
-    if len(answers.missing) > answers.examples:
-        yield f"  and {len(answers.missing) - answers.examples:,} more"
-    for (target, problem), count in answers.unknown.items():
-        yield visible(f"{target}: {counted(count, 'unknown key')}: {problem}")
-
-
 def to_json(report: DiffReport) -> dict[str, Any]:
     """Returns all groups with their examples for programs; a version only adds fields."""
     return {
@@ -374,7 +375,19 @@ def to_json(report: DiffReport) -> dict[str, Any]:
         "not_known": report.kinds.get(Kind.UNKNOWN, 0),
         "options": None if report.options is None else [each._asdict() for each in report.options],
         "groups": [_group_json(report, cause, group) for cause, group in report.groups],
-        "new_keys": None if report.answers is None else _answers_json(report.answers),
+        "new_keys": None
+        if report.answers is None
+        else {
+            "total": report.answers.total,
+            "asked": report.answers.asked,
+            "missing": [
+                {**key._asdict(), "requests": need.times, "path": need.path} for key, need in report.answers.missing
+            ],
+            "unknown": [
+                {"target": target, "problem": problem, "keys": count}
+                for (target, problem), count in report.answers.unknown.items()
+            ],
+        },
     }
 
 
@@ -401,14 +414,6 @@ def _group_json(report: DiffReport, cause: Cause, group: ChangeGroup) -> dict[st
             for each in group.examples
         ],
     }
-
-
-def _answers_json(answers: KeyAnswers) -> dict[str, Any]:
-    missing = [{**key._asdict(), "requests": need.times, "path": need.path} for key, need in answers.missing]
-    unknown = [
-        {"target": target, "problem": problem, "keys": count} for (target, problem), count in answers.unknown.items()
-    ]
-    return {"total": answers.total, "asked": answers.asked, "missing": missing, "unknown": unknown}
 
 
 def to_markdown(report: DiffReport) -> Iterator[str]:

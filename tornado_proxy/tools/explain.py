@@ -91,8 +91,15 @@ def sections(decision: Decision, user: User | None = None, *, configured: bool =
         name, host = match.site.target.name, match.site.target.mount.host
         yield "target", [(f"{name}, mounted at {host}{match.mount}" if configured else name,)]
         if configured:
-            is_unasked = user is not None and decision.user is None and rewriting is not None
-            yield "access", list(_access(decision, user if is_unasked else None))
+            rows: list[Sequence[str]] = []
+            for check in decision.checks:
+                covering, guard = _covering(decision, check), check.guard
+                who = _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
+                rows.append((check.path, who, f"by `{covering[0]}`" if covering else ""))
+                rows += [("", "", f"`{other}` also covers it, but comes later") for other in covering[1:]]
+            if user is not None and decision.user is None and rewriting is not None:
+                rows.append((f"no sign-in is required, so templates do not see the user `{user.username}`",))
+            yield "access", rows
     if match is not None and rewriting is not None:
         yield "key", [(rewriting.key,)]
         yield from _rewriting(rewriting, match.site.rules.rewrites)
@@ -111,17 +118,6 @@ def _asset(decision: Decision) -> str | None:
     return name if directory and request.method in READING else None
 
 
-def _access(decision: Decision, unasked: User | None) -> Iterator[Sequence[str]]:
-    for check in decision.checks:
-        covering, guard = _covering(decision, check), check.guard
-        who = _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
-        yield check.path, who, f"by `{covering[0]}`" if covering else ""
-        for other in covering[1:]:
-            yield "", "", f"`{other}` also covers it, but comes later"
-    if unasked is not None:
-        yield (f"no sign-in is required, so templates do not see the user `{unasked.username}`",)
-
-
 def _covering(decision: Decision, check: AccessCheck) -> list[str]:
     """Returns the paths of all resources that cover a path, in order: the first of them decides."""
     assert decision.match is not None
@@ -132,7 +128,7 @@ _GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}
 
 
 def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> Iterator[tuple[str, Rows]]:
-    yield "rewrites", list(_tries(rewriting, rewrites)) or [("none",)]
+    yield "rewrites", [*_tries(rewriting, rewrites)] or [("none",)]
     matched = rewriting.matched
     if matched is not None and rewriting.captures is not None:
         yield "groups", group_rows(rewriting.captures)
@@ -172,16 +168,15 @@ def _misses(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> list[tupl
     missed = [each for each in _tried(rewriting, rewrites) if each is not rewriting.matched]
     if len(missed) <= _MOST_MISSES:
         return [(each, near_miss(each.pattern.text, rewriting.key)) for each in missed]
-    alike = nlargest(_COMPARED, missed, key=lambda each: _common(each.pattern.text, rewriting.key))
-    compared = [(each, near_miss(each.pattern.text, rewriting.key)) for each in alike]
+
+    def alike(rewrite: Rewrite) -> int:
+        """Returns how many characters of a source, read as text, are those at the start of the key."""
+        text = rewrite.pattern.text.removeprefix("^").replace("\\", "")
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, rewriting.key, strict=False)))
+
+    compared = [(each, near_miss(each.pattern.text, rewriting.key)) for each in nlargest(_COMPARED, missed, alike)]
     nearest = nlargest(_NEAREST, compared, key=lambda each: len(each[1].taken) if each[1] else 0)
     return sorted(nearest, key=lambda each: each[0].number)
-
-
-def _common(source: str, key: str) -> int:
-    """Returns how many characters of a source, read as text, are those at the start of a key."""
-    pairs = zip(source.removeprefix("^").replace("\\", ""), key, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _status(status: int, reason: str) -> str:
@@ -222,6 +217,24 @@ def _words(attempt: plan.Attempt) -> str:
 def to_json(decision: Decision) -> dict[str, Any]:
     """Returns all data for programs; a version only adds fields."""
     request, user, match, rewriting = decision.request, decision.user, decision.match, trace(decision)
+    attempts = []
+    # Version 1 has an empty plan for an upload whose file is not named.
+    for attempt in (each for each in decision.plan if not isinstance(each, plan.ReadForm)):
+        fields = asdict(attempt)
+        for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
+            fields.pop(name)  # data that is only sent to a client
+        path = fields.pop("path", None)
+        index = {"index": path is not None} if isinstance(attempt, plan.Serve) else {}
+        attempts.append({"attempt": _name(attempt), **fields, **index})
+    checks = [
+        {
+            "path": each.path,
+            "guard": _GUARDS[type(each.guard)],
+            "provider": each.guard.provider if isinstance(each.guard, SignedIn) else None,
+            "resources": _covering(decision, each),
+        }
+        for each in (decision.checks if match else ())
+    ]
     return {
         "version": JSON_VERSION,
         "request": {
@@ -233,27 +246,10 @@ def to_json(decision: Decision) -> dict[str, Any]:
         },
         "asset": _asset(decision),
         "target": match and {"name": match.site.target.name, "mount": match.mount},
-        "access": [_check_json(each, decision) for each in decision.checks] if match else [],
+        "access": checks,
         "rewriting": _rewriting_json(rewriting, match.site.rules.rewrites) if rewriting and match else None,
-        # Version 1 has an empty plan for an upload whose file is not named.
-        "plan": [_attempt_json(each) for each in decision.plan if not isinstance(each, plan.ReadForm)],
+        "plan": attempts,
     }
-
-
-def _attempt_json(attempt: plan.Attempt) -> dict[str, Any]:
-    fields = asdict(attempt)
-    for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
-        fields.pop(name)  # data that is only sent to a client
-    path = fields.pop("path", None)
-    if isinstance(attempt, plan.Serve):
-        fields["index"] = path is not None
-    return {"attempt": _name(attempt), **fields}
-
-
-def _check_json(check: AccessCheck, decision: Decision) -> dict[str, Any]:
-    provider = check.guard.provider if isinstance(check.guard, SignedIn) else None
-    guard = _GUARDS[type(check.guard)]
-    return {"path": check.path, "guard": guard, "provider": provider, "resources": _covering(decision, check)}
 
 
 def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> dict[str, Any]:
