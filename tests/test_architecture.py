@@ -33,7 +33,6 @@ TESTED_ELSEWHERE = {
     "admin/listener.py": "tests/end_to_end/test_admin.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/embedding.py": "tests/end_to_end/test_embedding.py",
-    "wire/client.py": "tests/wire/test_connection.py",
     "wire/stream.py": "tests/wire/test_connection.py",
     "web/application.py": "tests/web/test_handlers.py",
     "web/context.py": "tests/web/test_perform.py",

@@ -18,10 +18,8 @@ from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.telemetry.events import ErrorServed, Failed
-from tornado_proxy.wire.connection import Connection
-from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import ClientDisconnected
-from tornado_proxy.wire.stream import Http1Stream
+from tornado_proxy.wire.connection import Connection, Http1Stream
+from tornado_proxy.wire.incoming import ClientDisconnected, Fields
 
 HOST = "Host: files.test\r\n"
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))

@@ -8,8 +8,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tornado.httputil import HTTPHeaders
 
-from tornado_proxy.wire.incoming import HeaderLines, HeadTooLarge, MalformedMessage, RequestParser
+from tornado_proxy.wire.incoming import Fields, HeaderLines, HeadTooLarge, MalformedMessage, RequestParser
 
 CHUNKED = b"PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -198,3 +199,39 @@ def test_the_method_of_a_large_head_is_known():
     with pytest.raises(HeadTooLarge, match="longer than 20 bytes"):
         parser.read_head(b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", 20)
     assert parser.method == "HEAD"
+
+
+names = st.sampled_from(["Host", "x-one", "X-ONE", "ETag", "etag", "content-LENGTH", "X-Two"])
+values = st.text("ab, ", max_size=3).map(str.strip)
+pairs = st.lists(st.tuples(names, values), max_size=6)
+
+
+@given(pairs, names)
+def test_fields_behave_as_tornados(fields, name):
+    """Look-ups and lengths have the results of `HTTPHeaders`, whatever the case of the names."""
+    ours, tornados = Fields(tuple(fields)), HTTPHeaders()
+    for each in fields:
+        tornados.add(*each)
+    assert dict(ours) == dict(tornados)
+    assert (len(ours), ours.get_list(name), ours.get(name)) == (
+        len(tornados),
+        tornados.get_list(name),
+        tornados.get(name),
+    )
+    assert (name in ours, name.swapcase() in ours) == (name in tornados, name in tornados)
+
+
+def test_fields_are_kept_in_order_as_they_came():
+    """`get_all` has the fields in the order and the spelling of their maker."""
+    fields = (("ETag", '"a"'), ("Set-Cookie", "a"), ("Vary", "b"), ("Set-Cookie", "c"))
+    assert Fields(fields).get_all() == fields
+
+
+def test_fields_do_not_change():
+    """Nothing can be added to a head that was read or is sent, and reading what is not there raises `KeyError`."""
+    with pytest.raises(TypeError):
+        Fields().add("A", "1")
+    with pytest.raises(TypeError):
+        Fields()["A"] = "1"
+    with pytest.raises(KeyError):
+        Fields()["A"]

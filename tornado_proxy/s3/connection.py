@@ -23,10 +23,9 @@ from tornado_proxy.s3.limits import (
 )
 from tornado_proxy.s3.resumable import Released
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
-from tornado_proxy.wire.body import BodyBuffer
 from tornado_proxy.wire.incoming import ResponseParser
 from tornado_proxy.wire.limits import LARGEST_READ
-from tornado_proxy.wire.reading import NEVER, ReadingProtocol
+from tornado_proxy.wire.reading import NEVER, BodyBuffer, ReadingProtocol
 
 _BEGINNING = b"HTTP/1."  # of each answer; whoever sends anything else might never send the end of a head
 

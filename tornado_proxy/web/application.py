@@ -39,9 +39,8 @@ from tornado_proxy.web.handlers import (
     TargetListHandler,
 )
 from tornado_proxy.web.limits import ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, WALKS_AT_ONCE
-from tornado_proxy.wire.headers import Asked
-from tornado_proxy.wire.stream import Stream
-from tornado_proxy.wire.tls import peer_of
+from tornado_proxy.wire.incoming import Asked
+from tornado_proxy.wire.stream import Stream, peer_of
 
 _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
 

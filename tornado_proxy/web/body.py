@@ -7,8 +7,8 @@ from asyncio import Future
 
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.web.limits import ROOM_OF_BODY
-from tornado_proxy.wire.body import BodyBuffer
 from tornado_proxy.wire.limits import LEAST_RATE
+from tornado_proxy.wire.reading import BodyBuffer
 
 
 class BodyTimeout(RequestError):

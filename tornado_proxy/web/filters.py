@@ -20,7 +20,7 @@ from tornado_proxy.semantics.fields import Headers, is_of_types, negotiate_codin
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 from tornado_proxy.web.answer import Answer, Streamed, Whole, with_headers, without
 from tornado_proxy.web.limits import COMPRESSED_AT_ONCE, PIECE_COMPRESSED
-from tornado_proxy.wire.headers import Asked
+from tornado_proxy.wire.incoming import Asked
 
 _NO_CACHE = (
     ("Expires", "Thu, 01 Jan 1970 00:00:00 GMT"),

@@ -34,8 +34,7 @@ from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageUnavailable, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.web.limits import LONGEST_LOGGED_HEADER, PIECE_SENT
-from tornado_proxy.wire.headers import Asked, Fields
-from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
+from tornado_proxy.wire.incoming import TOO_SLOW, Asked, ClientDisconnected, Fields
 from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:
@@ -291,7 +290,7 @@ class Handler:
             answer = parts.policy_headers.added_to(answer, asked)
         return answer
 
-    def _head(self, answer: Answer) -> tuple[ResponseStartLine, Fields]:
+    def _head(self, answer: Answer) -> tuple[ResponseStartLine, HTTPHeaders]:
         """Returns the head of an answer; raises `ValueError` for a header with a line end."""
         values = "".join(map(_value, answer.headers))
         if "\n" in values or "\r" in values:
@@ -299,12 +298,18 @@ class Handler:
         self._first_byte = time.perf_counter() - self._started_at
         self._status = answer.status
         headers = (("Date", _date(int(time.time()))), (REQUEST_ID, self.id), *self.generation.headers, *answer.headers)
-        if not self.body.ended and not isinstance(self.asked.connection, Stream):
-            # Tornado's server closes the connection of a body that it has not read, and does not say so.
-            headers = (*headers, ("Connection", "close"))
-        return ResponseStartLine("", answer.status, responses.get(answer.status, "Unknown")), Fields(headers)
+        line = ResponseStartLine("", answer.status, responses.get(answer.status, "Unknown"))
+        if isinstance(self.asked.connection, Stream):
+            return line, Fields(headers)
+        fields = HTTPHeaders()  # to which Tornado's server adds
+        for each in headers:
+            fields.add(*each)
+        if not self.body.ended:
+            # That server closes the connection of a body that it has not read, and does not say so.
+            fields["Connection"] = "close"
+        return line, fields
 
-    async def _write(self, chunk: bytes, head: tuple[ResponseStartLine, Fields]) -> None:
+    async def _write(self, chunk: bytes, head: tuple[ResponseStartLine, HTTPHeaders]) -> None:
         """Writes a piece of the body, the first one behind the head, and waits until the client takes more."""
         content = b"" if self.asked.method == "HEAD" else chunk
         if isinstance(self.asked.connection, Stream):
@@ -323,7 +328,7 @@ class Handler:
                 raise self.broken_by() from None
             self._sent += len(piece)
 
-    def _put(self, content: bytes, head: tuple[ResponseStartLine, Fields]) -> Future[None]:
+    def _put(self, content: bytes, head: tuple[ResponseStartLine, HTTPHeaders]) -> Future[None]:
         if self.progress is AnswerProgress.BEGUN:
             return self.asked.connection.write(content)
         self.progress = AnswerProgress.BEGUN

@@ -21,7 +21,6 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
-from tornado_proxy.wire.client import ClientConnection, Notify
 from tornado_proxy.wire.http2_frames import LAST_STREAM, ConnectionBroken, FrameReader, Protocol, Purse
 from tornado_proxy.wire.http2_stream import Head, Http2Stream, check_trailers, read_head, stand_in
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, MalformedMessage
@@ -35,7 +34,7 @@ from tornado_proxy.wire.limits import (
     PRICE_OF_REFUSAL,
 )
 from tornado_proxy.wire.reading import NEVER
-from tornado_proxy.wire.stream import AnswerState, RequestState
+from tornado_proxy.wire.stream import AnswerState, ClientConnection, Notify, RequestState
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -21,8 +21,16 @@ from tornado.httputil import (
 )
 
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.wire.headers import Fields, spelt
-from tornado_proxy.wire.incoming import HOST, TOKEN, ClientDisconnected, HeadTooLarge, MalformedMessage, content_length
+from tornado_proxy.wire.incoming import (
+    HOST,
+    TOKEN,
+    ClientDisconnected,
+    Fields,
+    HeadTooLarge,
+    MalformedMessage,
+    content_length,
+    spelt,
+)
 from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS, PIECE_OF_STREAM
 from tornado_proxy.wire.reading import NEVER
 from tornado_proxy.wire.stream import STAND_IN, AnswerState, RequestState, Stream

@@ -8,18 +8,20 @@ parser could read otherwise is refused. llhttp is not asked: it ends a request a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from math import inf
 from typing import AnyStr, NamedTuple
 
-from tornado.httputil import RequestStartLine
+from tornado.httputil import HTTPConnection, HTTPHeaders, RequestStartLine
 
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.wire.headers import Fields, spelt
 from tornado_proxy.wire.limits import (
+    HEADER_NAMES_KEPT,
     LEAST_RATE,
     LONGEST_CHUNK_LINE,
     LONGEST_HEADER_KEPT,
+    LONGEST_NAME_KEPT,
     LONGEST_TRAILERS,
     MOST_HEADERS,
     MOST_HEADERS_KEPT,
@@ -49,6 +51,84 @@ _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK
 
 
 TOO_SLOW = f"the client read less than {LEAST_RATE} bytes a second"
+
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+def spelt(name: str) -> str:
+    """Returns the name of a header as it is usually spelt: each word with a capital."""
+    return _kept(name) if len(name) <= LONGEST_NAME_KEPT else _capitalized(name)
+
+
+def _capitalized(name: str) -> str:
+    return "-".join([word.capitalize() for word in name.split("-")])
+
+
+_kept = lru_cache(HEADER_NAMES_KEPT)(_capitalized)
+
+
+class Fields(HTTPHeaders):
+    """Header fields in order, which do not change; a look-up takes the name in any case, and joins values by a comma.
+
+    `HTTPHeaders` checks and copies each field, which costs more than all else that a small file needs. The maker of
+    these has checked them: `pairs` are kept as they are, and so is the mapping that it may have `joined` already.
+    """
+
+    def __init__(self, pairs: Pairs = (), joined: dict[str, str] | None = None) -> None:
+        self._pairs = pairs
+        self._joined = joined
+
+    def get_all(self) -> Pairs:
+        """Returns all names and values, in order."""
+        return self._pairs
+
+    def get_list(self, name: str) -> list[str]:
+        """Returns the values of a name, in order."""
+        return [value for each, value in self._pairs if spelt(each) == spelt(name)]
+
+    def add(self, name: str, value: str, **_options: object) -> None:
+        """Raises `TypeError`."""
+        raise TypeError(f"`{name}: {value}` cannot be added to the head of a message")
+
+    __setitem__ = add
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override] # no other default is used
+        """Returns the value of a name."""
+        return (self._joined or self.joined).get(_kept(name), default)
+
+    def __getitem__(self, name: str) -> str:
+        return self.joined[spelt(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and spelt(name) in self.joined
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.joined)
+
+    def __len__(self) -> int:
+        return len(self.joined)
+
+    @property
+    def joined(self) -> dict[str, str]:
+        """The fields as a mapping, with names spelt like `Content-Type`."""
+        if self._joined is None:
+            joined: dict[str, str] = {}
+            for sent, value in self._pairs:
+                name = spelt(sent)
+                joined[name] = f"{joined[name]},{value}" if name in joined else value
+            self._joined = joined
+        return self._joined
+
+
+class Asked(NamedTuple):
+    """The head of a request as it came, and the connection that takes the answer."""
+
+    method: str
+    uri: str
+    version: str
+    headers: HTTPHeaders
+    connection: HTTPConnection
 
 
 class MalformedMessage(RequestError):

@@ -26,7 +26,6 @@ from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics import forwarded
 from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies, peer_address
 from tornado_proxy.semantics.limits import LONGEST_PROXY_LINE
-from tornado_proxy.wire.client import ClientConnection
 from tornado_proxy.wire.connection import Connection
 from tornado_proxy.wire.heap import trim_heap
 from tornado_proxy.wire.limits import (
@@ -41,6 +40,7 @@ from tornado_proxy.wire.limits import (
     UNSENT_IN_KERNEL,
     YOUNG_FOR,
 )
+from tornado_proxy.wire.stream import ClientConnection
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from asyncio import Future
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import copy_context
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import Any
 
+from msgspec.structs import replace
 from tornado.httputil import (
     HTTPConnection,
-    HTTPHeaders,
     HTTPMessageDelegate,
-    HTTPOutputError,
     HTTPServerConnectionDelegate,
+    HTTPServerRequest,
     RequestStartLine,
-    ResponseStartLine,
 )
 
+from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import ClientDisconnected, RequestParser
-from tornado_proxy.wire.reading import NEVER
-
-if TYPE_CHECKING:
-    from tornado_proxy.wire.client import ClientConnection
-    from tornado_proxy.wire.connection import Connection
+from tornado_proxy.semantics.forwarded import ClientCertificate, Origin, peer_address
+from tornado_proxy.wire.incoming import ClientDisconnected, Fields
+from tornado_proxy.wire.limits import LEAST_RATE, READ_OF_CLIENT
+from tornado_proxy.wire.reading import ReadingProtocol
 
 STAND_IN = RequestStartLine("GET", "/", "HTTP/1.0")
 """Stands in for a head that cannot be read; the connection ends with its answer. HTTP/1.0 needs no Host."""
@@ -101,100 +101,92 @@ class Stream(HTTPConnection):
         return writing
 
 
-class Http1Stream(Stream):
-    """A request of HTTP/1 and its answer; what comes late cannot reach the next request."""
+Notify = Callable[[Any], None]
 
-    _connection: Connection
-    _is_chunked = False
 
-    def __init__(self, connection: Connection, parser: RequestParser, mistake: RequestError | None) -> None:
-        super().__init__(connection, mistake, has_body=not parser.complete)
-        self.parser = parser
-        self.keeps_alive = parser.keeps_alive and mistake is None
-        self.awaits_continue = parser.expects_continue
+class ClientConnection(ReadingProtocol):
+    """A connection of a client, whose requests `application` answers.
 
-    @property
-    def is_read(self) -> bool:
-        """Whether the request has arrived completely."""
-        return self.reading is RequestState.DONE or self.parser.complete
+    `peer` is the origin of the requests before any trusted proxy. `on_idle` is called whenever no request is under way
+    any more, `on_close` once, when it is closed.
+    """
 
-    # What the application calls.
+    def __init__(
+        self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
+    ) -> None:
+        super().__init__(READ_OF_CLIENT)
+        self.peer = peer
+        self._application = application
+        self._limits = limits
+        self._on_close = on_close
+        self._on_idle = on_idle
+        self._unsent = 0  # bytes, when that was last looked at
+        # Of no request: what a request notes, such as its calls to S3, is not for those that the client sends after it.
+        self._variables = copy_context()
 
-    def write_headers(
-        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders, chunk: bytes | None = None
-    ) -> Future[None]:
-        """Writes the head of an answer and the first piece of its body.
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Notes the certificate of who has connected."""
+        super().connection_made(transport)
+        self.peer = replace(self.peer, certificate=shown_certificate(transport))
 
-        A body without a Content-Length is written in chunks (RFC 9112 7.1), or up to the end of the connection to a
-        client of HTTP/1.0. Raises `ValueError` for a line end in a header. The future is done when the next piece may
-        follow, or has `ClientDisconnected`.
-        """
-        assert isinstance(start_line, ResponseStartLine)
-        _, status, reason = start_line
-        fields, parser = headers.get_all(), self.parser
-        is_old = parser.version == "HTTP/1.0"
-        lines = [f"HTTP/1.1 {status} {reason}", *map(": ".join, fields)]
-        unended = False
-        if parser.method != "HEAD" and status != 304 and status != 204:  # noqa: PLR1714
-            length = dict(fields).get("Content-Length")
-            self._remaining = NEVER if length is None else int(length)
-            self._is_chunked = length is None and not is_old
-            unended = length is None and is_old
-            if self._is_chunked:
-                lines.append("Transfer-Encoding: chunked")
-        if unended or not (self.keeps_alive and self.is_read and self._connection.may_go_on):
-            self.keeps_alive = False
-            lines.append("Connection: close")
-        elif is_old:
-            lines.append("Connection: keep-alive")
-        head = "\r\n".join(lines)
-        if head.count("\n") != len(lines) - 1:
-            raise ValueError("a header of an answer has several lines")
-        self.writing = AnswerState.BODY
-        return self._write(chunk or b"", head.encode("latin-1") + b"\r\n\r\n")
+    # What the server asks.
 
-    def write(self, chunk: bytes) -> Future[None]:
-        """Writes a piece of an answer's body; its future is like the one of `write_headers`."""
-        return self._write(chunk, b"")
+    def wind_down(self) -> None:
+        """Serves what is on its way, and no more."""
 
-    def finish(self) -> None:
-        """Ends an answer; raises `HTTPOutputError` if its body is shorter than announced, and closes the connection."""
-        if self.writing is AnswerState.DONE:
-            return
-        self.writing = AnswerState.DONE
-        if 0 < self._remaining < NEVER and self.mistake is None:
-            self._connection.close()
-            raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
-        if self._is_chunked:
-            self._connection.write(b"0\r\n\r\n")
-        self._connection.end_answer(self)
+    def close_if_idle(self) -> None:
+        """Takes no further request, and closes at once unless one is being answered."""
 
     def close(self) -> None:
-        """Closes the connection: the client sees that the answer is not complete."""
-        if self.writing is not AnswerState.DONE:
-            self.writing = AnswerState.DONE
-            self._connection.close()
+        """Closes the connection at once."""
 
-    def _write(self, chunk: bytes, head: bytes) -> Future[None]:
-        if chunk and self._remaining:
-            if len(chunk) > self._remaining:
-                raise HTTPOutputError("the body is longer than its Content-Length")
-            self._remaining -= len(chunk)
-            chunk = b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk
-            head = head + chunk if head else chunk
-        if self.writing is AnswerState.DONE or not self._connection.write(head):
-            return self._failed()
-        return self._connection.until_writable()
+    def time(self) -> float:
+        """Returns the time of the loop in seconds."""
+        return self._loop.time()
 
-    # What the connection calls.
+    # For subclasses.
 
-    def deliver(self, received: bytearray) -> Awaitable[None] | None:
-        """Passes on the body from the front of what was received; returns what is done when there is room for more."""
-        assert self.delegate is not None
-        piece = self.parser.read_body(received)
-        return self.delegate.data_received(piece) if piece else None
+    def _unsent_bytes(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
-    def break_off(self, mistake: RequestError) -> None:
-        """Ends a request whose rest will not arrive, or whose client has left."""
-        self.keeps_alive = False
-        super().break_off(mistake)
+    def _keeps_pace(self) -> bool:
+        """Whether the client has read enough since the last look, `sendTimeout` ago."""
+        before, self._unsent = self._unsent, self._unsent_bytes()
+        return before - self._unsent >= LEAST_RATE * self._limits.send_timeout
+
+
+def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | None:
+    """Returns the client's certificate of a connection, verified by the handshake."""
+    connection = transport.get_extra_info("ssl_object")
+    return _read_certificate(connection.getpeercert() if connection else None)
+
+
+_NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it: Tornado has it for a socket without an address
+
+
+def peer_of(request: HTTPServerRequest) -> Origin:
+    """Returns where a connection of Tornado's own server comes from, with the certificate that its client showed.
+
+    With `xheaders`, Tornado takes address and scheme from headers that any client can send, and the connection may be a
+    proxy's: nothing that it reports is believed, and its certificate names no user.
+    """
+    address = getattr(getattr(request.connection, "context", None), "address", None)
+    own, told = str(address[0]) if isinstance(address, tuple) else _NO_ADDRESS, request.remote_ip or ""
+    shown = None
+    if request.protocol == "https" and told == own:
+        with suppress(AttributeError):  # the connection is plain
+            shown = request.get_ssl_certificate()
+    certificate = _read_certificate(shown if isinstance(shown, dict) else None)
+    return Origin(peer_address(told), request.protocol, certificate=certificate, is_stand_in=told != own)
+
+
+def _read_certificate(shown: Mapping[str, Any] | None) -> ClientCertificate | None:
+    if not shown:
+        return None
+    subject = tuple(pair for pairs in shown["subject"] for pair in pairs)
+    return ClientCertificate(
+        tuple(value for name, value in subject if name == "commonName"),
+        tuple(value for kind, value in shown.get("subjectAltName", ()) if kind == "email"),
+        tuple(value for name, value in subject if name == "organizationalUnitName"),
+        ssl.cert_time_to_seconds(shown["notAfter"]),
+    )

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import ssl
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
-from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CIPHER_SUITES, VERSIONS, Certificate, Ssl
-from tornado_proxy.semantics.forwarded import ClientCertificate, Origin, peer_address
 
 _VERSIONS = dict(
     zip(
@@ -113,43 +108,6 @@ def ask_clients(context: ssl.SSLContext, settings: Ssl) -> None:
     except (ssl.SSLError, ValueError):
         raise CertificateUnusable("`clientCAs` has no certificate in PEM") from None
     context.verify_mode = ssl.CERT_REQUIRED if settings.client_auth == "require" else ssl.CERT_OPTIONAL
-
-
-def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | None:
-    """Returns the client's certificate of a connection, verified by the handshake."""
-    connection = transport.get_extra_info("ssl_object")
-    return _read_certificate(connection.getpeercert() if connection else None)
-
-
-_NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it: Tornado has it for a socket without an address
-
-
-def peer_of(request: HTTPServerRequest) -> Origin:
-    """Returns where a connection of Tornado's own server comes from, with the certificate that its client showed.
-
-    With `xheaders`, Tornado takes address and scheme from headers that any client can send, and the connection may be a
-    proxy's: nothing that it reports is believed, and its certificate names no user.
-    """
-    address = getattr(getattr(request.connection, "context", None), "address", None)
-    own, told = str(address[0]) if isinstance(address, tuple) else _NO_ADDRESS, request.remote_ip or ""
-    shown = None
-    if request.protocol == "https" and told == own:
-        with suppress(AttributeError):  # the connection is plain
-            shown = request.get_ssl_certificate()
-    certificate = _read_certificate(shown if isinstance(shown, dict) else None)
-    return Origin(peer_address(told), request.protocol, certificate=certificate, is_stand_in=told != own)
-
-
-def _read_certificate(shown: Mapping[str, Any] | None) -> ClientCertificate | None:
-    if not shown:
-        return None
-    subject = tuple(pair for pairs in shown["subject"] for pair in pairs)
-    return ClientCertificate(
-        tuple(value for name, value in subject if name == "commonName"),
-        tuple(value for kind, value in shown.get("subjectAltName", ()) if kind == "email"),
-        tuple(value for name, value in subject if name == "organizationalUnitName"),
-        ssl.cert_time_to_seconds(shown["notAfter"]),
-    )
 
 
 def _refuse() -> bytes:
