@@ -31,6 +31,7 @@ STATE: dict[str, Any] = {
     "lastFailedAttempt": None,
     "startedFromLastGood": False,
     "lastGoodTrouble": None,
+    "defects": [],
     "certificates": [],
     "workers": [{"pid": 4711, "generation": 3, "inFlight": 2, "retiring": 0}, {"pid": 4712}],
 }

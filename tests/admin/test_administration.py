@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from contextlib import suppress
 from importlib.metadata import version
 from types import SimpleNamespace
 
@@ -65,7 +64,7 @@ EXPLAIN = "tornado_proxy.admin.administration._explain"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, is_current=True, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, from_last_good=False)
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,
@@ -73,6 +72,7 @@ def _process(serving, probes=None, bus=None) -> SimpleNamespace:
         probed=None,
         is_ready=lambda: True,
         last_good=None,
+        defects=(),
         bus=bus or Bus(),
     )
 
@@ -348,29 +348,6 @@ def test_explanations_run_one_at_a_time(in_force, monkeypatch):
     monkeypatch.setattr(EXPLAIN, explain)
     asyncio.run(explain_concurrently())
     assert concurrency == [1] * 5
-
-
-def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
-    """The log has the traceback, and the next sample is taken."""
-    monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.001)
-    calls = []
-
-    class Broken(_FakeServing):
-        """Serving with reports that fail."""
-
-        async def report(self, *, has_metrics: bool = False):
-            """Raise an error."""
-            calls.append(1)
-            raise RuntimeError("no numbers")
-
-    async def sample_for_a_while():
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await Administration(_process(Broken(in_force))).sample()
-
-    asyncio.run(sample_for_a_while())
-    assert len(calls) > 1
-    assert "no numbers" in caplog.text
 
 
 def test_a_failing_explanation_is_an_error_on_the_page(in_force, caplog, monkeypatch):

@@ -11,7 +11,7 @@ from admin_listeners import FakeAdministration, listener
 from tornado.netutil import bind_unix_socket
 
 from tornado_proxy.admin.application import PATHS, admin_application
-from tornado_proxy.admin.server import AdminServer
+from tornado_proxy.admin.listener import AdminServer
 
 COMMANDS = ("/-/reload", "/-/purge", "/-/log-level")
 

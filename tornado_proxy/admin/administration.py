@@ -81,6 +81,7 @@ class Administration:
         self._serving = serving = process.serving
         self._probes, self._probed = process.probes, process.probed
         self._last_good = process.last_good
+        self._defects = process.defects
         self._explaining = asyncio.Lock()
         # Those that run: later, an upgrade may have replaced the packages.
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
@@ -111,12 +112,9 @@ class Administration:
         return self._serving.configuration.settings.internal_server.read_only
 
     async def sample(self) -> None:
-        """Takes samples for the charts until cancelled; a defect costs a sample."""
+        """Takes samples for the charts until cancelled."""
         while True:
-            try:
-                self.history.add(time.time(), (await self._serving.report()).activity)
-            except Exception:  # noqa: BLE001 - a page must not end the service
-                _LOG.exception("a sample for the status page failed")
+            self.history.add(time.time(), (await self._serving.report()).activity)
             await asyncio.sleep(SAMPLE_EVERY)
 
     async def status(self) -> dict[str, object]:
@@ -146,6 +144,7 @@ class Administration:
             "lastFailedAttempt": report_view(failure) if failure else None,
             "startedFromLastGood": self._reloader.from_last_good,
             "lastGoodTrouble": (self._last_good and self._last_good.trouble) or None,
+            "defects": [{**each._asdict(), "at": moment(each.at)} for each in self._defects],
             "certificates": certificate_views(configuration.settings, time.time()),
             "workers": list(self._serving.workers()),
         }
@@ -280,7 +279,7 @@ class Administration:
             configuration.snapshot.digest,
             generation.number,
             generation.since,
-            self._reloader.is_current,
+            self._reloader.failure is None,
             self._counts,
             self._probes.values(),
             {(each.listener, each.name): each.not_after for each in ends},

@@ -16,7 +16,6 @@ from tornado_proxy.admin.explanation import rewrite_step
 from tornado_proxy.admin.status import PathStep
 from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.checks.tests import failure
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.routing.compare import KeptRequest, Kind
@@ -27,8 +26,9 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Spa
 from tornado_proxy.rules.excerpt import render
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.model import TestOutcome, evaluate
+from tornado_proxy.rules.testing import FAILING_TEST, failure
 from tornado_proxy.service.reload.changes import changes
-from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
+from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.tools.diff import Change, Comparer
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, logged
 

@@ -25,11 +25,11 @@ from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sock
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.rules.diagnostic import Diagnostic, counted
+from tornado_proxy.rules.testing import FAILING_TEST
 from tornado_proxy.service import demo
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import (
-    FAILING_TEST,
     Configuration,
     SnapshotReader,
     compile_snapshot,
@@ -92,7 +92,21 @@ def run_serve(arguments: argparse.Namespace) -> int:
             return _fail(f"`--{option}` goes with `--check`; {reason}")
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(not_a_file(arguments.config))
-    return _checked_as_unit(arguments) if arguments.unit else _served(arguments)
+    if arguments.unit:
+        return _checked_as_unit(arguments)
+    if not arguments.check:
+        # The service outlives its working directory.
+        for option in ("config", "last_good", "admin_socket"):
+            if (path := getattr(arguments, option)) is not None:
+                setattr(arguments, option, _lasting(path))
+    return _served(arguments)
+
+
+def _lasting(path: Path) -> Path:
+    try:
+        return path.absolute()
+    except FileNotFoundError:  # the working directory was removed before the start
+        return path
 
 
 def _served(arguments: argparse.Namespace) -> int:
@@ -197,6 +211,7 @@ async def _serve(
     launch = Launch(
         sockets,
         read=reader,
+        renew=reader.renewed,
         administer=partial(admin_listener, sockets=admin.sockets),
         announce=partial(_announce, sockets.url, admin.url),
         notifier=Notifier(os.environ.get("NOTIFY_SOCKET", "")),

@@ -41,7 +41,7 @@ def application(config: str | Path) -> ProxyApplication:
         serving = SingleProcess(configuration, freezes=False)
     except Unbuildable as error:
         raise ConfigurationError(error.diagnostics) from None
-    reloader = Reloader(serving, reader, serving.emit)
+    reloader = Reloader(serving, reader, serving.emit, renew=reader.renewed)
 
     async def run() -> None:
         await serving.start((), inherited=False)

@@ -81,6 +81,7 @@ class ReloadOutcome(Enum):
     UNCHANGED = "unchanged"
     REVERTED = "reverted"  # a bad edit was taken back: the files on disk are in force again
     REFUSED = "refused"
+    RENEWED = "renewed"  # what is in force got other secrets or certificates, while the files on disk are refused
     FAILED = "failed"  # a defect of ours
 
 
@@ -104,7 +105,7 @@ class ReloadReport:
     @property
     def is_in_force(self) -> bool:
         """Whether the files on disk are in force."""
-        return not self.is_failure
+        return self.outcome in (ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED, ReloadOutcome.REVERTED)
 
     @property
     def is_failure(self) -> bool:
@@ -114,7 +115,11 @@ class ReloadReport:
     @property
     def is_new(self) -> bool:
         """Whether another generation is in force than before."""
-        return self.outcome is ReloadOutcome.LOADED
+        return self.outcome in (ReloadOutcome.LOADED, ReloadOutcome.RENEWED)
+
+    def says_as(self, other: ReloadReport) -> bool:
+        """Whether another report says the same of the files."""
+        return (self.outcome, self.digest, self.diagnostics) == (other.outcome, other.digest, other.diagnostics)
 
 
 class Retired(msgspec.Struct, frozen=True):

@@ -82,7 +82,7 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         yield total
 
 
-RELOADS = ("loaded", "refused", "failed")  # the outcomes of reloads that are counted
+RELOADS = ("loaded", "refused", "failed", "renewed")  # the outcomes of reloads that are counted
 
 
 class ServiceState(msgspec.Struct, frozen=True):

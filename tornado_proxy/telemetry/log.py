@@ -206,6 +206,7 @@ def service_log(event: ServiceEvent) -> None:
 _RELOADS = {
     ReloadOutcome.LOADED: "generation {0.generation} is in force: {rewrites}, built in {0.seconds:.3f} s",
     ReloadOutcome.REVERTED: "the bad edit was reverted: generation {0.generation} is in force",
+    ReloadOutcome.RENEWED: "secrets or certificates changed: generation {0.generation} has them",
     ReloadOutcome.REFUSED: "an edit was refused: generation {0.generation} stays in force",
     ReloadOutcome.FAILED: "a reload failed: generation {0.generation} stays in force",
 }

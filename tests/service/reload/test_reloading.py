@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from files import CONFIGURATION, Files
+from files import CONFIGURATION, ENVIRONMENT, Files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_force import RecordingServing
@@ -20,8 +20,9 @@ from in_force import RecordingServing
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
+from tornado_proxy.service.reload import reloading
 from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.log import log_service_events
 
@@ -42,7 +43,8 @@ class ReloadScene:
 
     def __post_init__(self) -> None:
         self.serving = RecordingServing(self.files.load())
-        self.reloader = Reloader(self.serving, self.read, self.events.append)
+        reader = SnapshotReader(self.files.configuration, ENVIRONMENT, lambda _: None)
+        self.reloader = Reloader(self.serving, self.read, self.events.append, renew=reader.renewed)
 
     def read(self) -> Snapshot:
         """Read the files, or raise the defect."""
@@ -65,7 +67,14 @@ class ReloadScene:
 
 def _administration(reloader: Reloader, serving: RecordingServing) -> Administration:
     process = SimpleNamespace(
-        reloader=reloader, serving=serving, probes={}, probed=None, is_ready=lambda: True, last_good=None, bus=Bus()
+        reloader=reloader,
+        serving=serving,
+        probes={},
+        probed=None,
+        is_ready=lambda: True,
+        last_good=None,
+        defects=(),
+        bus=Bus(),
     )
     return Administration(process)
 
@@ -350,7 +359,7 @@ def test_unsettled_files_are_refused_once(scene):
     assert scene.reload() is ReloadOutcome.LOADED
 
 
-def test_a_hanging_file_system_is_read_once(scene):
+def test_a_hanging_file_system_is_read_once(scene, monkeypatch):
     """A reload ends without the files, and later reloads do not start a second thread."""
     resumed, readings = threading.Event(), []
 
@@ -360,7 +369,8 @@ def test_a_hanging_file_system_is_read_once(scene):
         return scene.files.read()
 
     async def scenario():
-        reloader = Reloader(scene.serving, read, scene.events.append, read_within=0.01)
+        monkeypatch.setattr(reloading, "READ_WITHIN", 0.01)
+        reloader = Reloader(scene.serving, read, scene.events.append)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
         resumed.set()
         return outcomes
@@ -430,3 +440,92 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
         assert ("refused" in scene.reloader.status_line()) is refused
         logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
         assert ("stays in force" in (logged or [""])[-1]) is refused
+
+
+def _secret(scene):
+    """The secret of the bucket in force."""
+    return scene.serving.configuration.settings.targets[0].bucket.credentials.secret_key.reveal()
+
+
+@pytest.mark.parametrize("breaks", ["rules", "configuration", "files vanish", "files keep changing", "defect"])
+def test_a_rotated_secret_reaches_what_is_in_force_whatever_the_state_of_the_edit(scene, breaks):
+    """The edit stays refused, and its rules are not in force; the log, the metrics and the page tell of the renewal."""
+    if breaks == "rules":
+        scene.files.write(BAD)
+    elif breaks == "configuration":
+        scene.files.configure("targets: [")
+    elif breaks == "files vanish":
+        scene.files.path().unlink()
+    elif breaks == "files keep changing":
+        scene.files.write(BETTER)
+        scene.is_unsettled = True
+    else:
+        scene.defect = "a defect"
+    scene.reload()
+    (scene.files.folder / "secret").write_text("rotated\n")
+    refused = scene.reload()
+    assert (_secret(scene), scene.serving.configuration.rewrite_count) == ("rotated", 1)
+    assert refused in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED)
+    assert [event.outcome for event in scene.events] == [refused, ReloadOutcome.RENEWED]
+    assert scene.events[1].changes == ("target `site` changed: bucket.credentials.secretKey",)
+    assert (scene.reloader.failure.generation, scene.serving.generation.number) == (2, 2)
+    scene.reload()
+    assert len(scene.events) == 2
+
+
+def test_a_refused_edit_is_not_tried_again_with_another_secret(scene, monkeypatch):
+    """It is remembered by its files."""
+    scene.edit(BAD)
+    (scene.files.folder / "secret").write_text("rotated\n")
+    scene.reload()
+    tried = []
+    monkeypatch.setattr(reloading, "run_rule_tests", lambda *each: tried.append(each))
+    (scene.files.folder / "secret").write_text("rotated again\n")
+    assert (scene.reload(), _secret(scene), tried) == (ReloadOutcome.REFUSED, "rotated again", [])
+
+
+def test_a_secret_that_vanishes_is_told_and_the_old_one_stays(scene):
+    """A reason beside those of the edit, until it is back."""
+    scene.edit(BAD)
+    (scene.files.folder / "secret").unlink()
+    scene.reload()
+    messages = [each.message for each in scene.reloader.failure.diagnostics]
+    assert (len(messages), _secret(scene)) == (2, "s3cret")
+    assert messages[1].startswith("what is in force keeps its secrets and certificates: ")
+    (scene.files.folder / "secret").write_text("rotated\n")
+    scene.reload()
+    assert [len(scene.reloader.failure.diagnostics), _secret(scene)] == [1, "rotated"]
+
+
+def test_a_secret_that_no_bucket_takes_is_told(scene):
+    """What is in force stays as it is."""
+    scene.edit(BAD)
+    scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
+    (scene.files.folder / "secret").write_text("rotated\n")
+    scene.reload()
+    assert "keeps its secrets and certificates: target `site`" in scene.reloader.failure.diagnostics[-1].message
+    assert scene.serving.generation.number == 1
+
+
+def test_an_edit_brings_the_secrets_of_its_time(scene):
+    """Once it is mended, one generation has both."""
+    scene.edit(BAD)
+    (scene.files.folder / "secret").write_text("rotated\n")
+    assert scene.edit(BETTER)[-1] is ReloadOutcome.LOADED
+    assert (_secret(scene), [event.outcome.value for event in scene.events]) == ("rotated", ["refused", "loaded"])
+
+
+def test_failing_tests_are_not_forgotten_by_a_renewal(scene):
+    """They are in force still."""
+    scene.edit(FAILING_TEST, BAD)
+    (scene.files.folder / "secret").write_text("rotated\n")
+    scene.reload()
+    assert len(scene.serving.configuration.failing_tests) == 1
+
+
+def test_a_lone_information_is_a_status(scene):
+    """A refusal whose diagnostics have no error has a status line all the same."""
+    scene.edit(BAD)
+    for diagnostics, shown in (((Diagnostic("x", "a note", severity=Severity.INFO),), ": a note"), ((), "")):
+        scene.reloader.failure = replace(scene.reloader.failure, diagnostics=diagnostics)
+        assert scene.reloader.status_line() == f"generation 1, 1 rewrite; an edit was refused{shown}"

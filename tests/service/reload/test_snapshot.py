@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import time
+from pathlib import Path
 
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
@@ -460,3 +462,11 @@ def test_the_digest_is_that_of_every_machine(tmp_path):
     assert (elsewhere.digest, elsewhere.is_as(first)) == (first.digest, False)
     files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 0, gracePeriod: 1s}", 1))
     assert files.read().digest != first.digest
+
+
+def test_a_link_to_nothing_may_have_any_name(files):
+    """A name that is no text is told, and makes a digest."""
+    Path(os.fsdecode(b"%s/x\xff.rules" % os.fsencode(files.path().parent))).symlink_to("nowhere")
+    snapshot = files.read()
+    assert [each.code for each in compile_snapshot(snapshot).diagnostics] == ["unreadable-file"]
+    assert len(snapshot.digest) == 64

@@ -90,13 +90,6 @@ async def test_only_a_change_is_news(results, expected):
     assert [event.is_news for event in events] == expected
 
 
-async def test_a_defect_does_not_end_the_prober(caplog):
-    """After an unexpected exception, the previous result is kept and the next probe is made."""
-    prober, _ = await _run(UP, ValueError("a defect"))
-    assert [*prober.results.values()] == [UP]
-    assert "probing the buckets failed" in caplog.text
-
-
 async def test_without_an_interval_nothing_is_probed():
     """An interval of 0 disables probes, and readiness does not need them."""
     prober = Prober(_ScriptedProbes([UP]), 0, print)

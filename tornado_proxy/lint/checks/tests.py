@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gotemplate.regexp.proofs import Covered, NoKey
-from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, named, offer, shown
-from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Note, Safety, Severity, Span
+from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check
+from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.literals import string_text
-from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
-from tornado_proxy.rules.tree import Literal, TestStatement, Verdict
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.testing import failure
+from tornado_proxy.rules.tree import Literal, TestStatement
 
 _LONGEST = 200  # characters of a test that is worth copying
 
@@ -21,48 +22,8 @@ def failing_test(subject: Subject) -> Iterator[LintFinding]:
         for target in subject.targets:
             for outcome in target.outcomes:
                 if not outcome.passed:
-                    yield _failing(outcome)
-
-
-def failure(outcome: TestOutcome) -> Diagnostic:
-    """Returns the diagnostic of a test that failed."""
-    return failing_test.diagnostic(_failing(outcome))
-
-
-def _failing(outcome: TestOutcome) -> LintFinding:
-    rewrite = outcome.rewrite
-    notes = (Note(f"{named(rewrite)} takes the key", rewrite.span),) if rewrite else ()
-    advice = "write a rewrite for it, or expect that"
-    if rewrite:
-        advice = f"change {named(rewrite)}, or what the test expects"
-    span, key, got = _expected(outcome.test.statement), shown(outcome.test.key), outcome.got
-    if isinstance(got, RewriteError):
-        fact, written = f"{key} is refused ({got})", Verdict.ERROR.value
-    elif got.rewrite:
-        fact, written = f"{key} becomes {shown(got.key)}", string_text(Literal(got.key, span))
-    else:
-        fact, written = f"no rewrite matches {key}", Verdict.UNCHANGED.value
-    fixes = offer("expect what happens", (Edit(span, written),), Safety.DISPLAY) if span.text else ()
-    return LintFinding(f"{fact}, {_expectation(outcome)}", span, advice, notes, fixes)
-
-
-def _expectation(outcome: TestOutcome) -> str:
-    match outcome.test.expected:
-        case Verdict.UNCHANGED:
-            return "but the test expects no rewrite to match"
-        case Verdict.ERROR:
-            return "but the test expects an error"
-        case expected if outcome.rewrite and not isinstance(outcome.got, RewriteError):
-            return f"not {shown(expected)}"
-        case expected:
-            return f"but the test expects {shown(expected)}"
-
-
-def _expected(statement: TestStatement) -> Span:
-    if isinstance(statement.expected, Literal):
-        return statement.expected.span
-    end = statement.span.end
-    return Span(statement.span.source, max(statement.span.start, end - len(statement.expected.value)), end)
+                    said = failure(outcome)
+                    yield LintFinding(said.message, said.span, said.help or "", said.notes, said.fixes)
 
 
 @check(Category.TESTS, Severity.INFO)

@@ -68,7 +68,11 @@ class LastGood:
     def keep(self, snapshot: Snapshot) -> None:
         """Replaces the copy by a snapshot; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"
-        config = _name_of(Path(snapshot.text.name))
+        try:
+            config = _name_of(Path(snapshot.text.name))
+        except FileNotFoundError:  # of a relative path, after the working directory was removed
+            self.trouble = f"`{snapshot.text.name}` is relative to a directory that was removed"
+            return
         rules, templates = snapshot.rules, snapshot.templates
         kept = _Copy(config, snapshot.text.text, rules.files, templates.files)
         # Not by `msgspec.json`: a name of a file may have bytes that are no text.

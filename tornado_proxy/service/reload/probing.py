@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.rules.diagnostic import Diagnostic, Severity, errors
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.storage.errors import StorageError
@@ -50,11 +50,6 @@ async def probed(configuration: Configuration, in_force: Configuration) -> Confi
         if result.problem
     ]
     return replace(configuration, diagnostics=(*configuration.diagnostics, *down)) if down else configuration
-
-
-def may_pass(diagnostics: Sequence[Diagnostic]) -> bool:
-    """Whether errors may go without an edit, since they are those of buckets alone."""
-    return all(each.code == BUCKET_DOWN for each in errors(diagnostics))
 
 
 async def probe_buckets(targets: Sequence[Target], within: float, *, write: bool) -> Sequence[ProbeResult]:

@@ -12,19 +12,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from socket import socket
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
-from tornado_proxy.service.reload.probing import may_pass, probed
+from tornado_proxy.service.reload.edit import EditState, RefusedFor, Step, refused
+from tornado_proxy.service.reload.probing import probed
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.web.generation import Generation
+
+Result = TypeVar("Result")
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -80,7 +85,11 @@ class Serving(Protocol):
 
 
 class Reloader:
-    """Makes new generations, one attempt at a time; `read` is called on a thread."""
+    """Makes new generations, one attempt at a time.
+
+    `read` and `renew` are called on a thread: `read` returns what the files say now, `renew` the same snapshot with the
+    secrets and certificates that there are now.
+    """
 
     def __init__(
         self,
@@ -88,90 +97,98 @@ class Reloader:
         read: Callable[[], Snapshot],
         emit: Callable[[Event], None],
         *,
+        renew: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot,
         from_last_good: bool = False,
-        read_within: float = READ_WITHIN,
     ) -> None:
         self.from_last_good = from_last_good  # while the copy from which the service started is in force
+        self.edit = EditState(serving.configuration.snapshot)
+        self.failure: ReloadReport | None = None  # while the edit is not in force
+        self.last: ReloadReport | None = None
         self._serving = serving
         self._at_start = serving.configuration.settings
-        self._read_within = read_within
-        self._reading: asyncio.Future[Snapshot] | None = None
-        self._read = read
+        self._read, self._renew = read, renew
+        self._reading, self._renewing = _Blocking(), _Blocking()
+        self._seen = serving.configuration.snapshot  # the last reading
         self._emit = emit
         self._lock = asyncio.Lock()
-        self._watched = serving.configuration.snapshot.watched
-        self._refused: Snapshot | None = None
-        self.last: ReloadReport | None = None
-        # While the files on disk are not in force; status page, status line, metrics and log follow it.
-        self.failure: ReloadReport | None = None
 
     def watched(self) -> tuple[Path, ...]:
         """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
-        return tuple(dict.fromkeys((*self._serving.configuration.snapshot.watched, *self._watched)))
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the files on disk are in force."""
-        return self.failure is None
+        return tuple(dict.fromkeys((*self._serving.configuration.snapshot.watched, *self._seen.watched)))
 
     def status_line(self) -> str:
         """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
-        failure, rewrites = self.failure, self._serving.configuration.rewrite_count
+        rewrites = self._serving.configuration.rewrite_count
         line = f"generation {self._serving.generation.number}, {counted(rewrites, 'rewrite')}"
         if self.from_last_good:
             line += ", started from the last good copy"
-        if failure is None:
+        if self.failure is None:
             return line
-        first = errors(failure.diagnostics)[0]
-        place = f"{first.place}: " if first.place else ""
-        return f"{line}; an edit was refused: {place}{first.message}"
+        diagnostics = self.failure.diagnostics
+        first = next(iter((*errors(diagnostics), *diagnostics)), None)
+        place = f"{first.place}: " if first and first.place else ""
+        return f"{line}; an edit was refused{f': {place}{first.message}' if first else ''}"
 
     async def reload(self) -> ReloadReport:
-        """Reads the snapshot, and puts it in force if it is new and good; raises nothing but cancellation."""
+        """Reads the files, and puts them in force if they are new and good; raises nothing but cancellation.
+
+        While they are refused, what is in force gets the secrets and certificates that there are now.
+        """
         # Two attempts at once would give two generations one number, and the older snapshot could win.
         async with self._lock:
-            began = time.perf_counter()
+            began, before = time.perf_counter(), self.failure
             try:
-                report = await self._attempt()
+                attempt = await self._attempt()
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
-                text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
-                report = replace(self._report(ReloadOutcome.FAILED, "", (Diagnostic("defect", text),)), error=error)
-            if report == self.failure:
-                return report  # reported once: the files are looked at every few seconds
-            return self._told(replace(report, seconds=time.perf_counter() - began))
+                attempt = EditState(self._seen, (_defect(error),), RefusedFor.NOTHING, ReloadOutcome.FAILED, error)
+            if isinstance(attempt, ReloadReport):
+                # Nothing is awaited before this: the status would contradict itself meanwhile.
+                self.edit, self.failure, report = EditState(self._seen), None, attempt
+                report = replace(report, seconds=time.perf_counter() - began)
+            else:
+                problems = await self._renewed()
+                digest = attempt.snapshot.digest if attempt.snapshot else ""
+                report = self._report(attempt.outcome, digest, (*attempt.reasons, *problems))
+                report = replace(report, error=attempt.error, seconds=time.perf_counter() - began)
+                is_known = before is not None and before.says_as(report)
+                if before is not None and is_known:
+                    report = replace(report, at=before.at, seconds=before.seconds)
+                self.edit, self.failure = attempt, report
+                if is_known:
+                    return report  # told once: the files are looked at every few seconds
+            self._tell(report)
+            return report
 
-    def _told(self, report: ReloadReport) -> ReloadReport:
-        self.failure = report if report.is_failure else None
+    def _tell(self, report: ReloadReport) -> None:
         self.from_last_good = self.from_last_good and not report.is_in_force
         # A reading that finds nothing new does not hide the result of the last edit.
         if report.outcome is not ReloadOutcome.UNCHANGED:
             self._emit(report)
         if report.outcome is not ReloadOutcome.UNCHANGED or self.last is None:
             self.last = report
-        return report
 
-    async def _attempt(self) -> ReloadReport:
-        refused, self._refused = self._refused, None
+    async def _attempt(self) -> ReloadReport | EditState:
+        """Returns a report if the files are in force, else the edit that is refused."""
         in_force = self._serving.configuration
         try:
-            snapshot = await self._snapshot()
+            reading = self._seen = await self._reading(self._read)
         except TimeoutError:
-            return self._report(ReloadOutcome.REFUSED, in_force.snapshot.digest, (_HANGS,))
-        self._watched = snapshot.watched
-        if snapshot.is_as(in_force.snapshot):
-            outcome = ReloadOutcome.REVERTED if self.failure is not None else ReloadOutcome.UNCHANGED
-            # The watcher may have loaded the edit already: repeat its warnings.
-            report = self._report(outcome, snapshot.digest, in_force.diagnostics)
-            return replace(report, news=(), kept_back=in_force.kept_back)
-        if not snapshot.settled:
-            return self._report(ReloadOutcome.REFUSED, in_force.snapshot.digest, (_UNSETTLED,))
-        if self.failure is not None and snapshot.is_as(refused):
-            self._refused = refused
-            return self.failure
-        return await self._tried(snapshot, in_force)
+            return EditState(self._seen, (_HANGS,), RefusedFor.NOTHING)
+        match self.edit.step(reading, in_force.snapshot):
+            case Step.NOTHING | Step.REVERT as step:
+                outcome = ReloadOutcome.REVERTED if step is Step.REVERT else ReloadOutcome.UNCHANGED
+                # The watcher may have loaded the edit already: repeat its warnings.
+                report = self._report(outcome, reading.digest, in_force.diagnostics)
+                return replace(report, news=(), kept_back=in_force.kept_back)
+            case Step.WAIT:
+                return EditState(reading, (_UNSETTLED,), RefusedFor.NOTHING)
+            case Step.REPEAT:
+                return self.edit
+            case Step.TRY:
+                return await self._tried(reading, in_force)
 
-    async def _tried(self, snapshot: Snapshot, in_force: Configuration) -> ReloadReport:
-        configuration = await in_background(compile_snapshot, snapshot, in_force)
+    async def _tried(self, reading: Snapshot, in_force: Configuration) -> ReloadReport | EditState:
+        configuration = await in_background(compile_snapshot, reading, in_force)
         configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
             configuration = await in_background(run_rule_tests, configuration, in_force)
@@ -180,38 +197,75 @@ class Reloader:
         diagnostics = configuration.diagnostics
         if configuration.usable:
             try:
-                return await self._activate(fixed_at_start(configuration, self._at_start))
+                return await self._activated(ReloadOutcome.LOADED, configuration)
             except Unbuildable as error:
                 diagnostics = (*diagnostics, *error.diagnostics)
-        self._refused = None if may_pass(diagnostics) else snapshot
-        return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(in_force.diagnostics, diagnostics))
+        return refused(reading, diagnostics, _news(in_force.diagnostics, diagnostics))
 
-    async def _snapshot(self) -> Snapshot:
-        """Reads the snapshot; raises `TimeoutError`. A reading that hangs is waited for again, not doubled."""
-        if self._reading is None or self._reading.done():
-            self._reading = asyncio.get_running_loop().run_in_executor(None, self._read)
-        async with asyncio.timeout(self._read_within):
-            return await asyncio.shield(self._reading)
-
-    async def _activate(self, configuration: Configuration) -> ReloadReport:
+    async def _renewed(self) -> tuple[Diagnostic, ...]:
+        """Renews the secrets and certificates of what is in force, if they changed; returns why that cannot be done."""
         in_force = self._serving.configuration
-        lines = await in_background(tuple, changes(in_force, configuration))
-        await self._serving.activate(self._serving.generation.number + 1, configuration)
-        return replace(self._loaded(configuration, in_force.diagnostics), changes=lines)
+        try:
+            of, snapshot = await self._renewing(lambda: (in_force.snapshot, self._renew(in_force.snapshot)))
+            if of is not in_force.snapshot or snapshot.is_as(of):
+                return ()
+            configuration = await in_background(compile_snapshot, snapshot, in_force)
+            configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
+            if not configuration.usable:
+                return _of_secrets(errors(configuration.diagnostics))
+            # The rules are those whose tests ran.
+            diagnostics = (*configuration.diagnostics, *in_force.failing_tests)
+            configuration = msgspec.structs.replace(configuration, diagnostics=diagnostics)
+            self._tell(await self._activated(ReloadOutcome.RENEWED, configuration))
+        except TimeoutError:
+            return (_HANGS,)
+        except Unbuildable as error:
+            return _of_secrets(error.diagnostics)
+        except Exception as error:  # noqa: BLE001 - as in `reload`
+            _LOG.exception("secrets could not be renewed")
+            return (_defect(error),)
+        return ()
 
-    def _loaded(self, configuration: Configuration, old: tuple[Diagnostic, ...]) -> ReloadReport:
-        # Nothing is awaited before this: the status would contradict itself meanwhile.
-        diagnostics = configuration.diagnostics
-        return replace(
-            self._report(ReloadOutcome.LOADED, configuration.snapshot.digest, diagnostics),
-            news=_news(old, diagnostics) if diagnostics else (),
-            kept_back=configuration.kept_back,
-            rewrites=configuration.rewrite_count,
-        )
+    async def _activated(self, outcome: ReloadOutcome, configuration: Configuration) -> ReloadReport:
+        before, configuration = self._serving.configuration, fixed_at_start(configuration, self._at_start)
+        lines = await in_background(tuple, changes(before, configuration))
+        await self._serving.activate(self._serving.generation.number + 1, configuration)
+        report = self._report(outcome, configuration.snapshot.digest, configuration.diagnostics)
+        news = _news(before.diagnostics, configuration.diagnostics)
+        kept_back, rewrites = configuration.kept_back, configuration.rewrite_count
+        return replace(report, news=news, changes=lines, kept_back=kept_back, rewrites=rewrites)
 
     def _report(self, outcome: ReloadOutcome, digest: str, diagnostics: tuple[Diagnostic, ...]) -> ReloadReport:
         generation, at = self._serving.generation, time.time()
         return ReloadReport(outcome, generation.number, digest, generation.since, diagnostics, diagnostics, at=at)
+
+
+class _Blocking:
+    """Makes calls that block on a thread; one that hangs is waited for again, not doubled."""
+
+    def __init__(self) -> None:
+        self._running: asyncio.Future[Any] | None = None
+
+    async def __call__(self, call: Callable[[], Result]) -> Result:
+        """Returns the result of the call, or of an earlier one that hung; raises `TimeoutError`."""
+        if self._running is None or self._running.done():
+            self._running = asyncio.get_running_loop().run_in_executor(None, call)
+        async with asyncio.timeout(READ_WITHIN):
+            result: Result = await asyncio.shield(self._running)
+            return result
+
+
+def _defect(error: Exception) -> Diagnostic:
+    text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
+    return Diagnostic("defect", text)
+
+
+def _of_secrets(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Returns why what is in force keeps its old secrets."""
+    return tuple(
+        msgspec.structs.replace(each, message=f"what is in force keeps its secrets and certificates: {each.message}")
+        for each in diagnostics
+    )
 
 
 def _news(in_force: Iterable[Diagnostic], diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

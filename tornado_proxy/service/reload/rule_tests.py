@@ -11,7 +11,8 @@ from tornado_proxy.config.model import Target
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.model import RuleSet, evaluate
-from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration
+from tornado_proxy.rules.testing import FAILING_TEST, failure
+from tornado_proxy.service.reload.snapshot import Configuration
 
 _MOST_FAILING = 20  # failing tests that are reported one by one
 
@@ -47,9 +48,6 @@ def _failures(configuration: Configuration, tested: Iterable[tuple[Target, RuleS
             if not outcome.passed:
                 failed += 1
                 if failed <= _MOST_FAILING:
-                    # Imports the whole linter, which is only needed if a test fails.
-                    from tornado_proxy.lint.checks.tests import failure  # noqa: PLC0415
-
                     yield failure(outcome)
     if failed > _MOST_FAILING:
         more = f"{failed - _MOST_FAILING} more rule tests fail"

@@ -25,6 +25,7 @@ from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import LoadedRules, RuleSet
+from tornado_proxy.rules.testing import FAILING_TEST
 from tornado_proxy.service.reload.certificates import (
     INVALID_DATES,
     FetchedDocuments,
@@ -100,11 +101,18 @@ def read_snapshot(
     fetched = last.fetched if last else FetchedDocuments()
     if isinstance(text, configuration.Loaded):
         return _digested(Snapshot(None, text.diagnostics, Read(()), "", (config,), fetched=fetched), config.parent)
-    is_same = last is not None and text == last.text and time.monotonic() < fetched.due
-    if last is not None and is_same and _answers_are(last.secrets, resolver(environment, config.parent)):
+    if last is not None and text == last.text and _has_secrets_of_now(last, resolver(environment, config.parent)):
         rules, templates = read_files(last.settings)
         return _digested(replace(last, rules=rules, templates=templates), config.parent)
     return compile_text(text, environment, fetched=fetched, read_files=read_files)
+
+
+def _with_secrets_of_now(snapshot: Snapshot, environment: Mapping[str, str]) -> Snapshot:
+    text, files = snapshot.text, (snapshot.rules, snapshot.templates)
+    assert text is not None, "what is in force could be read"
+    if _has_secrets_of_now(snapshot, resolver(environment, Path(text.name).parent)):
+        return snapshot
+    return compile_text(text, environment, fetched=snapshot.fetched, read_files=lambda _: files)
 
 
 def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
@@ -185,6 +193,17 @@ class SnapshotReader:
         self._pause = pause
         self._last: Snapshot | None = None
 
+    def renewed(self, snapshot: Snapshot) -> Snapshot:
+        """Returns a snapshot with the secrets and certificates that there are now, once two readings of them agree."""
+        before = snapshot
+        for _ in range(MOST_READINGS):
+            renewed = _with_secrets_of_now(before, self._environment)
+            if renewed.is_as(before):
+                return renewed
+            before = renewed
+            self._pause(SETTLED_AFTER)
+        return snapshot
+
     def __call__(self) -> Snapshot:
         """Reads the snapshot; blocks; mistakes in the files become diagnostics."""
         settled = last = self._last
@@ -228,10 +247,12 @@ def _is_incomplete(snapshot: Snapshot) -> bool:
     return any(each.code in _OF_MISSING_FILES for each in diagnostics)
 
 
-def _answers_are(answers: Answers, resolve: Resolver) -> bool:
-    """Whether every secret is still the same; a missing one counts as changed."""
+def _has_secrets_of_now(snapshot: Snapshot, resolve: Resolver) -> bool:
+    """Whether every secret is still the same, and no certificate is due; a missing secret counts as changed."""
+    if time.monotonic() >= snapshot.fetched.due:
+        return False
     try:
-        return all(resolve(reference) == answer for reference, answer in answers.items())
+        return all(resolve(reference) == answer for reference, answer in snapshot.secrets.items())
     except SecretMissing:
         return False
 
@@ -261,15 +282,12 @@ def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
     # Not the text: a comment changes nothing.
     add("settings", "", snapshot.options.encode())
     for diagnostic in (*snapshot.diagnostics, *rules.diagnostics, *templates.diagnostics):
-        add("diagnostic", diagnostic.place, diagnostic.message.encode())
+        add("diagnostic", diagnostic.place, diagnostic.message.encode(errors="surrogateescape"))
     for file in rules.files:
         add("rules", file.name, file.data)
     for file in templates.files:
         add("templates", file.name, file.data)
     return replace(snapshot, digest=digest.hexdigest())
-
-
-FAILING_TEST = "failing-test"  # the code of a failing rule test, as in the linter
 
 
 class Configuration(msgspec.Struct, frozen=True):

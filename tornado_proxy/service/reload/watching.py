@@ -11,7 +11,7 @@ import asyncio
 import errno
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -49,6 +49,7 @@ _LIMITS = {
     errno.EMFILE: "`fs.inotify.max_user_instances` is too low",
 }
 
+_READ = (".rules", ".html")  # what is read of directories: of rules, and of the templates of a theme
 _MOST_LOOKS = 10  # attempts, if directories change meanwhile
 
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
@@ -64,12 +65,11 @@ class Watch(FileSystemEventHandler):
         self._names: frozenset[str] = frozenset()  # of the places and their link targets
         self.trouble = ""  # why changes may go unnoticed, or empty
 
-    def look_at(self, places: Iterable[Path]) -> None:
+    def look_at(self, places: Sequence[Path]) -> None:
         """Watches places; call it again after every change, since directories may have been replaced."""
-        places = [place.absolute() for place in places]
         for _ in range(_MOST_LOOKS):
             try:
-                self._look_at(places)
+                self._look_at([place.absolute() for place in places])
             except (FileNotFoundError, NotADirectoryError) as error:
                 # A directory or a link vanished meanwhile, as when a link is swapped: look again.
                 self.trouble = error.strerror or str(error)
@@ -107,9 +107,9 @@ class Watch(FileSystemEventHandler):
     def _matters(self, path: str, *, is_directory: bool) -> bool:
         """Whether a path may belong to the snapshot, unlike a log beside it."""
         name = path.rpartition("/")[2]
-        is_rules = name.endswith(".rules") and not name.startswith(".")
+        is_read = name.endswith(_READ) and not name.startswith(".")
         # A link may be the `..data` of a ConfigMap, through which all its files are read.
-        return is_directory or is_rules or name in self._names or Path(path).is_symlink()
+        return is_directory or is_read or name in self._names or Path(path).is_symlink()
 
     def _disarm(self, observer: BaseObserver, directories: Iterable[tuple[Path, bool]]) -> None:
         for directory, (watch, identity) in list(self._armed.items()):
@@ -180,15 +180,16 @@ class Follower:
             return
 
     async def run(self) -> None:
-        """Follows edits until cancelled; a defect only ends the current look."""
+        """Follows edits until cancelled; a defect of the watch ends it after one more reload."""
         try:
             while True:
+                # Watch first, then read: a change in between is noticed by one of them.
                 try:
-                    # Watch first, then read: a change in between is noticed by one of them.
                     await self._look()
+                except Exception:
                     await self._reload()
-                except Exception:  # noqa: BLE001 - the next look may go well
-                    _LOG.exception("following edits failed")
+                    raise
+                await self._reload()
                 period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
                 if await comes_within(self._poked, period):
                     end = self._loop.time() + self._pace.patience

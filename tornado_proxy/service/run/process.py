@@ -7,8 +7,12 @@ import logging
 import os
 import random
 import signal
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,6 +35,9 @@ _LOG = logging.getLogger("tornado_proxy")
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds until a task with a defect is begun again
+_SHOWN_DEFECTS = 20
+
 _JITTER = 0.1  # of the interval of probes, so that many instances do not probe at once
 
 
@@ -44,6 +51,15 @@ class Launch(msgspec.Struct, frozen=True):
     notifier: Notifier = msgspec.field(default_factory=Notifier)
     last_good: LastGood | None = None  # keeps each snapshot that is put in force
     from_last_good: bool = False  # whether the first one came from there
+    renew: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot  # with the secrets that there are now
+
+
+class Defect(NamedTuple):
+    """An exception that ended a task, which was begun again."""
+
+    at: float  # Unix time, seconds
+    task: str
+    error: str
 
 
 class Process:
@@ -59,8 +75,11 @@ class Process:
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(lambda: probe_stores(serving.generation), settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
-        self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
+        self.reloader = Reloader(
+            serving, launch.read, bus.emit, renew=launch.renew, from_last_good=launch.from_last_good
+        )
         bus.add(self._follow_up, ReloadReport)
+        self.defects: deque[Defect] = deque(maxlen=_SHOWN_DEFECTS)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
         self._set_changed = asyncio.Event()
@@ -104,14 +123,35 @@ class Process:
         return True
 
     async def _until_stopped(self) -> None:
-        loops = [follow(self.reloader), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
-        if self.last_good is not None:
-            loops.append(keep_each(self.last_good, lambda: self.serving.configuration.snapshot, self._set_changed))
-        async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(each) for each in loops]
-            await self._stop.wait()
-            for task in running:
-                task.cancel()
+        tasks = [
+            self.start_task("following edits", partial(follow, self.reloader)),
+            self.start_task("probing buckets", self._prober.run),
+            self.start_task("heeding SIGHUP", self._heed_hang_ups),
+            self.start_task("feeding the watchdog", self._feed_watchdog),
+        ]
+        if (last_good := self.last_good) is not None:
+            keep = partial(keep_each, last_good, lambda: self.serving.configuration.snapshot, self._set_changed)
+            tasks.append(self.start_task("keeping the last good copy", keep))
+        await self._stop.wait()
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+    def start_task(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """Starts what runs beside requests; after a defect, which log and status page show, it is begun again."""
+        return asyncio.get_running_loop().create_task(self._guarded(name, work))
+
+    async def _guarded(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            began = time.monotonic()
+            try:
+                return await work()
+            except Exception as error:  # noqa: BLE001 - no defect of ours may end the service
+                _LOG.exception("%s failed: it is begun again in %g s", name, pause)
+                self.defects.append(Defect(time.time(), name, f"{type(error).__name__}: {error}"))
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE) if time.monotonic() - began < 2 * LONGEST_PAUSE else FIRST_PAUSE
 
     def _follow_up(self, report: ReloadReport) -> None:
         self._set_changed.set()
@@ -125,8 +165,10 @@ class Process:
             await self._hang_up.wait()
             self._hang_up.clear()
             self._launch.notifier.reloading()
-            await self.reloader.reload()
-            self._launch.notifier.ready(self.reloader.status_line())
+            try:
+                await self.reloader.reload()
+            finally:
+                self._launch.notifier.ready(self.reloader.status_line())
 
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
@@ -172,20 +214,17 @@ class Prober:
                 await asyncio.wait_for(self._settled.wait(), within)
 
     async def run(self) -> None:
-        """Probes until cancelled; a defect only ends the current probe."""
+        """Probes until cancelled."""
         while self._interval:
             self._poked.clear()
-            try:
-                results = await self._probe()
-                if self._poked.is_set():
-                    continue  # what was probed is not in force any more
-                problems = {target: result.problem for target, result in self.results.items()}
-                # In place: the status page looks at the same dictionary.
-                self.results.clear()
-                self.results.update((result.target, result) for result in results)
-                self._settled.set()
-                for result in results:
-                    self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
-            except Exception:  # noqa: BLE001 - the next probe may go well
-                _LOG.exception("probing the buckets failed")
+            results = await self._probe()
+            if self._poked.is_set():
+                continue  # what was probed is not in force any more
+            problems = {target: result.problem for target, result in self.results.items()}
+            # In place: the status page looks at the same dictionary.
+            self.results.clear()
+            self.results.update((result.target, result) for result in results)
+            self._settled.set()
+            for result in results:
+                self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
             await comes_within(self._poked, self._interval * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - no secret

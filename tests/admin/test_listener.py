@@ -15,7 +15,7 @@ from coroutines import run
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from tornado_proxy.admin.server import AdminServer
+from tornado_proxy.admin.listener import AdminServer
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
