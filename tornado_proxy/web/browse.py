@@ -214,22 +214,25 @@ class Directory:
 
     async def _sorted_page(self, order: Order, limit: int) -> DirectoryPage | None:
         """Returns a page of all entries in order, whose token counts those before it; None if there are too many."""
-        scope = f"{order.by} {order.descending}"
+        scope, context = f"{order.by} {order.descending}", self._context
         entries: list[Entry] = []
         async with aclosing(self._answers(None, LISTED_AT_ONCE)) as answers:
             async for found in answers:
-                entries += await self._context.visible(found.entries, MOST_SORTED + 1)
-                if len(entries) > MOST_SORTED:
+                entries += found.entries
+                if context.shows_all and len(entries) > MOST_SORTED:
                     return None
-        if found.next_after is not None:
+        if len(entries) > MOST_SORTED:
+            entries = await context.visible(entries, MOST_SORTED + 1)
+        if found.next_after is not None or len(entries) > MOST_SORTED:
             return None
-        entries = await asyncio.to_thread(order.applied, entries)
         start = int(self._place(scope) or 0)
-        start = start if start < len(entries) else 0
+        # The token counts what the viewer sees; one more shows that a page follows.
+        seen = await context.visible(await asyncio.to_thread(order.applied, entries), start + limit + 1)
+        start = start if start < len(seen) else 0
         end = start + limit
-        token = self._sealed(scope, str(end)) if end < len(entries) else None
+        token = self._sealed(scope, str(end)) if end < len(seen) else None
         exists = found.exists or bool(entries)
-        return DirectoryPage(tuple(entries[start:end]), token, exists, True, () if start else ("after", "via"))
+        return DirectoryPage(tuple(seen[start:end]), token, exists, True, () if start else ("after", "via"))
 
     def _sealed(self, order: str, place: str) -> str:
         return self._context.parts.page_tokens.seal(place, *self._scope(order))
