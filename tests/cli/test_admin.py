@@ -20,7 +20,7 @@ from endless_s3 import endless_s3
 from running import start_proxy
 from scripted_s3 import error_reply, scripted_s3
 
-from tornado_proxy.cli.arguments import admin_url
+from tornado_proxy.cli.inputs import admin_url
 
 CONFIGURATION = """
 server: {{port: 0}}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.arguments import file_path
+from tornado_proxy.cli.inputs import file_path
 from tornado_proxy.cli.main import COMMANDS, _describe
 
 ROOT = Path(__file__).parents[2]

@@ -1,10 +1,15 @@
 """Tests `tornado-proxy config show` and `convert`."""
 
+from __future__ import annotations
+
 import json
+import socket
 from pathlib import Path
 
 import pytest
 import yaml
+from jsonschema import validate
+from scripted_s3 import error_reply, reply, scripted_s3
 
 from tornado_proxy.cli.main import main
 from tornado_proxy.cli.output import ExitStatus
@@ -153,3 +158,134 @@ def test_an_invalid_file_is_a_failure(text, s3_proxy_folder, tmp_path, capsys):
     assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FAILED
     assert "error" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+PROBED = """
+rules: [rules]
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: my-bucket, region: eu-west-1, s3Endpoint: "{}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{env: PAIR}}, secretKey: {{env: PAIR}}}}}}
+"""
+EMPTY = reply(200, b"<ListBucketResult></ListBucketResult>")
+MISSING = reply(404)
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "probe.json"
+
+
+@pytest.fixture
+def configure(command, tmp_path, monkeypatch):
+    """Returns a function that writes a configuration for an S3 at a URL."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "site.rules").write_text('target site { rewrite `^/a$` -> "/b" }\n')
+    monkeypatch.setenv("PAIR", "a-pair-of-keys")
+    return lambda url: (tmp_path / "proxy.yaml").write_text(PROBED.format(url))
+
+
+@pytest.fixture
+def closed_url(closed_port):
+    """Returns the URL of an S3 that refuses connections."""
+    return f"http://127.0.0.1:{closed_port}"
+
+
+def test_a_usable_bucket_is_reported(command, configure):
+    """One line has the permissions that were found, and the status is 0."""
+    with scripted_s3(EMPTY, MISSING, EMPTY) as s3:
+        configure(s3.url)
+        result = command("probe", "--config", "proxy.yaml")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith("OK      site  my-bucket  s3:ListBucket, s3:GetObject (")
+
+
+def test_an_unusable_bucket_is_reported_with_help(command, configure):
+    """The output has the reason and the help, but no secret key, and the status is 1."""
+    with scripted_s3(error_reply(403, "AccessDenied")) as s3:
+        configure(s3.url)
+        result = command("probe", "--config", "proxy.yaml")
+    assert result.status == 1
+    assert result.out.splitlines()[0] == "FAILED  site  my-bucket  `s3:ListBucket` is not permitted"
+    assert result.out.splitlines()[1].strip() == "help: grant `s3:ListBucket` on `arn:aws:s3:::my-bucket`"
+    assert "a-pair-of-keys" not in result.out + result.err
+
+
+def test_the_json_report_obeys_its_schema(command, configure, closed_url):
+    """The report has a code for each problem and obeys `docs/schemas/probe.json`."""
+    configure(closed_url)
+    result = command("probe", "--config", "proxy.yaml", "--format", "json")
+    report = json.loads(result.out)
+    validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert (result.status, report["targets"][0]["problem"]["code"]) == (1, "unreachable")
+
+
+def test_a_probe_without_an_answer_ends_after_the_timeout(command, configure):
+    """A probe of an S3 that accepts connections and never answers ends after the time-out."""
+    with socket.create_server(("127.0.0.1", 0)) as frozen:
+        configure(f"http://127.0.0.1:{frozen.getsockname()[1]}")
+        result = command("probe", "--config", "proxy.yaml", "--timeout", "0.3")
+    assert result.status == 1
+    assert "FAILED  site  my-bucket  S3 " in result.out
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "nan", "3601"])
+def test_an_invalid_timeout_is_a_usage_error(command, configure, closed_url, seconds):
+    """A time-out is a number above 0 and at most an hour."""
+    configure(closed_url)
+    assert command("probe", "--config", "proxy.yaml", "--timeout", seconds).status == 2
+
+
+def test_an_unknown_target_is_a_failure(command, configure, closed_url):
+    """The message suggests a similar target, and the status is 2."""
+    configure(closed_url)
+    result = command("probe", "--config", "proxy.yaml", "sight")
+    assert (result.status, result.err) == (2, "tornado-proxy probe: unknown target `sight`; did you mean `site`?\n")
+
+
+def test_an_invalid_configuration_is_not_probed(command, configure, closed_url):
+    """The diagnostics are printed, and the status is 1."""
+    configure(f'{closed_url}", nonsense: "')
+    result = command("probe", "--config", "proxy.yaml")
+    assert (result.status, result.out) == (1, "")
+    assert "unknown" in result.err
+
+
+def test_a_missing_configuration_cannot_be_probed(command):
+    """The message names the missing file, and the status is 2."""
+    result = command("probe", "--config", "nowhere.yaml")
+    assert (result.status, result.err) == (
+        2,
+        "tornado-proxy probe: `nowhere.yaml` cannot be read: No such file or directory\n",
+    )
+
+
+def test_a_directory_is_no_configuration(command):
+    """The message says that the configuration is a directory, and the status is 2."""
+    result = command("probe", "--config", ".")
+    assert (result.status, result.err) == (2, "tornado-proxy probe: `.` cannot be read: Is a directory\n")
+
+
+def test_systemd_credentials_cannot_be_used_from_a_shell(command, configure, closed_url, tmp_path, monkeypatch):
+    """A root shell has no systemd credentials, so the help describes how to run the probe."""
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    configure(closed_url)
+    path = tmp_path / "proxy.yaml"
+    path.write_text(path.read_text().replace("{env: PAIR}", "{credential: s3}"))
+    result = command("probe", "--config", "proxy.yaml")
+    assert result.status == 1
+    assert "the credentials are systemd credentials, which only the service has" in result.out
+
+
+def test_check_with_probe_reports_files_and_buckets(command, configure, closed_url):
+    """`serve --check --probe` reports that the files are valid and that the bucket cannot be reached."""
+    configure(closed_url)
+    result = command("serve", "--check", "--probe", "--config", "proxy.yaml")
+    first, second, _ = result.out.splitlines()
+    assert (result.status, first) == (1, "OK: `proxy.yaml` can be used: 1 target, 1 rewrite in 1 file")
+    assert second.startswith("FAILED  site  my-bucket  no connection to 127.0.0.1:")
+
+
+def test_probe_without_check_is_a_failure(command, configure, closed_url):
+    """`serve --probe` is a usage error, since a service doesn't probe when it starts."""
+    configure(closed_url)
+    result = command("serve", "--probe", "--config", "proxy.yaml")
+    assert result.status == 2
+    assert "`--probe` goes with `--check`" in result.err

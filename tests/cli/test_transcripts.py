@@ -39,7 +39,7 @@ AS_PROCESSES = ["fmt-stdin", "fmt-mistakes", "test-failure", "diff-nothing", "ex
 
 # Commands that need a service or don't end by themselves, with the tests of their statuses.
 TESTED_ELSEWHERE = {
-    "probe": "tests/cli/test_probe.py",
+    "probe": "tests/cli/test_configuration.py",
     "reload": "tests/cli/test_admin.py",
     "config": "tests/cli/test_configuration.py",
     "demo": "tests/end_to_end/test_demo.py",

@@ -15,8 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from tornado_proxy.cli.arguments import DEFAULT_URL, add_admin, add_file, add_flag, add_timeout, add_tls
-from tornado_proxy.cli.inputs import load_settings
+from tornado_proxy.cli.inputs import DEFAULT_URL, add_admin, add_file, add_flag, add_timeout, add_tls, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import Settings
 from tornado_proxy.rules.excerpt import visible

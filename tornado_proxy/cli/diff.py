@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.arguments import add_admin, add_count, add_file, add_flag, add_format, add_tls
+from tornado_proxy.cli.inputs import add_admin, add_count, add_file, add_flag, add_format, add_tls
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.cli.requests import (
     add_log_arguments,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from msgspec.structs import replace
 
-from tornado_proxy.cli.arguments import add_file, add_flag, default_places, file_name
+from tornado_proxy.cli.inputs import add_file, add_flag, default_places, file_name
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS

@@ -20,7 +20,7 @@ from tornado_proxy.cli.output import CommandError, ExitStatus
 
 COMMANDS = {
     "serve": ("serve", "serve the buckets that a configuration names"),
-    "probe": ("probe", "check whether each bucket can be used, and say what to grant if not"),
+    "probe": ("configuration", "check whether each bucket can be used, and say what to grant if not"),
     "reload": ("admin", "have the running service reload, and fail if it refuses the files"),
     "config": ("configuration", "show a configuration with defaults filled in and secrets left out"),
     "demo": ("serve", "run everything with sample objects, on an S3 in the process"),
@@ -209,7 +209,7 @@ def _describe(action: argparse.Action) -> None:
     """Marks an argument that is a file for shtab."""
     import shtab  # noqa: PLC0415 - the same
 
-    from tornado_proxy.cli.arguments import file_path  # noqa: PLC0415 - the same
+    from tornado_proxy.cli.inputs import file_path  # noqa: PLC0415 - the same
 
     # Places that may be something else as well (`-`, a revision) are texts; `explain`'s one PATH is a request's.
     is_place = action.metavar in ("OLD", "NEW") or (action.metavar == "PATH" and action.nargs == "*")

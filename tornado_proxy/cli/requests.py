@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.arguments import add_count, add_file, add_format, file_path, valid
+from tornado_proxy.cli.inputs import add_count, add_file, add_format, file_path, valid
 from tornado_proxy.cli.output import CommandError, ExitStatus, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction

@@ -12,8 +12,17 @@ from pathlib import Path
 
 from gotemplate.regexp.matching import Pattern, compile_pattern
 from gotemplate.regexp.syntax import PatternError
-from tornado_proxy.cli.arguments import add_file, add_flag, add_format, add_paths, default_places, number
-from tornado_proxy.cli.inputs import configured_sites, load_rules, load_settings
+from tornado_proxy.cli.inputs import (
+    add_file,
+    add_flag,
+    add_format,
+    add_paths,
+    configured_sites,
+    default_places,
+    load_rules,
+    load_settings,
+    number,
+)
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, show
 from tornado_proxy.lint.engine import difference, formatted, replace_file
 from tornado_proxy.rules.excerpt import visible

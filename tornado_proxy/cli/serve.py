@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tornado_proxy.admin.listener import admin_listener
-from tornado_proxy.cli.arguments import add_count, add_file, add_flag, number
+from tornado_proxy.cli.inputs import add_count, add_file, add_flag, number
 from tornado_proxy.cli.output import CommandError, ExitStatus, not_a_file, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
@@ -150,11 +150,11 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
     if not arguments.probe:
         return ExitStatus.CLEAN
     # Few checks probe.
-    from tornado_proxy.cli.probe import to_text  # noqa: PLC0415
+    from tornado_proxy.cli.configuration import probe_text  # noqa: PLC0415
     from tornado_proxy.service.reload.probing import probe_buckets  # noqa: PLC0415
 
     results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
-    print(to_text(results), end="")
+    print(probe_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
