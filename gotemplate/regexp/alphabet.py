@@ -43,8 +43,6 @@ STEPS_PER_LIST = 2_000_000  # default steps for all questions about one list
 class Budget:
     """A number of steps that are left to spend; a step takes a few microseconds."""
 
-    __slots__ = ("_whole", "left")
-
     def __init__(self, steps: int = STEPS_PER_QUESTION, whole: Budget | None = None) -> None:
         self.left = steps
         self._whole = whole

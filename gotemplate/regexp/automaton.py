@@ -238,13 +238,11 @@ def language(text: str) -> Language:
     except syntax.PatternError as error:
         return Language(text, None, str(error))
     # A text with few parentheses cannot be deep.
-    if text.count("(") > DEEPEST and _group_depth(tree) > DEEPEST:
-        return Language(text, None, f"more than {DEEPEST} groups within each other")
+    if text.count("(") > DEEPEST:
+        depth = syntax.fold(tree, lambda node, below: max(below, default=0) + isinstance(node, syntax.Group))
+        if depth > DEEPEST:
+            return Language(text, None, f"more than {DEEPEST} groups within each other")
     return Language(text, tree)
-
-
-def _group_depth(tree: syntax.Node) -> int:
-    return syntax.fold(tree, lambda node, below: max(below, default=0) + isinstance(node, syntax.Group))
 
 
 def guess(tree: syntax.Node) -> str | None:

@@ -183,8 +183,6 @@ def _parts(expression: Expression) -> int:
 class FirstMatch:
     """Finds the first pattern of a list that matches a key; immutable. It takes over equal portions of `known`."""
 
-    __slots__ = ("_portions",)
-
     def __init__(self, patterns: Sequence[Pattern], *, known: FirstMatch | None = None) -> None:
         made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - the same class
         self._portions: tuple[_Portion, ...] = tuple(

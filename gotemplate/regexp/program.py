@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple, assert_never
 
 import re2
@@ -153,12 +152,7 @@ def _class(node: syntax.AnyOf) -> str:
         case syntax.NamedClass() if _is_known_alike(node):
             return _member(node)
         case _:
-            return _by_code_points(node)
-
-
-@lru_cache  # 128 entries; the text of a Unicode class may be 20 KiB
-def _by_code_points(node: syntax.AnyOf) -> str:
-    return bracketed(characters(node))
+            return bracketed(characters(node))
 
 
 def _is_known_alike(member: syntax.Member) -> bool:

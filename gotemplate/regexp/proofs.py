@@ -172,7 +172,10 @@ def overlaps(languages: Sequence[Language], finds: Callable[[int, str], bool], w
         for one in sorted(earlier.find(other)):
             try:
                 whole.spend(1)
-                key = _guessed(one, other, languages, finds) or _proved(languages[one], languages[other], whole)
+                key = _guessed(one, other, languages, finds)
+                if key is None:
+                    answer = overlap(languages[one], languages[other], whole.portion(alphabet.STEPS_PER_QUESTION))
+                    key = answer.key if isinstance(answer, Example) else None
             except Exhausted:
                 return
             if key is not None:
@@ -187,12 +190,6 @@ def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callabl
         return None
     mixed = filter(is_valid_key, (first + second[1:], second + first[1:]))
     return next((key for key in (first, second, *mixed) if finds(one, key) and finds(other, key)), None)
-
-
-def _proved(one: Language, other: Language, whole: Budget) -> str | None:
-    """Returns a key that two sources match; raises `Exhausted` if the whole budget is used up."""
-    answer = overlap(one, other, whole.portion(alphabet.STEPS_PER_QUESTION))
-    return answer.key if isinstance(answer, Example) else None
 
 
 class OverlapCandidates:

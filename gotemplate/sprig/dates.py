@@ -26,19 +26,13 @@ _STRING_LAYOUT = "2006-01-02 15:04:05.999999999 -0700 MST"
 class GoDuration(Int64):
     """A time.Duration, in nanoseconds."""
 
-    __slots__ = ()
-
 
 class Month(int):
     """A time.Month."""
 
-    __slots__ = ()
-
 
 class Weekday(int):
     """A time.Weekday."""
-
-    __slots__ = ()
 
 
 _UNITS = {

@@ -161,13 +161,12 @@ def _number_in_range(text: str) -> float:
     return number
 
 
-def _number_or_zero(text: str) -> float:
-    return 0.0 if math.isinf(number := float(text)) else number
-
-
 _write_pretty = partial(_write, pretty=True)
 _write_raw = partial(_write, html=False)
-_read = forgiving(lambda budget, text: _decoded(budget, text, _number_or_zero), lambda _text: None)
+_read = forgiving(
+    lambda budget, text: _decoded(budget, text, lambda each: 0.0 if math.isinf(number := float(each)) else number),
+    lambda _text: None,
+)
 
 FUNCTIONS: Mapping[str, Function] = {
     "b32dec": function(_b32dec, STRING),

@@ -81,11 +81,6 @@ _CLASSES = re.compile(rb"\\[pP]")
 _META = re.compile(rb"[\\.+*?()|\[\]{}^$]")
 
 
-@lru_cache(maxsize=256)
-def _expansion(replacement: bytes) -> Expansion:
-    return Expansion.read(replacement.decode("utf-8", "surrogateescape"))
-
-
 class _Constant(bytes):
     """An expression that is a literal in the template, and is compiled together with it."""
 
@@ -130,7 +125,9 @@ def _find_all(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> S
 
 
 def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
-    expression, expansion = _compiled(budget, pattern), _expansion(replacement)
+    expression = _compiled(budget, pattern)
+    budget.text(len(replacement))
+    expansion = Expansion.read(replacement.decode("utf-8", "surrogateescape"))
 
     def expand(spans: Sequence[ByteSpan]) -> bytes:
         start, end = spans[0]

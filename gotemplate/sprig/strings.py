@@ -42,12 +42,6 @@ def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
     return [] if value is None else [shown(value, budget)]
 
 
-def _to_strings(budget: RenderBudget, value: Value) -> Slice:
-    # A nil []string stays nil, which JSON shows.
-    is_done = isinstance(value, Slice) and value.type is go.STRING_SLICE
-    return value if is_done else string_slice(strings_of(budget, value))
-
-
 def split(budget: RenderBudget, text: bytes, separator: bytes, most: int = -1) -> list[bytes]:
     """strings.SplitN: at most `most` parts, or all if it is negative; an empty separator separates all runes."""
     if most == 0:
@@ -180,11 +174,6 @@ def _base(path: bytes) -> bytes:
     return path.rstrip(b"/").rpartition(b"/")[2] or b"/"
 
 
-def _dir(path: bytes) -> bytes:
-    directory, slash, _ = path.rpartition(b"/")
-    return clean(directory + slash)
-
-
 def _ext(path: bytes) -> bytes:
     stem, dot, extension = path.rpartition(b"/")[2].rpartition(b".")
     return dot + extension if dot or stem else b""
@@ -193,7 +182,7 @@ def _ext(path: bytes) -> bytes:
 _PATHS = {
     "base": function(_base, STRING),
     "clean": function(clean, STRING),
-    "dir": function(_dir, STRING),
+    "dir": function(lambda path: clean(path[: path.rfind(b"/") + 1]), STRING),
     "ext": function(_ext, STRING),
     "isAbs": function(lambda path: path.startswith(b"/"), STRING),
 }
@@ -367,7 +356,15 @@ FUNCTIONS: Mapping[str, Function] = {
     "squote": _joining(lambda text: b"'%b'" % text),
     "substr": function(_substr, INT, INT, STRING),
     "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
-    "toStrings": budgeted(_to_strings, ANY),
+    # A nil []string stays nil, which JSON shows.
+    "toStrings": budgeted(
+        lambda budget, value: (
+            value
+            if isinstance(value, Slice) and value.type is go.STRING_SLICE
+            else string_slice(strings_of(budget, value))
+        ),
+        ANY,
+    ),
     "trim": function(trim_space, STRING),
     "trimAll": function(_trim, STRING, STRING),
     "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),

@@ -67,8 +67,6 @@ DEFAULT_LIMITS = RenderLimits()
 class RenderBudget:
     """The steps that one rendering has left, and its limits; each method raises `LimitError` beyond them."""
 
-    __slots__ = ("left", "limits")
-
     def __init__(self, limits: RenderLimits) -> None:
         self.limits = limits
         self.left = limits.steps

@@ -45,11 +45,6 @@ def shown(value: go.Value, budget: RenderBudget, *, follow: bool = False) -> byt
 class Printer:
     """A buffer that values are formatted into by a verb; `sharp_v` and `plus_v` are the flags of `%#v` and `%+v`."""
 
-    __slots__ = (
-        *("_erring", "budget", "buffer", "precision", "size", "width"),
-        *("minus", "plus", "plus_v", "sharp", "sharp_v", "space", "zero"),
-    )
-
     def __init__(self, budget: RenderBudget) -> None:
         self.budget = budget
         self.buffer: list[bytes] = []

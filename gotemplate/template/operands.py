@@ -21,8 +21,6 @@ class Run:
     that is being executed; the first is `$`.
     """
 
-    __slots__ = ("budget", "depth", "helpers", "out", "size", "templates", "values")
-
     def __init__(self, templates: Mapping[bytes, Execute], budget: RenderBudget) -> None:
         self.templates = self.helpers = templates
         self.budget = budget

@@ -60,19 +60,13 @@ ANY = Type("interface {}", "interface")
 class Int64(int):
     """An int64."""
 
-    __slots__ = ()
-
 
 class Uint8(int):
     """A uint8, the result of indexing a string."""
 
-    __slots__ = ()
-
 
 class Uint64(int):
     """A uint64."""
-
-    __slots__ = ()
 
 
 INVALID: Any = object()
@@ -80,8 +74,6 @@ INVALID: Any = object()
 
 class Slice(list[Value]):
     """A Go slice; `nil` marks a nil slice, which differs from an empty one."""
-
-    __slots__ = ("nil", "type")
 
     def __init__(self, elements: Iterable[Value] = (), type: Type | None = None, *, nil: bool = False) -> None:
         super().__init__(elements)
@@ -91,8 +83,6 @@ class Slice(list[Value]):
 
 class Map(dict[Value, Value]):
     """A Go map; `nil` marks a nil map, which cannot be written to."""
-
-    __slots__ = ("nil", "type")
 
     def __init__(self, entries: Entries = (), type: Type | None = None, *, nil: bool = False) -> None:
         super().__init__(entries)
@@ -107,16 +97,12 @@ class Map(dict[Value, Value]):
 class Nil:
     """A nil pointer, or a nil interface with methods; unlike None, it has a type."""
 
-    __slots__ = ("type",)
-
     def __init__(self, type: Type) -> None:
         self.type = type
 
 
 class Struct:
     """A struct, or what a pointer points to; one that is `boxed` in an interface with methods prints as a pointer."""
-
-    __slots__ = ("boxed", "source", "type")
 
     def __init__(self, type: Type, source: Any, *, boxed: bool = False) -> None:
         self.type = type
