@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import sys
-from importlib.util import cache_from_source
 from pathlib import Path
 
-import lark.lark
 import pytest
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
-from tornado_proxy.rules import reading as rules_reading
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.reading import Reading, rules_parser
 
@@ -54,60 +50,6 @@ def test_parser_is_built_once():
     first, second = _reading("# a"), _reading("")
     assert rules_parser() is rules_parser()
     assert (len(first.comments), len(second.comments)) == (1, 0)
-
-
-@pytest.fixture
-def tables(monkeypatch, tmp_path):
-    """The file where the parser keeps its tables, which is not there yet."""
-    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    folder = Path(cache_from_source(rules_reading.__file__)).parent
-    folder.mkdir(parents=True)
-    return folder / f"reading.{sys.implementation.cache_tag}.lark"
-
-
-def _parses(parser):
-    """Whether a parser reads a statement and its comment."""
-    rules_reading._comments.set(comments := [])
-    parser.parse('target a { rewrite `/` -> "/b" } # c\n')
-    return comments == ["# c"]
-
-
-def test_the_tables_of_the_parser_are_kept(tables, monkeypatch):
-    """A second process does not read the grammar again."""
-    rules_parser.__wrapped__()
-    monkeypatch.setattr(lark.lark, "load_grammar", None)
-    assert _parses(rules_parser.__wrapped__())
-    assert tables.is_file()
-
-
-def test_tables_serve_at_another_place(tables, monkeypatch, tmp_path):
-    """A package is built in a directory that it is not installed in."""
-    rules_parser.__wrapped__()
-    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "installed"))
-    installed = tmp_path / "installed" / tables.relative_to(tmp_path)
-    installed.parent.mkdir(parents=True)
-    tables.rename(installed)
-    monkeypatch.setattr(lark.lark, "load_grammar", None)
-    assert _parses(rules_parser.__wrapped__())
-
-
-@pytest.mark.parametrize("text", [b"", b"0\n", b"another grammar\n\x80\x04]."], ids=["empty", "broken", "of another"])
-def test_tables_that_cannot_be_used_are_made_anew(tables, text):
-    """A file that is being written, or of another version, does no harm."""
-    tables.write_bytes(text)
-    assert _parses(rules_parser.__wrapped__())
-    assert len(tables.read_bytes()) > 1000
-
-
-@pytest.mark.parametrize(("writes", "folder"), [(False, True), (True, False)], ids=["told not to", "no folder"])
-def test_a_parser_needs_no_kept_tables(tables, monkeypatch, writes, folder):
-    """Where no byte code is written, no tables are."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", not writes)
-    if not folder:
-        tables.parent.rmdir()
-    assert _parses(rules_parser.__wrapped__())
-    assert not tables.exists()
 
 
 def test_two_files_can_be_read_at_once():

@@ -186,15 +186,11 @@ def _tree(reading: Reading) -> Tree[Any] | None:
             reading.feed_all()
             return reading.end()
         except UnexpectedToken as error:
-            _recover(reading, error.token)
+            recover(reading, error.token)
     message = f"more than {MOST_MISTAKES} mistakes: the rest of the file is not read"
     last = max(map(_offset, reading.diagnostics))
     reading.report("too-many-mistakes", message, (last, last))
     return None
-
-
-def _recover(reading: Reading, token: Token) -> None:
-    recover(reading, token)
 
 
 def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
@@ -246,6 +242,6 @@ def _read(reading: Reading) -> Token | None:
             token = error.token
             if token.type in _OPEN and token.end_pos == len(reading.text):
                 return Token.new_borrow_pos(token.type, token, token)
-            _recover(reading, token)
+            recover(reading, token)
     last = reading.comments[-1] if reading.comments else None
     return last if last is not None and last.end_pos == len(reading.text) else None

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import os
-import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 from enum import Enum
-from importlib.util import cache_from_source
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -53,22 +50,10 @@ def _keep_comment(token: Token) -> Token:
     return token
 
 
-class _Place(str):
-    """The path of a file, which Lark compares with all other options; a package is built at another place."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return ""
-
-
 @functools.cache
 def rules_parser() -> Lark:
     """Returns the parser of rule files, made at its first use; it keeps nothing of the files that it reads."""
     grammar = next(path for path in _GRAMMARS if path.is_file())
-    # Beside byte code, and like it: written unless Python is told not to, and read by the version that wrote it. Lark
-    # compares grammar and versions, and makes the tables anew (17 ms) if they differ or are not there.
-    tables = _Place(Path(cache_from_source(__file__)).with_suffix(".lark"))
     return Lark(
         grammar.read_text(encoding="utf-8") + _MISTAKES,
         start="document",
@@ -79,7 +64,6 @@ def rules_parser() -> Lark:
         # Lark's contextual lexer asks its post-lexer which terminals to know in every context.
         postlex=SimpleNamespace(always_accept=_EVERYWHERE, process=lambda tokens: tokens),
         lexer_callbacks={"COMMENT": _keep_comment},
-        cache=tables if os.path.exists(tables) or not sys.dont_write_bytecode else False,  # noqa: PTH110
     )
 
 
