@@ -13,7 +13,7 @@ from stores import store_at
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.model import ArchiveOptions, ListingOptions
-from tornado_proxy.storage import shares
+from tornado_proxy.wire import shares
 
 MIB = 1024**2
 NEXT = ("127.0.0.2", 0)  # the address of another client

@@ -13,8 +13,8 @@ from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
 from tornado_proxy.s3 import pool as pools
 from tornado_proxy.s3.pool import Pool, PoolLimits, most_connections
-from tornado_proxy.storage import shares
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
+from tornado_proxy.wire import shares
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 SILENT = Reply(b"", Then.SILENCE)

@@ -51,7 +51,7 @@ class OpenedObject:
 
 
 def reader_of(calls: RecordedCalls) -> Reader:
-    return Reader(calls, 60.0, ReadLimits(read_memory(MIB), tries=8, seconds=60.0, pause=2.0))
+    return Reader(calls, 60.0, ReadLimits("bucket", read_memory(MIB), tries=8, seconds=60.0, pause=2.0))
 
 
 OPENED = OpenedObject()

@@ -19,8 +19,8 @@ from tornado_proxy.s3 import upload
 from tornado_proxy.s3.limits import PIECE_OF_THREAD
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, part_size
 from tornado_proxy.storage.errors import Busy, TooLarge, UpstreamError
-from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.store import Write
+from tornado_proxy.wire.shares import CLIENT
 
 
 def content(part) -> bytes:
@@ -128,11 +128,11 @@ async def test_a_file_of_eight_mebibytes_is_sent_at_once_if_its_size_is_known():
         assert len(s3.requests) == calls
 
 
-def part_of(client: str, memory: UploadMemory) -> PartBody:
+def part_of(client: str, memory: UploadMemory, bucket: str = "") -> PartBody:
     """An empty part of a client."""
     token = CLIENT.set(client)
     try:
-        return PartBody(memory)
+        return PartBody(memory, bucket)
     finally:
         CLIENT.reset(token)
 
@@ -188,11 +188,34 @@ async def test_the_oldest_part_finds_what_it_needs():
         assert all(task.done() for task in waiting.values())
 
 
-@pytest.mark.parametrize(("clients", "most"), [("a" * 64, 6), ("abcdefgh" * 8, 8)])
-async def test_older_parts_become_full_first(clients, most):
+async def test_a_bucket_that_hangs_leaves_memory_for_another():
+    """Parts that nothing takes fill seven eighths of the memory; those for another bucket become full one after the other."""
+    memory = UploadMemory(16 * MIB)
+    waiting = {part_of(client, memory, "hangs"): None for client in "abcdefghijklmnopqrstuvwx"}
+    for _ in range(16):
+        for body, task in waiting.items():
+            if task is None or task.done():
+                waiting[body] = await fill(body, 65_536, MIB)
+    assert 0 < sum(not task.done() for task in waiting.values()) < 24
+    for number in range(3):
+        body = part_of(f"healthy {number}", memory, "healthy")
+        for _ in range(16):
+            assert (await fill(body, 65_536, MIB)).done()
+        body.close()
+    for body, task in waiting.items():
+        task.cancel()
+        body.close()
+    await asyncio.gather(*waiting.values(), return_exceptions=True)
+    assert memory.free == 16 * MIB
+
+
+@pytest.mark.parametrize(
+    ("clients", "bucket", "most"), [("a" * 64, "", 6), ("abcdefgh" * 8, "", 8), ("abcdefgh" * 8, "bucket", 7)]
+)
+async def test_older_parts_become_full_first(clients, bucket, most):
     """Among many parts that fill at the same pace, enough become full at once to keep S3 busy."""
     memory = UploadMemory(16 * MIB)
-    bodies = [part_of(client, memory) for client in clients]
+    bodies = [part_of(client, memory, bucket) for client in clients]
     waiting = {body: await fill(body, 70_000, MIB) for body in bodies}
     for _ in range(20):
         for body in bodies:

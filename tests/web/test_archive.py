@@ -376,7 +376,7 @@ async def test_a_disconnect_closes_the_object():
 
 async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
     """A client that does not read its archives holds most places, not the last; their end gives them back."""
-    monkeypatch.setattr("tornado_proxy.storage.shares.PLACE_WITHIN", 0.0)
+    monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
     monkeypatch.setattr(application, "ARCHIVES_AT_ONCE", 5)
     store = MemoryStore()
     store.add("d/a", b"x" * (32 << 20))
@@ -395,7 +395,7 @@ async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
 @pytest.mark.parametrize(("directory", "status"), [("d/", 403), ("none/", 404)])
 async def test_a_refused_archive_leaves_its_place(monkeypatch, directory, status):
     """An archive that is too large, or of a directory that is not there, keeps no place."""
-    monkeypatch.setattr("tornado_proxy.storage.shares.PLACE_WITHIN", 0.0)
+    monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
     monkeypatch.setattr(application, "ARCHIVES_AT_ONCE", 1)
     options = ListingOptions(archive=ArchiveOptions(enabled=True, max_files=1))
     async with serve({"d/a": b"", "d/b": b""}, listing=options) as site:

@@ -28,11 +28,11 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.semantics.request import Request, RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
-from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.perform import perform
+from tornado_proxy.wire.shares import Shares
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
 SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
@@ -430,7 +430,7 @@ def _context(store) -> RequestContext:
     async def ask(path):
         return beside(mounts, decision, path, permitted=True)
 
-    walks = Shares("a walk", 1, 1)
+    walks = Shares("a walk", 1, 1, Busy)
     return RequestContext(decision, match, current.parts, {}, UNCONDITIONAL, walks, walks, ask)
 
 

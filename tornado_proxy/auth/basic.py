@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from math import inf
 
 import argon2
 import bcrypt
@@ -27,6 +28,7 @@ from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
 from tornado_proxy.semantics.forwarded import client_at
 from tornado_proxy.semantics.request import Request, User
+from tornado_proxy.wire.shares import Shares
 
 # The last character of the salt has four unused bits, which the library requires to be zero.
 _BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
@@ -182,13 +184,6 @@ class _Check(msgspec.Struct):
     result: bool | None = None
 
 
-class _Queue(msgspec.Struct):
-    """The checks of a client that wait: the one with the turn is the next to get a thread."""
-
-    turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    waiting: int = 0
-
-
 class Verifier:
     """Checks passwords; one for a process, to be closed with it. All but the hashing happens on the event loop.
 
@@ -204,11 +199,9 @@ class Verifier:
         self._clock = clock
         self._key = secrets.token_bytes(32)
         self._executor = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="password")
-        self._free = asyncio.Semaphore(self._limits.threads)
+        self._threads = Shares("a password check", self._limits.threads, inf, AuthBusy, self._limits.waiting_per_client)
         self._checks: dict[bytes, _Check] = {}  # waiting and running ones
-        self._queues: dict[str, _Queue] = {}  # by client
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
-        self._is_closed = False
 
     async def verify(
         self, claim: Claim, password: Password | None, offered: str, decoys: Iterable[HashedPassword] = ()
@@ -245,29 +238,16 @@ class Verifier:
 
     async def close(self) -> None:
         """Waits for running checks and refuses waiting ones."""
-        self._is_closed = True
+        self._threads.close(lambda: AuthBusy("the service stops"))
         await asyncio.to_thread(self._executor.shutdown)
 
     async def _compute(
         self, client: str, password: HashedPassword | None, decoys: Iterable[HashedPassword], offered: str
     ) -> bool:
         """Compares a password with hashes on a thread, when it is the client's turn; raises `AuthBusy`."""
-        queue = self._queues.setdefault(client, _Queue())
-        if queue.waiting >= self._limits.waiting_per_client:
-            raise AuthBusy("too many passwords of this client wait to be checked")
-        queue.waiting += 1
-        try:
-            async with queue.turn:  # one of each client waits for a thread, and they get one in order
-                await self._free.acquire()
-        finally:
-            queue.waiting -= 1
-            if not queue.waiting:
-                del self._queues[client]
-        if self._is_closed:
-            self._free.release()
-            raise AuthBusy("the service stops")
+        thread = await self._threads.take(client=client)
         computed = asyncio.get_running_loop().run_in_executor(self._executor, _is_right, password, decoys, offered)
-        computed.add_done_callback(lambda _: self._free.release())
+        computed.add_done_callback(lambda _: self._threads.give_back(thread))
         # A request that is cancelled does not end the thread.
         return await asyncio.shield(computed)
 

@@ -133,7 +133,9 @@ SHARE_OF_CLIENT = 1 / 2
 """Share of the memory that the parts of one client may have. The oldest may exceed it."""
 LEFT_IN_SHARE = 3 / 8
 """Share of that which is left to older parts of the client."""
-LEFT_TO_OLDER = 1 / 2
+SHARE_OF_BUCKET = 7 / 8
+"""Share of the memory that the parts for one bucket may have, so that one that hangs leaves some to the others."""
+LEFT_TO_OLDER = 7 / 16
 """Share of the memory that is left to the oldest parts of the clients before."""
 TRUST = 16
 """Times what has arrived of a part that is left to it, so that one that is announced only keeps nobody out."""

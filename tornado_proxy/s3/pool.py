@@ -19,7 +19,7 @@ from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
 from tornado_proxy.s3.limits import DISTRUSTED_FOR, IDLE_FOR, LONGEST_LIFETIME, SHARE_OF_DESCRIPTORS
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
-from tornado_proxy.storage.shares import Shares
+from tornado_proxy.wire.shares import Place, Shares
 
 
 def lifetime() -> float:
@@ -57,8 +57,8 @@ class Pool:
         self._distrusted_at = -inf
         self._limits = limits
         self._idle: dict[S3Connection, None] = {}  # the one that is idle longest first
-        self._busy: dict[S3Connection, str] = {}  # with the clients whose places they have
-        self._places = Shares("a connection to S3", limits.connections, limits.waiting)
+        self._busy: dict[S3Connection, Place] = {}
+        self._places = Shares("a connection to S3", limits.connections, limits.waiting, Busy)
         self._pauses = Pauses(self._places.is_waited_for)
         self._is_closed = False
 
@@ -89,23 +89,23 @@ class Pool:
         """Closes idle connections now, and the others after their answers."""
         self._is_closed = True
         self._close_idle()
-        self._places.close("the connections to S3 are closed")
+        self._places.close(lambda: Unreachable("the connections to S3 are closed"))
 
     # Called by the connections
 
     def give_back(self, connection: S3Connection) -> None:
         """Keeps a free connection for the next request."""
-        client = self._busy.pop(connection)
+        place = self._busy.pop(connection)
         if self._is_closed or connection.is_old:
             connection.abort()
         else:
             self._idle[connection] = None
-        self._places.give_back(client)
+        self._places.give_back(place)
 
     def lose(self, connection: S3Connection) -> None:
         """Forgets a closed connection; a waiting request may open another."""
-        if self._idle.pop(connection, self) is self and (client := self._busy.pop(connection, None)) is not None:
-            self._places.give_back(client)
+        if self._idle.pop(connection, self) is self and (place := self._busy.pop(connection, None)) is not None:
+            self._places.give_back(place)
 
     # Acquiring
 
@@ -113,13 +113,13 @@ class Pool:
         """Returns a connection for one request; if there is none, those with slow readers are let go."""
         while self._pauses.paused and not self._places.has_one():
             next(iter(self._pauses.paused)).release()
-        client = await self._places.take(is_urgent=not is_bulk)
+        place = await self._places.take(is_urgent=not is_bulk)
         try:
             connection = self._idle.popitem()[0] if self._idle else await self._connect()
         except BaseException:
-            self._places.give_back(client)
+            self._places.give_back(place)
             raise
-        self._busy[connection] = client
+        self._busy[connection] = place
         return connection
 
     def _make(self) -> S3Connection:

@@ -12,9 +12,9 @@ from tornado_proxy.s3.limits import HELD_FOR_SLOW, MOST_WAITING_FOR_MEMORY, PIEC
 from tornado_proxy.s3.resuming import Cause, FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.storage.use import note_wait
+from tornado_proxy.wire.shares import Place, Shares
 
 
 class Released(errors.Unreachable):
@@ -67,15 +67,16 @@ class ObjectRequest(NamedTuple):
 
 def read_memory(size: int) -> Shares:
     """Returns the places for bodies in a number of bytes of memory."""
-    return Shares("memory for a body", max(1, size // HELD_FOR_SLOW), MOST_WAITING_FOR_MEMORY)
+    return Shares("memory for a body", max(1, size // HELD_FOR_SLOW), MOST_WAITING_FOR_MEMORY, errors.Busy)
 
 
 class ReadLimits(NamedTuple):
-    """When a read is resumed: at most `tries` times in a row, and until it has not got on for some seconds.
+    """When a read of a bucket is resumed: at most `tries` times in a row, and until it has not got on for some seconds.
 
     A client is slow that lets a full buffer wait for `pause` seconds. `memory` are the places for bodies.
     """
 
+    bucket: str
     memory: Shares
     tries: int
     seconds: float
@@ -102,8 +103,18 @@ class ResumableObject:
     """
 
     __slots__ = (
-        "_client", "_first", "_key", "_limits", "_notice", "_part", "_quick", "_received", "_reopen", "_tries",
-        "content_range", "info",
+        "_first",
+        "_key",
+        "_limits",
+        "_notice",
+        "_part",
+        "_place",
+        "_quick",
+        "_received",
+        "_reopen",
+        "_tries",
+        "content_range",
+        "info",
     )  # fmt: skip
 
     def __init__(
@@ -116,7 +127,7 @@ class ResumableObject:
         self._reopen = reopen
         self._limits = limits
         self._notice = notice
-        self._client: str | None = None  # who holds the place
+        self._place: Place | None = None
         self._received = 0  # bytes
         self._quick: int | None = None  # pieces that a slow client took at once; None if the client is not slow
         self._tries = Tries()
@@ -127,7 +138,7 @@ class ResumableObject:
         if not self._part.is_complete:
             if self._first is not None:
                 self._part.let_go(self._limits.pause)
-            self._client = await self._limits.memory.take()
+            self._place = await self._limits.memory.take(self._limits.bucket)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body; raises `StorageError` if it is truncated and cannot be continued."""
@@ -159,9 +170,9 @@ class ResumableObject:
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
-        client, self._client = self._client, None
-        if client is not None:
-            self._limits.memory.give_back(client)
+        place, self._place = self._place, None
+        if place is not None:
+            self._limits.memory.give_back(place)
         await self._part.close()
 
     async def _resume(self, error: errors.StorageError | None, until: float) -> None:

@@ -32,8 +32,8 @@ from tornado_proxy.s3.transport import Transport
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, named_parts, whole_etag
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
+from tornado_proxy.wire.shares import Shares
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -145,7 +145,9 @@ class S3Store(Reader):
         self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
         self._memory = memory or UploadMemory(pool.upload_memory)
-        limits = ReadLimits(bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after)
+        limits = ReadLimits(
+            bucket.name, bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after
+        )
         super().__init__(self._read_calls(session), bucket.timeout, limits, notice)
 
     def __repr__(self) -> str:
@@ -159,7 +161,7 @@ class S3Store(Reader):
         """
         precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
         described = parameters_of(write)
-        async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory)) as parts:
+        async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory, self._bucket.name)) as parts:
             first = await anext(parts)
             with closing(first.body):
                 if not first.is_last:
@@ -222,7 +224,7 @@ class S3Store(Reader):
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
         """Stores a part of an upload; the whole part is in memory, because its signature needs its digest."""
-        with closing(PartBody(self._memory)) as body:
+        with closing(PartBody(self._memory, self._bucket.name)) as body:
             async for chunk in part.chunks:
                 await body.append(memoryview(chunk), part.size)
             sent: Parameters = {"UploadId": upload, "PartNumber": part.number, "Body": body}

@@ -36,14 +36,15 @@ from tornado_proxy.s3.limits import (
     PARTS_IN_MEMORY,
     PARTS_OF_ONE_SIZE,
     PIECE_OF_THREAD,
+    SHARE_OF_BUCKET,
     SHARE_OF_CLIENT,
     TRUST,
     UPLOAD_WITHOUT_MEMORY,
     WHOLE_UPLOAD,
 )
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
-from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.store import UploadedPart, Write
+from tornado_proxy.wire.shares import CLIENT, Line
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -56,7 +57,7 @@ def _new_block() -> mmap:
 
 
 class _Share:
-    """The bytes that the parts of one client may have."""
+    """The bytes that the parts of one client, or for one bucket, may have."""
 
     def __init__(self, size: float) -> None:
         self.free = size
@@ -79,32 +80,29 @@ class _Share:
 class UploadMemory:
     """The memory in bytes for the parts of all uploads, taken as their bytes arrive; an upload that finds none waits.
 
-    Nothing is read from a waiting client. The parts of one client have half of the memory, and the oldest of them may
-    exceed that. Only the oldest part of the first client may take more than there is. The memory belongs to one event
-    loop.
+    Nothing is read from a waiting client. The parts for one bucket have seven eighths of the memory, those of a client
+    half, and the oldest of these may exceed that. Only the oldest part of the first client may take more than there is.
+    The memory belongs to one event loop.
     """
 
     def __init__(self, size: int) -> None:
         self.free = size
         self._size = size
         self._shares: dict[str, _Share] = {}  # by client, whose turn comes first
-        self._waiting: dict[PartBody, tuple[int, asyncio.Future[None]]] = {}  # with the bytes that each needs
+        self._buckets: dict[str, _Share] = {}
+        self._line: Line[tuple[PartBody, int]] = Line(
+            self._give, lambda _: None
+        )  # a part gives all back as it is closed
         self._blocks: list[mmap] = []  # kept for the next part
 
     async def take(self, part: PartBody, count: int) -> None:
         """Takes a number of bytes for a part, which gives them back; raises `Busy` if none become free in time."""
-        if self._has_room(part, count):
-            self._give(part, count)
+        if self._give((part, count)):
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[part] = count, turn
         try:
-            async with asyncio.timeout(MEMORY_WITHIN):
-                await turn
+            await self._line.wait(part.bucket, part, (part, count), MEMORY_WITHIN)
         except TimeoutError:
             raise Busy(f"no memory for an upload was free for {MEMORY_WITHIN:g} seconds") from None
-        finally:
-            self._waiting.pop(part, None)
 
     def give_back(self, part: PartBody) -> None:
         """Gives the bytes of a part to waiting uploads."""
@@ -112,19 +110,20 @@ class UploadMemory:
         if share is None or part not in share.parts:
             return
         self.free += part.taken
-        share.free += part.taken
         is_first = part is share.first
-        del share.parts[part]
+        for each in (share, self._buckets[part.bucket]):
+            each.free += part.taken
+            del each.parts[part]
+        if not self._buckets[part.bucket].parts:
+            del self._buckets[part.bucket]
         if is_first:
             del self._shares[part.client]
             if share.parts:
                 self._shares[part.client] = share  # the turn of the next client
         if not self._shares:
             self._blocks.clear()
-        for waiting, (count, turn) in tuple(self._waiting.items()):
-            if not turn.done() and self._has_room(waiting, count):
-                self._give(waiting, count)
-                turn.set_result(None)
+        while self._line.serve():
+            pass
 
     def block(self) -> mmap:
         """Returns a block for bytes that were taken."""
@@ -138,18 +137,31 @@ class UploadMemory:
         # What no client asked for has no share.
         return self._shares.get(client) or _Share(self._size * SHARE_OF_CLIENT if client else inf)
 
+    def _bucket(self, name: str) -> _Share:
+        return self._buckets.get(name) or _Share(self._size * SHARE_OF_BUCKET if name else inf)
+
     def _has_room(self, part: PartBody, count: int) -> bool:
         if not self._share(part.client).has_room(part, count, self._size * LEFT_IN_SHARE):
             return False
         firsts = list(takewhile(lambda each: each is not part, [each.first for each in self._shares.values()]))
-        return not firsts or count + min(sum(each.wanted for each in firsts), self._size * LEFT_TO_OLDER) <= self.free
+        if not firsts:
+            return True
+        # What the bucket of a part has no room for is left to nobody.
+        wanted = sum(min(each.wanted, max(0, self._bucket(each.bucket).free)) for each in firsts)
+        return count + min(wanted, self._size * LEFT_TO_OLDER) <= min(self.free, self._bucket(part.bucket).free)
 
-    def _give(self, part: PartBody, count: int) -> None:
+    def _give(self, asked: tuple[PartBody, int]) -> bool:
+        part, count = asked
+        if not self._has_room(part, count):
+            return False
         share = self._shares[part.client] = self._share(part.client)
+        bucket = self._buckets[part.bucket] = self._bucket(part.bucket)
         self.free -= count
-        share.free -= count
-        share.parts[part] = None
+        for each in (share, bucket):
+            each.free -= count
+            each.parts[part] = None
         part.taken += count
+        return True
 
 
 class PartBody:
@@ -160,8 +172,9 @@ class PartBody:
     bytes that it may have, and `taken` what it has of the shared memory.
     """
 
-    def __init__(self, memory: UploadMemory) -> None:
+    def __init__(self, memory: UploadMemory, bucket: str = "") -> None:
         self.client = CLIENT.get()
+        self.bucket = bucket
         self.capacity = 0
         self.taken = 0
         self._memory = memory
@@ -250,13 +263,13 @@ def part_size(number: int, smallest: int, total: int | None) -> int:
 
 
 async def cut(
-    chunks: AsyncIterator[bytes], smallest: int, write: Write, memory: UploadMemory
+    chunks: AsyncIterator[bytes], smallest: int, write: Write, memory: UploadMemory, bucket: str = ""
 ) -> AsyncGenerator[Part, None]:
     """Yields the parts of a stream; all but the last are full. An empty stream has one part.
 
     Raises `TooLarge` for more than `max_size` bytes, or more parts than S3 allows.
     """
-    number, body, total = 1, PartBody(memory), 0
+    number, body, total = 1, PartBody(memory, bucket), 0
     try:
         async for chunk in chunks:
             total += len(chunk)
@@ -268,11 +281,11 @@ async def cut(
                     raise TooLarge(f"the upload has more than {MOST_PARTS} parts")
                 taken = size - len(body)
                 await body.append(rest[:taken], size)
-                full, body = body, PartBody(memory)
+                full, body = body, PartBody(memory, bucket)
                 yield Part(number, full, is_last=False)
                 number, rest = number + 1, rest[taken:]
             await body.append(rest, size)
-        full, body = body, PartBody(memory)
+        full, body = body, PartBody(memory, bucket)
         yield Part(number, full, is_last=True)
     finally:
         body.close()

@@ -1,4 +1,4 @@
-"""The limits of stores: caches, probes and waiting."""
+"""The limits of stores: caches and probes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,3 @@ LOOK_WITHIN = 5.0
 """Seconds that the attempts of one plan may take when a page looks."""
 PROBES_AT_ONCE = 16
 """Buckets that are probed at once."""
-
-PLACE_WITHIN = 5.0
-"""Seconds that a client waits for a place."""
-PLACE_OF_BULK_WITHIN = 30.0
-"""Seconds that a task waits for a place that is not urgent."""
-SHARE = 3
-"""A client may hold as many places as are left for others, times this: three quarters if it is alone."""

@@ -24,7 +24,7 @@ from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvid
 from tornado_proxy.routing.request import ASSETS_AT, host_name, read_address, read_request
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, is_proxy, origin_behind
 from tornado_proxy.semantics.request import READING, WRITING
-from tornado_proxy.storage.shares import Shares
+from tornado_proxy.storage.errors import Busy
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
 from tornado_proxy.web.body import NO_BODY, Body
@@ -40,6 +40,7 @@ from tornado_proxy.web.handlers import (
 )
 from tornado_proxy.web.limits import ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, WALKS_AT_ONCE
 from tornado_proxy.wire.incoming import Asked
+from tornado_proxy.wire.shares import Shares
 from tornado_proxy.wire.stream import Stream, peer_of
 
 _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
@@ -52,8 +53,8 @@ class ProxyApplication(Application):
         super().__init__()
         self.emit = emit
         self.in_flight = 0  # requests that are being answered
-        self.walks = Shares("a walk through a directory", WALKS_AT_ONCE, MOST_WAITING_WALKS)
-        self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS)
+        self.walks = Shares("a walk through a directory", WALKS_AT_ONCE, MOST_WAITING_WALKS, Busy)
+        self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, Busy)
         self.closing = AsyncExitStack()  # what `close` ends
         self._current = current
 

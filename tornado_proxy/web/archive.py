@@ -72,10 +72,10 @@ async def archive(context: RequestContext, name: str) -> Answer:
     )
     if context.request.method == "HEAD":
         return Whole(200, headers)
+    target = context.match.site.target.name
     with ExitStack() as place:
-        place.callback(context.archives.give_back, await context.archives.take())
-        with ExitStack() as walk:
-            walk.callback(context.walks.give_back, await context.walks.take())
+        place.callback(context.archives.give_back, await context.archives.take(target))
+        async with context.walks.taken(target):
             members = await _DirectoryWalk(context).members()
             length = await asyncio.to_thread(archive_format.length, members)
         content = archive_format.write(members, context.store)

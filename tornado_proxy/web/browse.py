@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from functools import partial
 from itertools import takewhile
 from urllib.parse import urlsplit
@@ -246,10 +246,11 @@ class Directory:
 
     async def _answers(self, after: str | None, limit: int) -> AsyncGenerator[Page, None]:
         """Yields answers of the store, at most `MOST_LISTS`; many of them take a turn among the walks."""
-        with ExitStack() as stack:
+        async with AsyncExitStack() as stack:
             for number in range(MOST_LISTS):
                 if number == LISTS_WITHOUT_TURN:
-                    stack.callback(self._context.walks.give_back, await self._context.walks.take())
+                    target = self._context.match.site.target.name
+                    await stack.enter_async_context(self._context.walks.taken(target))
                 found = await self._listed(after, limit)
                 yield found
                 if (after := found.next_after) is None:

@@ -15,11 +15,11 @@ from tornado_proxy.routing.plan import RedirectToSignedUrl, Serve
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.request import Request, RequestPath, User
-from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.web.generation import Parts
 from tornado_proxy.web.incoming_file import IncomingFile
 from tornado_proxy.web.limits import DECISIONS_A_TURN
+from tornado_proxy.wire.shares import Shares
 
 
 class RequestContext(msgspec.Struct, frozen=True):

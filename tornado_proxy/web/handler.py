@@ -26,7 +26,6 @@ from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import Request, RequestPath
-from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.use import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
@@ -35,6 +34,7 @@ from tornado_proxy.web.custom_pages import PageUnavailable, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.web.limits import LONGEST_LOGGED_HEADER, PIECE_SENT
 from tornado_proxy.wire.incoming import TOO_SLOW, Asked, ClientDisconnected, Fields
+from tornado_proxy.wire.shares import CLIENT
 from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-WALKS_AT_ONCE = 4
-"""Walks through directories for archives: each takes a share of the processor, and more at once end no earlier."""
+WALKS_AT_ONCE = 5
+"""Walks through directories for archives: each takes a share of the processor, and more at once end no earlier. The
+last one is for another target."""
 MOST_WAITING_WALKS = 100
 """Such walks that wait."""
 ARCHIVES_AT_ONCE = 64

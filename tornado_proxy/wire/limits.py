@@ -102,3 +102,12 @@ YOUNG_FOR = 1.0
 """Seconds of opening, or without a request, after which a connection may give way to another."""
 UNSENT_IN_KERNEL = 128 * 1024
 """Bytes of an answer that the kernel keeps before it sends them (tcp(7)); its default is megabytes."""
+
+PLACE_WITHIN = 5.0
+"""Seconds that a client waits for a place."""
+PLACE_OF_BULK_WITHIN = 30.0
+"""Seconds that a task waits for a place that is not urgent."""
+CLIENTS_SHARE = 3
+"""A client may hold as many places as are left for others, times this: three quarters if it is alone."""
+TARGETS_SHARE = 7
+"""So may a target, seven eighths if it is alone: nearly all services have few targets and many clients."""
