@@ -18,7 +18,7 @@ from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.rules.diagnostic import Span, counted, shortened
 from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
-from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
+from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.lsp.completion import BY_DIALECT
 from tornado_proxy.tools.lsp.workspace import Analysis, statement_at
@@ -226,22 +226,17 @@ def hover_at(analysis: Analysis, document: Document, offset: int) -> tuple[str, 
     if allowed is not None:
         return page(_CHECKS[allowed.name]), allowed.span
     text, span = _describe(analysis, document, offset) or ("", Span(document.source, offset, offset))
-    text = "\n\n---\n\n".join(filter(None, (text, paragraphs(_findings(analysis, document, offset)))))
+    here = [each for each in analysis.diagnostics_of(document.source.name) if each.span and _covers(each.span, offset)]
+    found = dict.fromkeys(each.code for each in here if each.code in _CHECKS)
+    manuals = {name: _CHECKS[name].manual.partition("### Avoid")[0].strip() for name in found}  # without examples
+    about = paragraphs(f"**{name}**: {manual}" for name, manual in manuals.items())
+    text = "\n\n---\n\n".join(filter(None, (text, about)))
     return (text, span) if text else None
 
 
 def page(check: Check) -> str:
     """Returns the manual page of a check, with its heading."""
     return f"## {check.name}\n\n{check.category.value}, {check.severity.value}\n\n{check.manual}"
-
-
-def _findings(analysis: Analysis, document: Document, offset: int) -> Iterator[str]:
-    """Yields the manual pages, without examples, of the checks with findings at a place."""
-    diagnostics = analysis.diagnostics_of(document.source.name)
-    here = (each for each in diagnostics if each.span and _covers(each.span, offset))
-    for check_name in dict.fromkeys(each.code for each in here if each.code in _CHECKS):
-        manual = _CHECKS[check_name].manual
-        yield f"**{check_name}**: {manual.partition('### Avoid')[0].strip()}"
 
 
 def _covers(span: Span, offset: int) -> bool:
@@ -251,7 +246,9 @@ def _covers(span: Span, offset: int) -> bool:
 def _describe(analysis: Analysis, document: Document, offset: int) -> tuple[str, Span] | None:
     match statement_at(document, offset):
         case block, None if offset <= block.name.span.end:
-            return _target(analysis, block), block.name.span
+            target = analysis.target(block)
+            text = f"target {code(block.name.value)}: {counted(len(target.rewrites), 'rewrite')}"
+            return f"{text}, {verdict_on(target.outcomes)}" if analysis.subject.whole else text, block.name.span
         case _, TestStatement() as test:
             outcome = analysis.outcome(test)
             return (_describe_outcome(outcome), test.span) if outcome else None
@@ -261,20 +258,17 @@ def _describe(analysis: Analysis, document: Document, offset: int) -> tuple[str,
         case _, RewriteStatement() as statement if _covers(statement.template.span, offset):
             return _reference(statement, offset)
         case block, RewriteStatement() as statement:
-            rewrite = analysis.rewrite(statement)
-            return (_rewrite(analysis, block, rewrite), statement.span) if rewrite else None
+            if rewrite := analysis.rewrite(statement):
+                name = f" {code(rewrite.name)}" if rewrite.name else ""
+                verdict = verdict_on(analysis.target(block).tested.get(rewrite.number, ()))
+                text = f"rewrite {rewrite.number} of {code(block.name.value)}{name}"
+                return f"{text}: {verdict}" if analysis.subject.whole else text, statement.span
     return None
 
 
 def _index(literal: Literal, offset: int) -> int:
     """Returns the index in the value of a string for an offset of the file."""
     return max(0, min(bisect_right(literal.offsets, offset) - 1, len(literal.value)))
-
-
-def _target(analysis: Analysis, block: TargetBlock) -> str:
-    target = analysis.target(block)
-    text = f"target {code(block.name.value)}: {counted(len(target.rewrites), 'rewrite')}"
-    return f"{text}, {verdict_on(target.outcomes)}" if analysis.subject.whole else text
 
 
 def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> str:
@@ -285,7 +279,9 @@ def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> s
     if len(lines) > _MOST_PIECES:
         lines = [*lines[:_MOST_PIECES], "- …"]
     reach = f"Matches {_REACH[starts_anchored(tree), ends_anchored(tree)]}:"
-    return paragraphs((reach, "\n".join(lines), _example(rewrite)))
+    key = language(rewrite.pattern.text).guess if rewrite else None
+    is_example = rewrite is not None and key is not None and rewrite.pattern.search(key)
+    return paragraphs((reach, "\n".join(lines), f"For example {code(key)}" if key and is_example else ""))
 
 
 def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
@@ -297,11 +293,6 @@ def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
         meaning = "this text" if part.meaning == code(written) else part.meaning
         shown = f"{code(written)} {meaning}" if written else meaning
         yield f"{'  ' * part.depth}- " + (f"**{shown}**" if under and part is under[-1] else shown)
-
-
-def _example(rewrite: Rewrite | None) -> str:
-    key = language(rewrite.pattern.text).guess if rewrite else None
-    return f"For example {code(key)}" if rewrite and key is not None and rewrite.pattern.search(key) else ""
 
 
 def _reference(statement: RewriteStatement, offset: int) -> tuple[str, Span] | None:
@@ -333,14 +324,6 @@ def _describe_outcome(outcome: TestOutcome) -> str:
     if isinstance(outcome.got, RewriteError):
         return f"{mark} {took}: {prose(str(outcome.got))}"
     return f"{mark} {took}, it becomes {code(outcome.got.key)}" if outcome.rewrite else f"{mark} {took}"
-
-
-def _rewrite(analysis: Analysis, block: TargetBlock, rewrite: Rewrite) -> str:
-    name = f" {code(rewrite.name)}" if rewrite.name else ""
-    text = f"rewrite {rewrite.number} of {code(block.name.value)}{name}"
-    if not analysis.subject.whole:
-        return text
-    return f"{text}: {verdict_on(analysis.target(block).tested.get(rewrite.number, ()))}"
 
 
 def group_of(statement: RewriteStatement, name: str) -> Group | None:

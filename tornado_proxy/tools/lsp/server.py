@@ -297,12 +297,6 @@ class RulesServer(LanguageServer):
         text = self._files().texts.get(name, "")
         return SourceFile(name, text) if len(text) <= LARGEST else None
 
-    def _known_targets(self) -> list[str]:
-        """Returns the names of all targets in the last analyses and the configuration."""
-        configured = [each.name for each in self._settings.targets] if self._settings else []
-        analysed = [each.name for analysis in list(self._analyses.values()) for each in analysis.subject.targets]
-        return sorted({*configured, *analysed})
-
     async def analysis(self, uri: str) -> tuple[Analysis, Document] | None:
         """Returns the current analysis of a file with its companions, and its tree; None if it takes too long."""
         name = self._name_of(uri)
@@ -397,41 +391,44 @@ class RulesServer(LanguageServer):
         if (source := self._source(parameters.text_document.uri)) is None:
             return []
         offset = self.translation.offset(source, parameters.position)
-        span, proposals = completions(source, offset, self._known_targets())
+        targets = {each.name for each in self._settings.targets} if self._settings else set()
+        targets |= {each.name for analysis in list(self._analyses.values()) for each in analysis.subject.targets}
+        span, proposals = completions(source, offset, sorted(targets))
         place = self.translation.range(span)
         return [self.translation.completion(each, place, number) for number, each in enumerate(proposals)]
 
     async def _act(self, parameters: types.CodeActionParams) -> list[types.CodeAction]:
-        current = await self.analysis(parameters.text_document.uri)
-        offered = self._actions(*current, parameters.range) if current else []
-        only = parameters.context.only
-        return [each for each in offered if only is None or any(_is_kind(each, kind) for kind in only)]
-
-    def _actions(self, analysis: Analysis, document: Document, place: types.Range) -> list[types.CodeAction]:
-        start, end = (self.translation.offset(document.source, each) for each in (place.start, place.end))
+        if (current := await self.analysis(parameters.text_document.uri)) is None:
+            return []
+        analysis, document = current
+        ends = (parameters.range.start, parameters.range.end)
+        start, end = (self.translation.offset(document.source, each) for each in ends)
         offered = [self.translation.action(*each) for each in actions(analysis, document, start, end)]
         if fixes := safe_fixes(analysis, document):
             edit = self.translation.workspace_edit(edit for fix in fixes for edit in fix.edits)
             offered.append(types.CodeAction("apply all safe fixes", types.CodeActionKind.SourceFixAll, edit=edit))
-        return offered
+        only = parameters.context.only
+
+        def is_asked(kind: str) -> bool:
+            """Returns whether a kind is asked for, or one that includes it, as `source` includes `source.fixAll`."""
+            # Not f-strings: kinds are an enumeration.
+            return only is None or any(not each or (kind + ".").startswith(each + ".") for each in only)
+
+        return [each for each in offered if is_asked(each.kind or "")]
 
     def _lay_out(self, parameters: types.DocumentFormattingParams) -> list[types.TextEdit]:
         source = self._source(parameters.text_document.uri)
         return self.translation.edits(layout_edits(parse(source))) if source else []
 
     async def _outline(self, parameters: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-        source = self._source(parameters.text_document.uri)
-        return await asyncio.to_thread(self._symbols, source) if source else []
-
-    def _symbols(self, source: SourceFile) -> list[types.DocumentSymbol]:
-        return [self.translation.symbol(each) for each in parse(source).document.blocks]
+        source, symbol = self._source(parameters.text_document.uri), self.translation.symbol
+        # In a thread: it takes seconds for a large file.
+        return await asyncio.to_thread(lambda: [*map(symbol, parse(source).document.blocks)]) if source else []
 
     async def _lens(self, parameters: types.CodeLensParams) -> list[types.CodeLens]:
         current = await self.analysis(parameters.text_document.uri)
-        return await asyncio.to_thread(self._lenses, *current) if current else []
-
-    def _lenses(self, analysis: Analysis, document: Document) -> list[types.CodeLens]:
-        return [self.translation.lens(each) for each in lenses(analysis, document)]
+        lens = self.translation.lens
+        return await asyncio.to_thread(lambda: [*map(lens, lenses(*current))]) if current else []
 
     async def _show_test(self, location: types.Location) -> None:
         if get_capability(self.client_capabilities, "window.show_document.support"):
@@ -450,9 +447,3 @@ def _linting(name: str) -> LintSettings:
     except SettingsMistake as error:
         _log.warning("%s", error)
         return LintSettings()
-
-
-def _is_kind(action: types.CodeAction, asked: str) -> bool:
-    """Returns whether an action has a kind, or one below it, as `source.fixAll` is below `source`."""
-    kind = action.kind or ""
-    return not asked or kind == asked or kind.startswith(asked + ".")  # not an f-string: kinds are an enumeration
