@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -94,11 +94,14 @@ def convert(
     files: dict[str, str] = {}
     listeners = {name: listener(name, root, files) for name in _LISTENERS}
     settings = _settings(root, sign_in, listeners, [path for each in targets for path in each.paths])
-    files |= _rule_files(targets)
+    for each in targets:
+        stem = re.sub(r"[^a-z0-9_-]", "_", each.name.lower())
+        if each.entries:  # the names are unique even if case is ignored
+            names = (f"rules/{stem}{number}.rules" for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1))))
+            files[next(name for name in names if name not in files)] = rule_text(each.name, each.entries)
     # One by one, because the directory may contain files of an earlier conversion.
     rules = [name for name in files if name.startswith("rules/")]
     settings |= present({"templates": templates, "rules": rules})
-    _check_mounts(root)
     if root.mistakes:
         raise Unreadable(*root.mistakes)
     for path, place in root.leftovers():
@@ -109,18 +112,6 @@ def convert(
     report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), admin_is_open)
     text = _OPENING + _configuration(settings, targets, report)
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
-
-
-def _check_mounts(root: Section) -> None:
-    """Records mounts with the host and path of another: there s3-proxy's router ends the process."""
-    page, seen = root.section("listTargets"), set[tuple[str, str]]()
-    mounted = [*([page] if page.flag("enabled") else ()), *(target for _, target in root.section("targets").named())]
-    for mounting in (each.section("mount") for each in mounted):
-        for path in mounting.texts("path"):
-            place = mounting.text("host").lower() or "*", path
-            if place in seen:
-                mounting.refused("path", f"the mount path `{path}` is given twice for one host")
-            seen.add(place)
 
 
 def _settings(
@@ -152,37 +143,20 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
     if not mounted:
         section.refused("", "`listTargets` has no `mount`")
     settings: dict[str, Setting] = {"enabled": True}
-    if mounted:
-        try:
-            settings["mount"] = mount(mounted)
-        except Unservable as error:
-            section.settle()
-            section.left_out("", f"the page of all targets is left out: {error}")
-            return {}
-        for path in mounted.texts("path"):
-            if path.startswith(tuple(mounts)):
-                message = (
-                    f"other methods, and paths below `{path}`, are those of a target; s3-proxy answers 405 and 404"
-                )
-                section.changed("mount", message)
+    try:
+        settings["mount"] = mount(mounted)
+    except Unservable as error:
+        section.settle()
+        section.left_out("", f"the page of all targets is left out: {error}")
+        return {}
+    for path in mounted.texts("path"):
+        if path.startswith(tuple(mounts)):
+            message = f"other methods, and paths below `{path}`, are those of a target; s3-proxy answers 405 and 404"
+            section.changed("mount", message)
     if resource := section.section("resource"):
         settings["resource"] = single_resource(resource, mounted.texts("path"), sign_in) or closed("/", ())[0]
     section.carried("", "as `listTargets`")
     return settings
-
-
-def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
-    """Writes a rule file for each target with rewrites, whose name is unique even if case is ignored."""
-    files: dict[str, str] = {}
-    for each in targets:
-        if each.entries:
-            stem, number = re.sub(r"[^a-z0-9_-]", "_", each.name.lower()), 1
-            name = stem
-            while f"rules/{name}.rules" in files:
-                number += 1
-                name = f"{stem}-{number}"
-            files[f"rules/{name}.rules"] = rule_text(each.name, each.entries)
-    return files
 
 
 def _configuration(
@@ -194,7 +168,12 @@ def _configuration(
     if targets:
         lines.append("targets:\n")
     for each in targets:
-        notes = "".join(f"# {' '.join(note.split())}\n" for note in _notes(each, report))
+        subject, notes = f"targets.{each.name}", ""
+        for remark in report.of(*_TO_REVIEW):
+            about = f"{remark.subject.lower()}."
+            # Remarks on rewrites are in the rule file.
+            if about.startswith(f"{subject}.") and ".keyrewritelist." not in about:
+                notes += f"# {where(remark.place)}: {' '.join(remark.message.split())}\n"
         lines.append(textwrap.indent(notes + yaml_text({each.name: each.settings}), "  "))
     return "".join(lines)
 
@@ -210,15 +189,6 @@ def yaml_text(settings: Setting, *, on_one_line: bool = False) -> str:
     """Returns settings as YAML; a collection of scalars is on one line."""
     flow, width = (True, inf) if on_one_line else (None, 120)
     return yaml.dump(settings, None, _Dumper, default_flow_style=flow, width=width, sort_keys=False, allow_unicode=True)
-
-
-def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:
-    """Yields the review points of a target; remarks on its rewrites are in its rule file."""
-    subject = f"targets.{each.name}"
-    for remark in report.of(*_TO_REVIEW):
-        about = remark.subject.lower()
-        if (about == subject or about.startswith(f"{subject}.")) and ".keyrewritelist" not in about:
-            yield f"{where(remark.place)}: {remark.message}"
 
 
 _TO_REVIEW = (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT)
@@ -248,14 +218,12 @@ def to_text(report: ConversionReport, files: Sequence[str], *, usable: bool = Tr
 
 
 def _paragraphs(report: ConversionReport, outcome: OptionOutcome) -> list[str]:
-    remarks = report.of(outcome)
     title, about = WORDS["outcomes"][outcome.value]
-    return [f"## {title}", "", about, "", *map(_bullet, remarks), ""] if remarks else []
-
-
-def _bullet(remark: Remark) -> str:
-    text = f"{remark.message}; {remark.help}" if remark.help else remark.message
-    return f"- {where(remark.place)}, `{remark.subject}`: {' '.join(text.split())}"
+    lines = []
+    for each in report.of(outcome):
+        text = f"{each.message}; {each.help}" if each.help else each.message
+        lines.append(f"- {where(each.place)}, `{each.subject}`: {' '.join(text.split())}")
+    return [f"## {title}", "", about, "", *lines, ""] if lines else []
 
 
 def to_json(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> dict[str, Any]:

@@ -213,6 +213,7 @@ class Section:
         self._is_given = is_given
         self.remarks: list[Remark] = parent.remarks if parent else []
         self.mistakes: list[Diagnostic] = parent.mistakes if parent else []
+        self.mounted: set[tuple[str, str]] = parent.mounted if parent else set()  # hosts and paths
         self._options = options
         self._asked: dict[str, list[Section]] = {}
         self._is_settled = False

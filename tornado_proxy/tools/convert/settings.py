@@ -392,12 +392,7 @@ def mount(section: Section) -> dict[str, list[str] | str]:
     if not paths:
         # Here `/` is the default; in s3-proxy such a target has no path at all.
         raise Unservable("its `mount` has no `path`, so no request reaches it in s3-proxy")
-    for each in paths:
-        if not (each.startswith("/") and each.endswith("/")):
-            section.refused("path", f"the mount path `{each}` is not of the form `/…/`")
-        if set(each) & set("{}*"):
-            raise Unservable(f"the mount path `{each}` is a pattern of s3-proxy's router")
-    settings: dict[str, list[str] | str] = {"path": [_checked("mount path", each, values.mount_path) for each in paths]}
+    settings: dict[str, list[str] | str] = {"path": [_mount_path(each, section) for each in paths]}
     if host in ("", "*"):
         return settings
     bare = _PORT.sub("", host)
@@ -407,6 +402,19 @@ def mount(section: Section) -> dict[str, list[str] | str]:
         message = f"each `*` of `{bare}` matches at least one character; in s3-proxy it may match nothing"
         section.changed("host", message)
     return {"host": _checked("host", bare, values.host), **settings}
+
+
+def _mount_path(path: str, section: Section) -> str:
+    """Checks a path of a mount; at the host and path of another one, s3-proxy's router ends the process."""
+    place = section.text("host").lower() or "*", path
+    if place in section.mounted:
+        section.refused("path", f"the mount path `{path}` is given twice for one host")
+    section.mounted.add(place)
+    if not (path.startswith("/") and path.endswith("/")):
+        section.refused("path", f"the mount path `{path}` is not of the form `/…/`")
+    if set(path) & set("{}*"):
+        raise Unservable(f"the mount path `{path}` is a pattern of s3-proxy's router")
+    return _checked("mount path", path, values.mount_path)
 
 
 def _checked(name: str, text: str, check: Callable[[str], str]) -> str:
