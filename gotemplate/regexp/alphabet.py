@@ -15,6 +15,7 @@ from operator import itemgetter
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
+from gotemplate.limits import LONGEST_KEY, STEPS_PER_LIST, STEPS_PER_QUESTION
 from gotemplate.regexp import classes
 from gotemplate.regexp.classes import WORD, Ranges, contains, difference, listed
 from gotemplate.regexp.syntax import AnyOf, AssertionKind
@@ -34,10 +35,6 @@ class Exhausted(Unproved):
 
 class OnlyOverlong(Unproved):
     """All answers are longer than keys: no client asks for one, but a rewrite may make one, so nothing is proved."""
-
-
-STEPS_PER_QUESTION = 200_000  # default steps for one question: at most a second of plain Python
-STEPS_PER_LIST = 2_000_000  # default steps for all questions about one list
 
 
 class Budget:
@@ -60,7 +57,6 @@ class Budget:
         return Budget(min(most, self.left), self)
 
 
-LONGEST_KEY = 1025  # the longest valid key in bytes of UTF-8, with its leading slash
 FORBIDDEN_CHARACTERS: Ranges = ((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF))
 """Control characters and surrogates, which no key may contain."""
 

@@ -13,12 +13,11 @@ from functools import cached_property, reduce
 from operator import and_, or_
 from typing import NamedTuple, assert_never
 
+from gotemplate.limits import DEEPEST_GROUPS, MOST_POSITIONS
 from gotemplate.regexp import alphabet, syntax
 from gotemplate.regexp.alphabet import ASSERTION_BITS, EDGE, GAP_ASSERTIONS, Unsupported, most_readable
 from gotemplate.regexp.classes import Ranges
 from gotemplate.regexp.parser import parse
-
-MOST_POSITIONS = 2000  # the most positions of one expression: enough for the 1,000 repetitions that RE2 allows
 
 
 class Fragment(NamedTuple):
@@ -198,9 +197,6 @@ class _TableBuilder:
             self.follow[position] |= first
 
 
-DEEPEST = 60  # the deepest nesting of groups; beyond it, recursion over the tree would come near Python's limit
-
-
 @dataclass(frozen=True)  # no slots: what most answers do not need is made when first asked for
 class Language:
     """The valid keys that an expression matches; `objection` is why nothing is proved of one without a `tree`."""
@@ -238,10 +234,10 @@ def language(text: str) -> Language:
     except syntax.PatternError as error:
         return Language(text, None, str(error))
     # A text with few parentheses cannot be deep.
-    if text.count("(") > DEEPEST:
+    if text.count("(") > DEEPEST_GROUPS:
         depth = syntax.fold(tree, lambda node, below: max(below, default=0) + isinstance(node, syntax.Group))
-        if depth > DEEPEST:
-            return Language(text, None, f"more than {DEEPEST} groups within each other")
+        if depth > DEEPEST_GROUPS:
+            return Language(text, None, f"more than {DEEPEST_GROUPS} groups within each other")
     return Language(text, tree)
 
 

@@ -26,6 +26,14 @@ from typing import Any, NamedTuple, Self
 import msgspec
 import re2
 
+from gotemplate.limits import (
+    LONGEST_GROUP_NUMBER,
+    MOST_CAPTURES,
+    MOST_INSTRUCTIONS,
+    MOST_PARTS,
+    SET_INSTRUCTIONS,
+    SET_MEMORY,
+)
 from gotemplate.regexp import program as programs
 from gotemplate.regexp import syntax
 from gotemplate.regexp.parser import Expression, parse
@@ -36,15 +44,6 @@ ByteSpan = tuple[int, int]  # the beginning and the end of a group, in bytes; (-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _SMALLER = "lower its counts, or split it into several rewrites"
-_SET_MEMORY = 128 << 20  # bytes for one set with the states that it caches; 8 MiB are enough for about 2,000 patterns
-MOST_PARTS = 1_200
-"""The most characters, classes and alternatives of a source with its counts written out, such as two `[^/]{1,255}`."""
-MOST_INSTRUCTIONS = 16_000  # the most instructions of RE2 for a source; `\pL` has about 1,200
-MOST_CAPTURES = 100_000  # the most instructions of a source times its groups
-
-# About 2,500 patterns, far fewer than fit. RE2 compiles a set while it holds the GIL: 20 ms for this size, which
-# requests hardly notice. Each additional set costs a microsecond for every key.
-_SET_INSTRUCTIONS = 80_000
 
 
 class Captures(msgspec.Struct, frozen=True):
@@ -208,7 +207,7 @@ def _portions_of(patterns: Sequence[Pattern]) -> Iterator[tuple[int, tuple[Patte
     start = size = 0
     for index, pattern in enumerate(patterns):
         size += pattern.program_size
-        if size > _SET_INSTRUCTIONS and index > start:
+        if size > SET_INSTRUCTIONS and index > start:
             yield start, tuple(patterns[start:index])
             start, size = index, pattern.program_size
     if start < len(patterns):
@@ -227,7 +226,7 @@ def _build_set(patterns: Sequence[Pattern]) -> Any:
     """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
     if len(patterns) == 1:
         return None
-    built = re2.Set.SearchSet(programs.options(_SET_MEMORY))
+    built = re2.Set.SearchSet(programs.options(SET_MEMORY))
     for pattern in patterns:
         built.Add(pattern.program)
     built.Add(b"")
@@ -289,12 +288,9 @@ class Expansion:
         return "".join(pieces)
 
 
-_LONGEST_NUMBER = 9  # digits; to Go, more of them are a name
-
-
 def group_number(reference: str) -> int | None:
     """Returns the number of a reference in digits without leading zeros; None if it is a name."""
-    if not (reference.isascii() and reference.isdecimal()) or len(reference) > _LONGEST_NUMBER:
+    if not (reference.isascii() and reference.isdecimal()) or len(reference) > LONGEST_GROUP_NUMBER:
         return None
     return int(reference) if reference[0] != "0" or reference == "0" else None
 

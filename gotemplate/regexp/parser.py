@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from gotemplate.limits import SHORT_EXPRESSION
 from gotemplate.regexp import syntax, tokens
 from gotemplate.regexp.tokens import Count, GroupOpening, read_escape
 
-# A shorter text cannot be too deep nor, without counts, too large.
-_SHORT = 1000
 _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPEATS: Mapping[str, Count] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
@@ -43,7 +42,7 @@ def parse(text: str) -> Expression:
     while parser.at < len(text):
         parser.step()
     tree = parser.finish()
-    if len(text) > _SHORT or "{" in text:
+    if len(text) > SHORT_EXPRESSION or "{" in text:
         syntax.fold(tree, syntax.measure)
     return Expression(text, tree, tuple(parser.names))
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, assert_never
 
 import re2
 
+from gotemplate.limits import LARGEST_PROGRAM
 from gotemplate.regexp import syntax
 from gotemplate.regexp.classes import OTHER_CASE, bracketed, cases, characters, spelled
 
 MEMORY = (8 << 20, 64 << 20)  # limits of memory in bytes for one program; the next one is tried if a limit is too low
-LONGEST = 1 << 20  # most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's
 
 
 class ProgramRefused(Exception):
@@ -86,15 +86,15 @@ class _Printed(NamedTuple):
 
 
 def print_program(tree: syntax.Node) -> str:
-    """Returns the program of a tree; raises `ProgramTooLarge` before it is longer than `LONGEST`."""
+    """Returns the program of a tree; raises `ProgramTooLarge` before it is longer than `LARGEST_PROGRAM`."""
     length = 0
 
     def printed(node: syntax.Node, below: list[_Printed]) -> _Printed:
         nonlocal length
         made = _printed(node, below)
         length += 0 if below else len(made.program)
-        if length > LONGEST:
-            raise ProgramTooLarge(f"its program takes more than {LONGEST >> 20} MiB")
+        if length > LARGEST_PROGRAM:
+            raise ProgramTooLarge(f"its program takes more than {LARGEST_PROGRAM >> 20} MiB")
         return made
 
     return syntax.fold(tree, printed).program

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gotemplate.regexp import alphabet
+from gotemplate.limits import STEPS_PER_QUESTION
 from gotemplate.regexp.alphabet import Budget, Exhausted, OnlyOverlong, Unproved, Unsupported, is_valid_key
 from gotemplate.regexp.automaton import Language
 from gotemplate.regexp.search import shortest
@@ -112,7 +112,7 @@ def reach_of(languages: Sequence[Language], index: int, first: Callable[[str], i
         return None if taken == index else taken
 
     try:
-        return _reach(languages, later, first_match, whole.portion(alphabet.STEPS_PER_QUESTION))
+        return _reach(languages, later, first_match, whole.portion(STEPS_PER_QUESTION))
     except Unproved as error:
         return Unknown(str(error))
 
@@ -174,7 +174,7 @@ def overlaps(languages: Sequence[Language], finds: Callable[[int, str], bool], w
                 whole.spend(1)
                 key = _guessed(one, other, languages, finds)
                 if key is None:
-                    answer = overlap(languages[one], languages[other], whole.portion(alphabet.STEPS_PER_QUESTION))
+                    answer = overlap(languages[one], languages[other], whole.portion(STEPS_PER_QUESTION))
                     key = answer.key if isinstance(answer, Example) else None
             except Exhausted:
                 return

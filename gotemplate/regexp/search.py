@@ -16,6 +16,7 @@ from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
 
+from gotemplate.limits import LONGEST_KEY, STEPS_OF_SEARCH
 from gotemplate.regexp import alphabet
 from gotemplate.regexp.alphabet import DEAD, EDGE, OTHER_CHARACTER, PATH_TRANSITIONS, Budget, KeySymbol
 from gotemplate.regexp.automaton import NEVER, Automaton, Fragment, bits, either
@@ -201,9 +202,6 @@ class Product:
 Step = tuple[State, State | None, str]  # a state, its predecessor, and the character between them
 
 
-_SETUP_STEPS = 50  # the steps that a search costs before it reads anything
-
-
 def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automaton], budget: Budget) -> str | None:
     """Returns the shortest valid key that all `required` match and no excluded one, or None; raises `Unproved`."""
     prefix = max((each.literal_prefix for each in required), key=len)
@@ -212,7 +210,7 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
     prefixes = [(each, each.literal_prefix) for each in excluded_automata]
     compatible = [each for each, own in prefixes if prefix.startswith(own) or own.startswith(prefix)]
     product = Product(required, compatible, prefix)
-    budget.spend(_SETUP_STEPS + product.size // 8)
+    budget.spend(STEPS_OF_SEARCH + product.size // 8)
     initial = product.initial_states()
     if not initial:
         return None
@@ -227,7 +225,7 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
             if not reached.add(state, origin, character):
                 continue
             if product.accepts(*state):
-                if size > alphabet.LONGEST_KEY:
+                if size > LONGEST_KEY:
                     raise alphabet.OnlyOverlong("only keys that are too long would show it")
                 return prefix + reached.key_to(state)
             budget.spend(product.symbols + state[1].bit_count() // 4)

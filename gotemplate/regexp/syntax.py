@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from gotemplate.limits import GREATEST_DEPTH, GREATEST_REPEAT
+
 
 class PatternError(Exception):
     """An expression that Go or RE2 refuses, or that would be slow; `offset` and `end` are code points in it."""
@@ -258,12 +260,6 @@ def _parts(node: Node | Member) -> tuple[Node, ...]:
     return node.branches if isinstance(node, Alternation) else ()
 
 
-# Go measures its own tree (regexp/syntax: maxHeight, maxSize, repeatIsValid), in which adjacent characters are one
-# literal and non-capturing groups have no node; `measure` does the same. There are two differences: Go first factors
-# common prefixes out of alternatives, so a depth within a few levels of the limit may be judged differently, and Go
-# lets a literal of thousands of characters exceed the size.
-GREATEST_REPEAT = 1000  # the greatest bound of a count, and the most copies that nested counts may make
-GREATEST_DEPTH = 1000
 GREATEST_SIZE = (128 << 20) // 40  # instructions of Go's program, which may take 128 MiB
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from gotemplate.limits import GREATEST_REPEAT
 from gotemplate.regexp.classes import LAST, POSIX, resolve, unicode_tables
-from gotemplate.regexp.syntax import GREATEST_REPEAT, Extent, NamedClass, PatternError
+from gotemplate.regexp.syntax import Extent, NamedClass, PatternError
 
 # What to write instead of the constructs of other dialects. RE2 matches in linear time, so it has nothing that needs
 # backtracking: look-around, back-references, recursion. The rest is only written differently.

@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from gotemplate.limits import COST_OF_DECIMAL, DIVISION_PLACES
 from gotemplate.template import values as go
 from gotemplate.template.calling import ANY, BOOL, FLOAT, INT, STRING, Function, budgeted, function
 from gotemplate.template.errors import RenderBudget
@@ -95,10 +96,6 @@ def _type_of(value: go.Value) -> bytes:
     return go.type_name(value).encode()
 
 
-_COST = 4  # steps; exact decimals are slow
-_DIVISION_PLACES = 16  # decimal.DivisionPrecision
-
-
 def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., go.Int64]:
     """Returns the operation over all arguments; each result wraps to 64 bits."""
 
@@ -130,11 +127,11 @@ def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..
     """Returns the operation over all arguments in exact decimals; the result is a float."""
 
     def calculate(budget: RenderBudget, first: go.Value, *others: go.Value) -> float:
-        budget.spend(_COST)
+        budget.spend(COST_OF_DECIMAL)
         result = _fraction(first)
         for other in others:
             result = operation(result, _fraction(other))
-            budget.spend(_COST)
+            budget.spend(COST_OF_DECIMAL)
             budget.spend(result.denominator.bit_length() + result.numerator.bit_length() >> 4)
         try:
             return float(result)
@@ -148,8 +145,8 @@ def _divide(dividend: Fraction, divisor: Fraction) -> Fraction:
     """decimal.DivRound: rounds to 16 places, half away from zero."""
     if divisor == 0:
         raise go.ExecutionError("division by zero")
-    scaled = abs(dividend / divisor) * 10**_DIVISION_PLACES
-    rounded = Fraction(math.floor(scaled + Fraction(1, 2)), 10**_DIVISION_PLACES)
+    scaled = abs(dividend / divisor) * 10**DIVISION_PLACES
+    rounded = Fraction(math.floor(scaled + Fraction(1, 2)), 10**DIVISION_PLACES)
     return rounded if (dividend < 0) == (divisor < 0) else -rounded
 
 

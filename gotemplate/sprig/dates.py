@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from gotemplate.limits import COST_OF_DATE
 from gotemplate.sprig.basics import atoi, forgiving
 from gotemplate.template import calling
 from gotemplate.template.calling import ANY, INT, STRING, Function, Parameter, budgeted, function, reading
@@ -16,7 +17,6 @@ from gotemplate.template.nodes import Constant
 from gotemplate.template.text import MAX_INT, MIN_INT, go_string, runes, wrap_int
 from gotemplate.template.values import ExecutionError, Int64, Struct, Type, Value, named_integer
 
-_COST = 8  # steps; calendars are slow
 _SECOND = 10**9
 _FARTHEST = 1 << 62  # seconds from 1970; beyond that, Go's calendar overflows
 _UTC = (b"", b"UTC", b"Local")
@@ -236,7 +236,7 @@ named_integer(Weekday, WEEKDAY)
 
 
 def _formatted(budget: RenderBudget, moment: Moment, layout: bytes) -> bytes:
-    budget.spend(_COST + (len(layout) >> 1))
+    budget.spend(COST_OF_DATE + (len(layout) >> 1))
     return format_moment(moment, layout.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
@@ -263,7 +263,7 @@ def _date(budget: RenderBudget, layout: bytes, value: Value) -> bytes:
 
 
 def _must_to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
-    budget.spend(_COST + (len(layout) + len(text) >> 1))
+    budget.spend(COST_OF_DATE + (len(layout) + len(text) >> 1))
     return _as_time(parse_moment(runes(layout), runes(text)))
 
 

@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from gotemplate.limits import COST_OF_STRINGER
 from gotemplate.sprig.basics import forgiving
 from gotemplate.template import values as go
 from gotemplate.template.calling import ANY, STRING, Function, budgeted, function
 from gotemplate.template.errors import LimitError, RenderBudget
-from gotemplate.template.formatting import STRINGER
 from gotemplate.template.text import format_float, runes
 
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n"
@@ -101,7 +101,7 @@ def _plain(value: go.Value, budget: RenderBudget, depth: int = 0) -> Any:
         is_plain = value == 0 or 1e-6 <= abs(value) < 1e21
         return msgspec.Raw(re.sub("e-0", "e-", format_float(value, "f" if is_plain else "e")).encode())
     if isinstance(value, go.Struct) and value.type.json is not None:
-        budget.spend(STRINGER)
+        budget.spend(COST_OF_STRINGER)
         value = value.type.json(value)
     if isinstance(value, bytes):
         budget.text(len(value))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
+from gotemplate.limits import EXPRESSION_MEMORY, LONGEST_EXPRESSION
 from gotemplate.regexp.matching import ByteSpan, Captures, Expansion, Pattern, compile_expression
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.program import ProgramRefused, ProgramTooLarge, is_within
@@ -17,20 +18,16 @@ from gotemplate.template.nodes import Constant
 from gotemplate.template.text import rune_starts, runes
 from gotemplate.template.values import STRING_SLICE, ExecutionError, Slice
 
-_MEMORY = 2 << 20  # bytes; compiling a larger expression would take too long
-
-LONGEST = 2048  # the maximum length of an expression, in bytes
-
 
 @lru_cache(maxsize=64)
 def compile_regex(text: bytes) -> Pattern:
     """Compiles an expression, cached in 128 MiB at most; raises `ExecutionError` if Go refuses it, or `LimitError`."""
-    if len(text) > LONGEST:
-        raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
+    if len(text) > LONGEST_EXPRESSION:
+        raise LimitError(f"the template makes an expression of more than {LONGEST_EXPRESSION} bytes")
     try:
-        return compile_expression(parse(text.decode()), [_MEMORY])
+        return compile_expression(parse(text.decode()), [EXPRESSION_MEMORY])
     except ProgramTooLarge:
-        raise LimitError(f"an expression of the template takes more than {_MEMORY >> 20} MiB") from None
+        raise LimitError(f"an expression of the template takes more than {EXPRESSION_MEMORY >> 20} MiB") from None
     except (UnicodeDecodeError, PatternError, ProgramRefused) as error:
         raise ExecutionError(f"`{runes(text)}` is not a regular expression: {error}") from None
 

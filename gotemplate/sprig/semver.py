@@ -9,6 +9,7 @@ import msgspec
 import re2
 from msgspec.structs import replace
 
+from gotemplate.limits import COST_OF_CONSTRAINT, COST_OF_VERSION, LONGEST_VERSION
 from gotemplate.template.calling import STRING, Function, budgeted, function, reading, struct_of
 from gotemplate.template.errors import RenderBudget
 from gotemplate.template.text import MAX_UINT, runes
@@ -17,9 +18,7 @@ from gotemplate.template.values import ExecutionError, Struct, Type, Uint64
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
 """The suffixes of a version; RE2 matches them in linear time, whatever users send."""
 
-_VERSION_COST = 8  # steps; reading a version is slow
 _LONGEST = len(str(MAX_UINT))
-_LONGEST_VERSION = 256  # bytes, semver's MaxVersionLen
 _VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
 
 
@@ -45,7 +44,7 @@ class Version(msgspec.Struct, frozen=True):
 
 def parse_version(text: bytes) -> Version:
     """Parses a version, which may lack minor and patch; raises `ExecutionError`."""
-    match = _VERSION.fullmatch(text) if len(text) <= _LONGEST_VERSION else None
+    match = _VERSION.fullmatch(text) if len(text) <= LONGEST_VERSION else None
     if match is None:
         raise ExecutionError(f"invalid semantic version `{runes(text)}`")
     major, minor, patch = (_number((match[number] or b".0").lstrip(b".")) for number in (1, 2, 3))
@@ -85,7 +84,7 @@ def _part_key(part: bytes) -> tuple[int, int, bytes]:
 
 
 def _charged(budget: RenderBudget, text: bytes) -> Version:
-    budget.spend(_VERSION_COST + (len(text) >> 2))
+    budget.spend(COST_OF_VERSION + (len(text) >> 2))
     return parse_version(text)
 
 
@@ -160,7 +159,6 @@ VERSION = _version_type(
 )
 
 
-_CONSTRAINT_COST = 50  # steps; reading a constraint is slow
 _LONGEST_CONSTRAINT, _MOST_ALTERNATIVES = 512, 32  # semver's MaxConstraintLen and MaxConstraintGroups
 _OPERATOR = rb"(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
 _SPACE = rb"[\t\n\f\r ]"
@@ -225,7 +223,7 @@ def _read(match: Any) -> _Constraint:
 
 
 def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> bool:
-    budget.spend(_CONSTRAINT_COST + len(constraint))
+    budget.spend(COST_OF_CONSTRAINT + len(constraint))
     if len(constraint) > _LONGEST_CONSTRAINT or constraint.count(b"||") >= _MOST_ALTERNATIVES:
         raise ExecutionError("a version constraint is too long")
     alternatives = []

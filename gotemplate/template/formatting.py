@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import ClassVar
 
+from gotemplate.limits import COST_OF_STRINGER
 from gotemplate.template import text as go_text
 from gotemplate.template import values as go
 from gotemplate.template.errors import RenderBudget
@@ -21,7 +22,6 @@ from gotemplate.template.text import (
     with_zeros,
 )
 
-STRINGER = 16  # the number of steps charged for a call of a value's String method, which is what a time costs
 _INTEGER_FORMS = {"v": "d", "d": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "x"}
 _FLOAT_PRECISIONS = dict.fromkeys("vbgGxX", SHORTEST) | dict.fromkeys("fFeE", 6)
 _FLOAT_VERBS = {"v": "g", "F": "f"}
@@ -197,7 +197,7 @@ class Printer:
             return
         of = go.type_of(value)
         if of.stringer is not None and verb in "vsxXq" and not self.sharp_v and not self._erring:
-            self.budget.spend(STRINGER)
+            self.budget.spend(COST_OF_STRINGER)
             self._string(of.stringer(value), verb)
         else:
             self._KINDS[of.kind](self, value, verb, depth)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeAlias
 
+from gotemplate.limits import LONG_TEXT
 from gotemplate.template import calling, nodes
 from gotemplate.template.calling import Function, read
 from gotemplate.template.errors import RenderBudget, TemplateMistake
 from gotemplate.template.values import INVALID, ExecutionError, Value
-
-_LONG = 255  # a shorter text costs no more than the action that reads, creates or writes it
 
 
 class Run:
@@ -33,7 +32,7 @@ class Run:
         """Adds to the output, which is limited like any other text."""
         size = len(text)
         self.size += size
-        if size > _LONG or self.size > self.budget.limits.text:
+        if size > LONG_TEXT or self.size > self.budget.limits.text:
             self.budget.spend(size >> 4)
             self.budget.check_size(self.size)
         self.out.append(text)
@@ -292,10 +291,10 @@ def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable
         if convert is not None:
             values.append(convert(piped))
         for value in values:
-            if type(value) is bytes and len(value) > _LONG:
+            if type(value) is bytes and len(value) > LONG_TEXT:
                 run.budget.text(len(value))
         result = implementation(run.budget, *values) if budgeted else implementation(*values)
-        if type(result) is bytes and len(result) > _LONG:
+        if type(result) is bytes and len(result) > LONG_TEXT:
             run.budget.text(len(result))
         return result
 

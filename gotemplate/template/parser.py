@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from gotemplate.limits import DEEPEST_TEMPLATE, MOST_TEMPLATES
 from gotemplate.template import nodes
 from gotemplate.template.errors import TemplateMistake
 from gotemplate.template.nodes import parse_action
 from gotemplate.template.text import go_string, trim_space
 
 OUTERMOST = b"template-string-loaded"  # as in s3-proxy; a template that defines it has no text of its own
-MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 
-DEEPEST = 100  # the most levels of parentheses and of control actions; Go allows more levels of parentheses
 _LEFT = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
 _CLOSE = re.compile(r"\}\}|[ \t\r\n]-\}\}[ \t\r\n]*")  # with a hyphen, it trims the text after it
 
@@ -85,8 +84,8 @@ def _action_close(text: str, start: int) -> re.Match[str]:
             raise TemplateMistake(f"{_UNCLOSED[quote]} is not closed", position, position + 1)
         if parenthesis := piece["parenthesis"]:
             depth += 1 if parenthesis == "(" else -1
-            if depth > DEEPEST:
-                raise TemplateMistake(f"parentheses nest deeper than {DEEPEST} levels", position, position + 1)
+            if depth > DEEPEST_TEMPLATE:
+                raise TemplateMistake(f"parentheses nest deeper than {DEEPEST_TEMPLATE} levels", position, position + 1)
         position = piece.end()
     raise TemplateMistake("an action is not closed", start - 2, start, "close it with `}}`")
 
@@ -200,8 +199,8 @@ class _TemplateParser:
     def _nest(self, opening: _ReadAction) -> None:
         """Counts one more level; an `else if` adds one too, because its tree is an `if` in an `else`."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise opening.mistake(f"actions nest deeper than {DEEPEST} levels")
+        if self._depth > DEEPEST_TEMPLATE:
+            raise opening.mistake(f"actions nest deeper than {DEEPEST_TEMPLATE} levels")
 
     def _definition(self, opening: _ReadAction) -> None:
         """Adds a template by its name; of two with the same name one must be empty, and the other is used."""

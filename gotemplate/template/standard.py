@@ -8,6 +8,7 @@ from functools import partial
 
 import msgspec
 
+from gotemplate.limits import LARGEST_WIDTH, LONGEST_WIDTH
 from gotemplate.template import values as go
 from gotemplate.template.calling import ANY, REFLECTED, STRING, Function, budgeted, function, special
 from gotemplate.template.errors import RenderBudget
@@ -16,8 +17,6 @@ from gotemplate.template.operands import Evaluate, Run
 from gotemplate.template.text import go_string, is_print, runes
 from gotemplate.template.urls import query_escape
 
-_LARGEST = 1_000_000
-_LONGEST = 8
 _FLAGS = {"#": "sharp", "0": "zero", "+": "plus", "-": "minus", " ": "space"}
 _INDEX = re.compile(r"\[(?:(?!\]\Z)[^\]]*\])?")  # Go reads a bracket alone if it is not closed, or is empty at the end
 # What stands before a verb; a point that ends the format is its verb.
@@ -162,7 +161,7 @@ class _Formatting(msgspec.Struct):
             return None
         value = self.values[self.next]
         self.next += 1
-        is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST
+        is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_WIDTH
         return int(value) if is_number else None
 
     def _extra(self) -> None:
@@ -182,10 +181,10 @@ class _Formatting(msgspec.Struct):
 def _number(digits: str) -> int | None:
     """Returns the number of some digits; None if they are not a number or it is too large for Go."""
     significant = digits.lstrip("0")
-    if not (digits.isascii() and digits.isdecimal()) or len(significant) > _LONGEST:
+    if not (digits.isascii() and digits.isdecimal()) or len(significant) > LONGEST_WIDTH:
         return None
     number = int(significant or "0")
-    return number if number // 10 <= _LARGEST else None
+    return number if number // 10 <= LARGEST_WIDTH else None
 
 
 _HTML = {b"\0": b"\xef\xbf\xbd", b'"': b"&#34;", b"'": b"&#39;", b"&": b"&amp;", b"<": b"&lt;", b">": b"&gt;"}

@@ -18,7 +18,6 @@ from tornado_proxy.lint.check import Category, LintFinding, check, subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import (
     INTERNAL_ERROR,
-    ROUNDS,
     LintReport,
     apart,
     applicable,
@@ -30,6 +29,7 @@ from tornado_proxy.lint.engine import (
     lint,
     replace_file,
 )
+from tornado_proxy.lint.limits import ROUNDS_OF_FIXES
 from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
@@ -203,7 +203,7 @@ def test_the_number_of_rounds_is_limited():
             judged=frozenset({"again"}),
         )
 
-    assert fix_all([RuleFile("site.rules", b"")], lint_again, SAFE).count == ROUNDS
+    assert fix_all([RuleFile("site.rules", b"")], lint_again, SAFE).count == ROUNDS_OF_FIXES
 
 
 TIDY = b'target site {\n    rewrite `^/a$` -> "/b"\n}\n'

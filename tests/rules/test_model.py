@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from rule_sites import rule_sets
 from rule_texts import document, statement
 
-from gotemplate.regexp.alphabet import LONGEST_KEY, is_valid_key
+from gotemplate.limits import LONGEST_KEY
+from gotemplate.regexp.alphabet import is_valid_key
 from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import (

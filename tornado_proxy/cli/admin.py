@@ -16,12 +16,11 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from tornado_proxy.cli.inputs import DEFAULT_URL, add_admin, add_file, add_flag, add_timeout, add_tls, load_settings
+from tornado_proxy.cli.limits import ANSWER_SHOWN, LARGEST_ANSWER
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import Settings
 from tornado_proxy.rules.excerpt import visible
 
-_SHOWN = 200  # characters of an answer that is not JSON
-_LARGEST = 64 * 1024 * 1024  # bytes of an answer
 # A listener that demands a certificate may close the connection before its alert is read.
 _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
 
@@ -46,13 +45,13 @@ class AdminListener(msgspec.Struct, frozen=True):
             with closing(_ListenerConnection(self, within)) as connection:
                 connection.request(method, path)
                 answer = connection.getresponse()
-                content = answer.read(_LARGEST).decode()
+                content = answer.read(LARGEST_ANSWER).decode()
                 kind = answer.headers.get_content_type()
                 if kind == "application/json" and answer.status in (200, *other_statuses):
                     report = json.loads(content)
                     if isinstance(report, dict):
                         return answer.status, report
-                reason = visible(content.strip()[:_SHOWN])
+                reason = visible(content.strip()[:ANSWER_SHOWN])
                 if kind == "text/html":  # as errors have where requests are served
                     reason = "a page; is it the port of `internalServer`?"
                 raise CommandError(f"{self.url.geturl()} answered {answer.status}: {reason}")

@@ -15,6 +15,7 @@ import msgspec
 
 from tornado_proxy.cli import inputs
 from tornado_proxy.cli.inputs import add_admin, add_count, add_file, add_flag, add_format, add_tls
+from tornado_proxy.cli.limits import HEAD_WITHIN, LIVE_WITHIN
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.cli.requests import (
     add_log_arguments,
@@ -38,8 +39,6 @@ from tornado_proxy.tools.revisions import directory_of, in_revision, read_conten
 from tornado_proxy.tools.simulator import RequestLog, Simulator, logged
 
 _CONFIGURATIONS = (".yaml", ".yml")
-_HEAD_WITHIN = 10.0  # seconds
-_LIVE_WITHIN = 10.0  # seconds
 
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -201,7 +200,7 @@ def _live(arguments: argparse.Namespace, settings: Settings | None) -> RequestLo
     """Asks the running service for its last requests; raises `CommandError`."""
     from tornado_proxy.cli.admin import listener_at  # noqa: PLC0415 - HTTP and TLS, for this only
 
-    _, report = listener_at(arguments, settings).ask("GET", "/-/requests", _LIVE_WITHIN)
+    _, report = listener_at(arguments, settings).ask("GET", "/-/requests", LIVE_WITHIN)
     log = RequestLog()
     for each in report["requests"]:
         fields = {**each, "at": 0.0, "path": RequestPath(each["path"]), "key": Key(each["key"])}
@@ -227,7 +226,7 @@ def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> Key
                 reason = new.missing[secret.origin]
                 raise CommandError(f"`--probe` needs the credentials of target `{target.name}`: {reason}")
     with progress("asking S3") as show:
-        answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], _HEAD_WITHIN, show))
+        answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], HEAD_WITHIN, show))
     answered = list(zip(chosen, answers, strict=True))
     missing = tuple(each for each, answer in answered if answer is False)
     unknown = Counter((key.target, answer.message) for (key, _), answer in answered if not isinstance(answer, bool))

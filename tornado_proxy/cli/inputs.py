@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+from tornado_proxy.cli.limits import TARGETS_SHOWN
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
@@ -138,9 +139,6 @@ def number(kind: type[Number], least: Number, most: float = math.inf) -> Callabl
     return converted
 
 
-_FEW = 10  # names of targets that a message lists
-
-
 def load_settings(path: Path) -> Settings:
     """Returns the settings of a configuration, its secrets unresolved; raises `CommandError`."""
     from tornado_proxy.config.loading import load  # noqa: PLC0415 - YAML, for a configuration only
@@ -190,5 +188,5 @@ def require_target(name: str, names: Sequence[str]) -> None:
     """Raises `CommandError` if a target does not exist."""
     if name not in names:
         verb = "is" if len(names) == 1 else "are"
-        others = f"; there {verb} {enumeration(names)}" if 0 < len(names) <= _FEW else ""
+        others = f"; there {verb} {enumeration(names)}" if 0 < len(names) <= TARGETS_SHOWN else ""
         raise CommandError(f"unknown target `{name}`{suggestion(name, names) or others}")

@@ -22,6 +22,7 @@ from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.proofs import Example, Reach, reachability
 from gotemplate.regexp.syntax import Node
 from tornado_proxy.config.model import Settings, Target
+from tornado_proxy.lint.limits import LONGEST_QUOTED, REACH_STEPS
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, errors, shortened
 from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
@@ -131,8 +132,6 @@ def _comments(document: Document) -> Iterator[tuple[Comment, Span | None]]:
     yield from ((comment, None) for comment in document.closing)
 
 
-_REACH_STEPS = 1_000_000  # for each target
-
 _CONFLICT = frozenset(mark * 7 for mark in "<|=>")
 
 
@@ -162,7 +161,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
     @cached_property
     def reaches(self) -> Sequence[Reach]:
         """The proof for each rewrite: a key that reaches it, the rewrites that cover it, or that no key matches."""
-        return reachability(self.languages, self.taker, Budget(_REACH_STEPS))
+        return reachability(self.languages, self.taker, Budget(REACH_STEPS))
 
     @cached_property
     def outcomes(self) -> Sequence[TestOutcome]:
@@ -256,7 +255,6 @@ def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: 
     return Subject(loaded.documents, tuple(targets), (*mistakes, *loaded.diagnostics), settings)
 
 
-_LONGEST = 80
 _MANUAL = files("tornado_proxy.lint") / "manual"
 
 
@@ -332,7 +330,7 @@ def named(rewrite: Rewrite) -> str:
 
 def shown(key: str) -> str:
     """Returns a key in backticks, cut to a readable length."""
-    return f"`{shortened(key, _LONGEST)}`"
+    return f"`{shortened(key, LONGEST_QUOTED)}`"
 
 
 def listed(words: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from tornado_proxy.lint.check import Allowances, Check, Subject
+from tornado_proxy.lint.limits import ROUNDS_OF_FIXES
 from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, Span, decode, errors
 from tornado_proxy.rules.loading import RuleFile
@@ -86,8 +87,6 @@ def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
         yield Diagnostic(INTERNAL_ERROR, message, None, "please report this, with the rule files if you can")
 
 
-ROUNDS = 20  # the most rounds of fixes: one fix may make another one possible
-
 Look = Callable[[Sequence[RuleFile]], LintReport]  # lints some state of the files
 _MARK = b"\xef\xbb\xbf"
 
@@ -109,7 +108,7 @@ def applicable(diagnostics: Iterable[Diagnostic], allowed: Collection[Safety]) -
 def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) -> Fixed:
     """Applies fixes in rounds, linting again after each; leaves out a fix that would break a file."""
     fixed = Fixed(tuple(files), look(files))
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS_OF_FIXES):
         fixes = apart(applicable(fixed.report.diagnostics, allowed))
         better = _after(fixed, fixes, look) or _after(fixed, _bearable(fixed, fixes, look), look)
         if better is None or better.count == fixed.count:

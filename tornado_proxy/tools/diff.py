@@ -26,10 +26,9 @@ from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.tools.explain import plan_rows
+from tornado_proxy.tools.limits import COMPARISONS_EVERY
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator
-
-_OFTEN = 8192  # requests between two reports of progress
 
 
 class Cause(NamedTuple):
@@ -185,7 +184,7 @@ class Comparer:
         """Returns the requests that change; `progress` is called with the part that is done, from 0 to 1."""
         for number, (request, times) in enumerate(log.requests.items(), start=1):
             self.add(request, times)
-            if number % _OFTEN == 0:
+            if number % COMPARISONS_EVERY == 0:
                 progress(number / len(log.requests))
         return self.report(log)
 

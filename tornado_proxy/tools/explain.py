@@ -29,6 +29,7 @@ from tornado_proxy.rules.diagnostic import counted, shortened
 from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import READING, User
+from tornado_proxy.tools.limits import EXPLAINED_EVERY, LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN
 from tornado_proxy.tools.reporting import (
     JSON_VERSION,
     Rows,
@@ -42,12 +43,6 @@ from tornado_proxy.tools.reporting import (
 from tornado_proxy.tools.simulator import UPLOAD, RequestDefaults, RequestLog, Simulator, refused
 
 _WHOLE_BUCKET = "(the whole bucket)"
-
-_MOST_MISSES = 10  # rewrites that do not match, listed one by one; of more, the nearest
-_NEAREST = 5
-_COMPARED = 100  # of many rewrites, those whose near misses are compared; each takes about a millisecond
-
-_LONGEST = 40  # characters of a text that a near miss shows
 
 
 def explain(
@@ -166,7 +161,7 @@ def _tried(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> tuple[Rewr
 def _misses(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> list[tuple[Rewrite, NearMiss | None]]:
     """Returns the rewrites that do not match, with how far they do: of many, those that take most of the key."""
     missed = [each for each in _tried(rewriting, rewrites) if each is not rewriting.matched]
-    if len(missed) <= _MOST_MISSES:
+    if len(missed) <= MOST_MISSES:
         return [(each, near_miss(each.pattern.text, rewriting.key)) for each in missed]
 
     def alike(rewrite: Rewrite) -> int:
@@ -174,8 +169,8 @@ def _misses(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> list[tupl
         text = rewrite.pattern.text.removeprefix("^").replace("\\", "")
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, rewriting.key, strict=False)))
 
-    compared = [(each, near_miss(each.pattern.text, rewriting.key)) for each in nlargest(_COMPARED, missed, alike)]
-    nearest = nlargest(_NEAREST, compared, key=lambda each: len(each[1].taken) if each[1] else 0)
+    compared = [(each, near_miss(each.pattern.text, rewriting.key)) for each in nlargest(MOST_COMPARED, missed, alike)]
+    nearest = nlargest(NEAREST_SHOWN, compared, key=lambda each: len(each[1].taken) if each[1] else 0)
     return sorted(nearest, key=lambda each: each[0].number)
 
 
@@ -258,13 +253,13 @@ def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> d
     shown = [_rule_json(each, "no match", near_miss=None if miss is None else asdict(miss)) for each, miss in misses]
     if matched is not None and rewriting.captures is not None:
         shown.append(_rule_json(matched, "matched", groups=groups_json(rewriting.captures)))
-    shown += [_rule_json(each, "not tried") for each in rewrites[tried : tried + _NEAREST]]
+    shown += [_rule_json(each, "not tried") for each in rewrites[tried : tried + NEAREST_SHOWN]]
     return {
         "key": rewriting.key,
         "rewrites": shown,
         "unshown": {
             "no_match": tried - len(misses) - (matched is not None),
-            "not_tried": max(0, len(rewrites) - tried - _NEAREST),
+            "not_tried": max(0, len(rewrites) - tried - NEAREST_SHOWN),
         },
         "result": rewriting.result,
         "rewritten_key": rewriting.rewritten,
@@ -302,19 +297,16 @@ def near_miss(source: str, key: str) -> NearMiss | None:
 
 def in_words(miss: NearMiss) -> str:
     """Returns a near miss as a line."""
-    stopped = f"`{shortened(miss.stopped, _LONGEST)}`"
+    stopped = f"`{shortened(miss.stopped, LONGEST_NEAR_MISS)}`"
     if not miss.part:
         return f"{stopped} does not occur in the key"
     taken = f" up to `{_ending(miss.taken)}`" if miss.taken else ""
-    met = f"`{shortened(miss.rest, _LONGEST)}`" if miss.rest else "the end of the key"
+    met = f"`{shortened(miss.rest, LONGEST_NEAR_MISS)}`" if miss.rest else "the end of the key"
     return f"`{_ending(miss.part)}` matches{taken}, then {stopped} meets {met}"
 
 
 def _ending(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
-
-
-_OFTEN = 8192  # requests between two reports of progress
+    return text if len(text) <= LONGEST_NEAR_MISS else f"…{text[-LONGEST_NEAR_MISS:]}"
 
 
 class Usage(msgspec.Struct):
@@ -351,7 +343,7 @@ def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float
     usage = Usage()
     for number, (request, times) in enumerate(log.requests.items(), start=1):
         usage.count(simulator.ask(request), times)
-        if number % _OFTEN == 0:
+        if number % EXPLAINED_EVERY == 0:
             progress(number / len(log.requests))
     return usage
 

@@ -15,9 +15,7 @@ from pathlib import Path
 
 from tornado_proxy.rules.diagnostic import Diagnostic, read_file
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
-
-LARGEST = 8 * 1024 * 1024
-"""The most bytes of a file on disk: those of a configuration."""
+from tornado_proxy.tools.limits import LARGEST_REVISION
 
 
 class _GitFailed(OSError):
@@ -58,7 +56,7 @@ def directory_of(place: str) -> Path:
 def read_content(place: Path) -> bytes:
     """Returns the content of a file; raises `OSError`, whose `strerror` is Git's message for one in a revision."""
     if not is_in_revision(str(place)):
-        return read_file(place, LARGEST, regular=True)
+        return read_file(place, LARGEST_REVISION, regular=True)
     name = _name(str(place))
     if _git("cat-file", "-t", name).strip() != b"blob":
         raise _GitFailed(f"`{name}` is a directory")

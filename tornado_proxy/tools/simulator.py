@@ -26,15 +26,13 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import RequestError, read_request
 from tornado_proxy.semantics.request import Request, RequestPath, User
+from tornado_proxy.tools.limits import PROGRESS_EVERY
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
 _ADDRESS = re.compile(r"(?:/|https?://)\S*", re.IGNORECASE)
 
 _GZIP = b"\x1f\x8b"
-
-_OFTEN = 8192
-"""Lines between two reports of progress."""
 
 
 class LoggedRequest(NamedTuple):
@@ -96,7 +94,7 @@ def read_log(path: Path, progress: Callable[[float], None], *, queries: bool = T
             size = os.fstat(file.fileno()).st_size if file.seekable() else 0
             for number, line in enumerate(_lines(file), start=1):
                 log.add(line.decode("latin-1").strip(), number, queries=queries)
-                if size and number % _OFTEN == 0:
+                if size and number % PROGRESS_EVERY == 0:
                     progress(min(1, file.tell() / size))
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableLog(getattr(error, "strerror", None) or str(error)) from error

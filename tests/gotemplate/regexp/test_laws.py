@@ -5,7 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from proving import covered, finds, is_treatable, pattern_of
 
-from gotemplate.regexp.alphabet import STEPS_PER_LIST, Budget, is_valid_key
+from gotemplate.limits import STEPS_PER_LIST
+from gotemplate.regexp.alphabet import Budget, is_valid_key
 from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.matching import FirstMatch, compile_pattern, longest_matching_part
 from gotemplate.regexp.parser import parse

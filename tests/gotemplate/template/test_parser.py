@@ -1,8 +1,9 @@
 import pytest
 
+from gotemplate.limits import DEEPEST_TEMPLATE
 from gotemplate.template.errors import TemplateMistake
 from gotemplate.template.nodes import Branch, Call, Jump, Output, Range, TextNode
-from gotemplate.template.parser import DEEPEST, parse, parse_start, scan
+from gotemplate.template.parser import parse, parse_start, scan
 
 
 def _scanned(text):
@@ -31,9 +32,9 @@ def test_unclosed_constructs_are_reported_at_their_start(text, message, offset):
 
 def test_the_depth_of_parentheses_is_limited():
     """Parentheses may nest to the deepest level, and one more level is a mistake."""
-    assert len(_scanned("{{" + "(" * DEEPEST + "1" + ")" * DEEPEST + "}}")) == 1
+    assert len(_scanned("{{" + "(" * DEEPEST_TEMPLATE + "1" + ")" * DEEPEST_TEMPLATE + "}}")) == 1
     with pytest.raises(TemplateMistake, match="nest deeper"):
-        _scanned("{{" + "(" * (DEEPEST + 1) + "1")
+        _scanned("{{" + "(" * (DEEPEST_TEMPLATE + 1) + "1")
 
 
 def _shape(body):
@@ -141,9 +142,9 @@ def test_unexpected_actions_are_mistakes(text, message, offset):
 
 def test_the_depth_of_actions_is_limited():
     """Actions may nest to the deepest level, and one more level is a mistake."""
-    assert parse("{{if .}}" * DEEPEST + "{{end}}" * DEEPEST).body
+    assert parse("{{if .}}" * DEEPEST_TEMPLATE + "{{end}}" * DEEPEST_TEMPLATE).body
     with pytest.raises(TemplateMistake, match="nest deeper"):
-        parse("{{if .}}" * (DEEPEST + 1))
+        parse("{{if .}}" * (DEEPEST_TEMPLATE + 1))
 
 
 @pytest.mark.parametrize(

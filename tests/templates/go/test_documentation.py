@@ -4,11 +4,10 @@ from pathlib import Path
 import pytest
 from go_programs import rendered
 
+from gotemplate.limits import DEEPEST_TEMPLATE, LONGEST_EXPRESSION, MOST_TEMPLATES
 from gotemplate.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
-from gotemplate.sprig.regex import LONGEST
 from gotemplate.sprig.semver import CHANGED_VERSION, VERSION
 from gotemplate.template.errors import RenderLimits
-from gotemplate.template.parser import DEEPEST, MOST_TEMPLATES
 from gotemplate.template.urls import HEADER, VALUES
 from tornado_proxy.templates.go.template import vocabulary
 from tornado_proxy.templates.go.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
@@ -82,7 +81,15 @@ def test_the_limits_are_documented():
     """The documentation has the value of each limit, in order."""
     numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
     limits = RenderLimits()
-    assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST, MOST_TEMPLATES]
+    assert numbers == [
+        limits.steps,
+        limits.text,
+        limits.items,
+        LONGEST_EXPRESSION,
+        limits.depth,
+        DEEPEST_TEMPLATE,
+        MOST_TEMPLATES,
+    ]
 
 
 @pytest.mark.parametrize(("template", "result"), _rows(_section("Syntax")))

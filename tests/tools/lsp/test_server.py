@@ -136,7 +136,7 @@ def test_unknown_targets_are_reported_with_a_configuration(tmp_path):
 
 def test_a_request_is_answered_before_a_slow_analysis_ends(monkeypatch):
     """The request has no result, and the analysis continues."""
-    monkeypatch.setattr(lsp_server, "PATIENCE", 0.01)
+    monkeypatch.setattr(lsp_server, "ANALYSIS_WITHIN", 0.01)
     server, release = RulesServer("1"), threading.Event()
     server.protocol._workspace = Workspace(None)  # as after `initialize`
     monkeypatch.setattr(lsp_server, "analyse", lambda *_: release.wait())

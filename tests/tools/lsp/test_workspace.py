@@ -15,16 +15,9 @@ from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.rules.printer import print_document
+from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
-from tornado_proxy.tools.lsp.workspace import (
-    LARGEST,
-    MOST_FILES,
-    Workspace,
-    actions,
-    analyse,
-    layout_edits,
-    safe_fixes,
-)
+from tornado_proxy.tools.lsp.workspace import Workspace, actions, analyse, layout_edits, safe_fixes
 
 
 @pytest.fixture
@@ -78,7 +71,7 @@ def _write_sparse(path: Path, size: int) -> None:
 def test_only_the_open_file_of_a_too_large_set_is_read(folder):
     """A mistake reports the size, so that no test runs without all rules."""
     _write(folder, "a.rules")
-    _write_sparse(folder / "b.rules", LARGEST)
+    _write_sparse(folder / "b.rules", LARGEST_WORKSPACE)
     sources = Workspace((folder,)).sources(str(folder / "a.rules"))
     assert _names(sources, folder) == ["a.rules"]
     (mistake,) = sources.diagnostics
@@ -89,9 +82,9 @@ def test_only_the_open_file_of_a_too_large_set_is_read(folder):
 @pytest.mark.parametrize("is_open", [False, True])
 def test_a_file_that_is_too_large_is_not_read(folder, is_open):
     """The size is limited on disk and in the editor."""
-    _write_sparse(folder / "a.rules", LARGEST + 1)
+    _write_sparse(folder / "a.rules", LARGEST_WORKSPACE + 1)
     name = str(folder / "a.rules")
-    sources = Workspace((folder,), texts={name: "#" * (LARGEST + 1)} if is_open else {}).sources(name)
+    sources = Workspace((folder,), texts={name: "#" * (LARGEST_WORKSPACE + 1)} if is_open else {}).sources(name)
     assert sources.files == ()
     assert [mistake.message for mistake in sources.diagnostics] == ["the file is larger than 4 MB and is not analysed"]
 

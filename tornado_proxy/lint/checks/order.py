@@ -22,16 +22,13 @@ from gotemplate.regexp.proofs import (
 from gotemplate.regexp.syntax import Assertion, Group, Node, Text
 from tornado_proxy.lint import check as findings
 from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, listed, named, offer, shown
+from tornado_proxy.lint.limits import EARLIER_SHOWN, EFFECT_STEPS, ORDER_STEPS, OVERLAP_STEPS
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
 from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.model import Rewrite, Rewritten
 from tornado_proxy.rules.tree import Literal
 from tornado_proxy.templates.template import PlainTemplate
-
-_OVERLAP_STEPS = 400_000  # for each target
-_EFFECT_STEPS = 300_000  # for each target
-_SHOWN = 3  # earlier rewrites in the notes of a finding
 
 _Pieces = list[str | int]  # text and the numbers of groups, in order
 
@@ -43,7 +40,7 @@ def overlapping_rewrites(subject: Subject) -> Iterator[LintFinding]:
         for later, pairs in _doubtful(target).items():
             first, key = named(target.rewrites[pairs[0].one]), shown(pairs[0].key)
             come = f"and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else "comes first and takes"
-            earlier = [(target.rewrites[pair.one], pair.key) for pair in pairs[:_SHOWN]]
+            earlier = [(target.rewrites[pair.one], pair.key) for pair in pairs[:EARLIER_SHOWN]]
             notes = (Note(f"{named(one)} takes {shown(taken)}", one.statement.source.span) for one, taken in earlier)
             message = f"{first} {come} keys that this source also matches, such as {key}"
             advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
@@ -52,7 +49,7 @@ def overlapping_rewrites(subject: Subject) -> Iterator[LintFinding]:
 
 def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     """Returns the pairs whose order may surprise, by the later rewrite."""
-    budget = Budget(_OVERLAP_STEPS)
+    budget = Budget(OVERLAP_STEPS)
     doubtful: dict[int, list[Overlap]] = {}
     anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
     patterns = [target.rewrites[number].pattern for number in anchored]
@@ -149,7 +146,7 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     shielding: set[int] = set()
     if not idle:
         return shielding
-    languages, budget = target.languages, Budget(_EFFECT_STEPS)
+    languages, budget = target.languages, Budget(EFFECT_STEPS)
     later = OverlapCandidates(languages)
     for index in reversed(range(len(languages))):
         candidates = later.find(index) if index in idle else ()
@@ -160,8 +157,6 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     return shielding
 
 
-_STEPS = 100_000  # for all targets together: of the search for missing slashes, and of comparing sources
-
 _KEYS = (
     "a key begins with `/`, has no `.` or `..` as a segment and no control character, and is at most 1024 bytes long"
 )
@@ -170,7 +165,7 @@ _KEYS = (
 @check(Category.MISTAKES, Severity.ERROR)
 def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
     """A source that no key can match."""
-    budget = Budget(_STEPS)
+    budget = Budget(ORDER_STEPS)
     for rewrite, target, index in subject.rewrites:
         if isinstance(target.reaches[index], NoKey):
             yield _unmatchable(rewrite.statement.source, budget)
@@ -216,7 +211,7 @@ def duplicate_rewrite(subject: Subject) -> Iterator[LintFinding]:
 @check(Category.MISTAKES, Severity.WARNING)
 def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite that no key reaches, because earlier ones take every key that it matches."""
-    budget = Budget(_STEPS)
+    budget = Budget(ORDER_STEPS)
     for target in subject.comparable:
         seen: set[str] = set()
         for index, reach in enumerate(target.reaches):

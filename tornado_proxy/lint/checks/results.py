@@ -22,6 +22,7 @@ from tornado_proxy.lint.check import (
     reworded,
     shown,
 )
+from tornado_proxy.lint.limits import KIND_STEPS
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.rules.diagnostic import Safety, Severity
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
@@ -31,7 +32,6 @@ from tornado_proxy.templates.template import PlainTemplate
 _ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
 _SLASH_HELP = "begin it with `/`"
 
-_KIND_STEPS = 300_000  # for each target
 _FILES, _DIRECTORIES = language("[^/]$"), language("/$")
 # The last segment of a file's key, by its extension.
 _FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
@@ -118,7 +118,7 @@ def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:
 def kind_change(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite that turns a file into a directory, or a directory into a file."""
     for target in subject.targets:
-        budget = Budget(_KIND_STEPS)
+        budget = Budget(KIND_STEPS)
         for index, source in enumerate(target.languages):
             rewrite = target.rewrites[index]
             ending = "" if is_address(head(rewrite)) else tail(rewrite)

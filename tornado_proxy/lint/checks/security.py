@@ -13,6 +13,7 @@ from gotemplate.regexp.alphabet import Budget
 from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Example, overlap
 from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, shown
+from tornado_proxy.lint.limits import MOST_NAMES_TRIED, OPEN_PATH_STEPS
 from tornado_proxy.routing.access import Access, Anyone, path_expression
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.model import RewriteError, UserRequired
@@ -23,13 +24,11 @@ from tornado_proxy.templates.data import TargetKeyRewriteData
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Target
 
-_STEPS = 200_000  # for the search of open paths, in all targets together
-
 
 @check(Category.SECURITY, Severity.WARNING, needs_configuration=True)
 def missing_user(subject: Subject) -> Iterator[LintFinding]:
     """A template that reads the user, on a path that needs no sign-in."""
-    budget = Budget(_STEPS)
+    budget = Budget(OPEN_PATH_STEPS)
     for rewrite, target, index in subject.rewrites:
         for request in islice(_refused(target, index, budget), 1):
             fact = f"this reads the user, but {shown(request)} needs no sign-in"
@@ -73,7 +72,6 @@ def _candidates(target: TargetRules, configured: Target, index: int, budget: Bud
                 yield mount, answer.key[len(mount) :]
 
 
-_MOST_NAMES = 50  # each is tried with up to eight renderings
 _VALUE = "x/probe/value/y"
 _INSERTED = "probe/value"
 _QUOTED_OR_FIELD = re.compile(r"(?<=[\"'.])[A-Za-z][\w-]*")  # what may be the name of a header or of a query value
@@ -105,7 +103,7 @@ def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]
 
 def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request, User | None]]:
     """Yields values that a template may read, where, and a request and a user with a `/` in that value alone."""
-    names = islice(_QUOTED_OR_FIELD.finditer(text), _MOST_NAMES)
+    names = islice(_QUOTED_OR_FIELD.finditer(text), MOST_NAMES_TRIED)
     words = {word[0].lower(): word for word in reversed([*names])}
     plain = {"User-Agent" if word[0] == "UserAgent" else word[0]: "probe" for word in words.values()}
     user = User("ann", email="ann@example.com", groups=tuple(words), name="Ann", given_name="Ann", family_name="Lee")

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from gotemplate.regexp.proofs import Covered, NoKey
 from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check
+from tornado_proxy.lint.limits import LONGEST_COPIED_TEST
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.literals import string_text
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.rules.testing import failure
 from tornado_proxy.rules.tree import Literal, TestStatement
-
-_LONGEST = 200  # characters of a test that is worth copying
 
 
 @check(Category.TESTS, Severity.ERROR)
@@ -52,7 +51,7 @@ def _suggestion(target: TargetRules, index: int) -> str:
     """Returns a test that passes now, as help."""
     key = target.example(index)
     result = None if key is None else target.result(key)
-    if key is None or result is None or len(key + result) > _LONGEST:
+    if key is None or result is None or len(key + result) > LONGEST_COPIED_TEST:
         return "add a `test` of a key that it takes"
     span = target.rewrites[index].span
     written = (string_text(Literal(each, span)) for each in (key, result))

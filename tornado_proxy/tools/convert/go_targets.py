@@ -24,6 +24,7 @@ from gotemplate.template.text import GO_SPACES
 from tornado_proxy.templates.go import compile_template
 from tornado_proxy.templates.go.built_in import built_in
 from tornado_proxy.tools.convert import patterns
+from tornado_proxy.tools.limits import MOST_BRANCHES
 
 _KEY = ("Key",)
 _PREFIX = ("Target", "Bucket", "Prefix")
@@ -55,8 +56,6 @@ _MAKE_TEXT = frozenset(
 )
 _LINE_END = re.compile(r"\r?\n")
 _ONE_SLASH = r'regexReplaceAll "/(?:\\r?\\n|/)+"'  # line ends are removed from a result
-_MOST_WAYS = 64
-"""The most combinations of branches of a template that are examined."""
 
 
 class Surroundings(NamedTuple):
@@ -243,8 +242,8 @@ class _TemplateRewriter:
                 case _:
                     continue
             ways = [(*way, *branch) for way in ways for branch in branches]
-            if len(ways) > _MOST_WAYS:
-                raise patterns.NotConvertible(f"its conditions make more than {_MOST_WAYS} different results")
+            if len(ways) > MOST_BRANCHES:
+                raise patterns.NotConvertible(f"its conditions make more than {MOST_BRANCHES} different results")
         return ways
 
     def _piece(self, node: nodes.TextNode | nodes.Output) -> patterns.Piece:

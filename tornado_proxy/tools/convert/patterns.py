@@ -22,6 +22,7 @@ from gotemplate.regexp.parser import parse
 from gotemplate.regexp.proofs import NoKey, difference, overlap
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.templates.template import compile_plain
+from tornado_proxy.tools.limits import LONGEST_PREFIX
 
 _EMPTY_SEGMENT = language("//")
 
@@ -98,8 +99,6 @@ def _single(tree: syntax.Node, *, sure: bool = True) -> Iterator[tuple[syntax.Gr
 
 _STARTS = (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START)
 _WORDS = (syntax.AssertionKind.WORD_BOUNDARY, syntax.AssertionKind.NO_WORD_BOUNDARY)
-_LONGEST_PREFIX = 200
-"""Characters of the longest prefix: each needs a proof if a source is not anchored."""
 
 
 class NotConvertible(Exception):
@@ -171,7 +170,7 @@ def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
     if any(isinstance(each, syntax.Assertion) and each.kind in _WORDS for each in syntax.walk(tree)):
         raise NotConvertible("its `\\b` or `\\B` may match in the prefix")
     rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
-    if len(prefix) > _LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
+    if len(prefix) > LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
         raise NotConvertible(f"nothing proves that it never matches within the prefix `{prefix}`")
     # After the slash it reads the same text as s3-proxy's source does from that place.
     if not all(never_begins(f"/(?:{text})", rest) for rest in rests):

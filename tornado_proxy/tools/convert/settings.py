@@ -29,11 +29,11 @@ from tornado_proxy.tools.convert.options import (
 from tornado_proxy.tools.convert.pages import PageConversion
 from tornado_proxy.tools.convert.resources import Providers, closed, kinds_of, resources
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftOut, rewrites
+from tornado_proxy.tools.limits import LONGEST_PREFLIGHT_AGE, MOST_LISTED_KEYS, SHORTEST_TIMEOUT
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}
 _DEFAULT_LEVEL, _HIGHEST_LEVEL = 5, 9
-_LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for longer
 
 
 def listener(name: str, root: Section, files: dict[str, str]) -> dict[str, Setting]:
@@ -56,7 +56,7 @@ def listener(name: str, root: Section, files: dict[str, str]) -> dict[str, Setti
         settings["cors"] = cors.copied(
             flags="enabled allowAll allowCredentials optionsPassthrough",
             lists="allowOrigins allowMethods allowHeaders exposeHeaders",
-        ) | present({"maxAge": max(0, _at_most(_LONGEST_AGE, cors, "maxAge", 0))})
+        ) | present({"maxAge": max(0, _at_most(LONGEST_PREFLIGHT_AGE, cors, "maxAge", 0))})
         cors.flag("debug")  # concerns s3-proxy's log only
     cache = section.section("cache")
     if not cache or cache.flag("noCacheEnabled"):
@@ -135,8 +135,6 @@ def _compression(section: Section) -> Mapping[str, Setting]:
     return settings | present({"types": types})
 
 
-_SHORTEST = 0.1  # seconds
-
 # s3-proxy's time-outs: our names, and the differences of ours.
 _TIMEOUTS = {
     "idleTimeout": ("idleTimeout", ""),
@@ -152,7 +150,7 @@ def limits(root: Section) -> dict[str, Setting]:
     settings: dict[str, Setting] = {}
     for name, (here, difference) in _TIMEOUTS.items():
         duration = timeouts.seconds(name)
-        if duration and not _SHORTEST <= duration <= DAY:
+        if duration and not SHORTEST_TIMEOUT <= duration <= DAY:
             timeouts.left_out(name, f"`{timeouts.text(name)}` is not between a tenth of a second and a day")
         elif duration:
             settings[here] = int(duration) if duration == int(duration) else f"{duration * 1000:.0f}ms"
@@ -315,7 +313,6 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
 
 
 _PORT = re.compile(r":[0-9]+\Z")
-_MOST_KEYS = 10_000
 _LEAST_PART, _MOST_PART = 5, 5120  # MiB
 
 
@@ -450,7 +447,7 @@ def _bucket(section: Section) -> dict[str, Setting]:
     settings |= present({"requestConfig": _call_headers(section.section("requestConfig"))})
     size, part = section.whole("s3ListMaxKeys", 1000), section.whole("s3UploadPartSize", 0)
     if size != 1000:
-        settings["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
+        settings["s3ListMaxKeys"] = max(1, min(size, MOST_LISTED_KEYS))
         message = "a listing has links to the following pages, of at most 1000 entries; s3-proxy cuts it off"
         section.changed("s3ListMaxKeys", message)
     if part:

@@ -20,16 +20,16 @@ from tornado_proxy.rules.excerpt import visible
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement
 from tornado_proxy.templates.template import compile_plain
+from tornado_proxy.tools.limits import LONGEST_TEXT, MOST_PIECES
 from tornado_proxy.tools.lsp.completion import BY_DIALECT
 from tornado_proxy.tools.lsp.workspace import Analysis, statement_at
 
 _TICKS = re.compile("`+")
-_LONGEST = 200  # characters of one text that are shown
 
 
 def code(text: str) -> str:
     """Returns a text as code on one line; a long one is cut."""
-    shown = visible(shortened(text, _LONGEST)) or " "
+    shown = visible(shortened(text, LONGEST_TEXT)) or " "
     longest = max((len(ticks) for ticks in _TICKS.findall(shown)), default=0)
     fence = "`" * (longest + 1)
     # CommonMark (6.1) removes one space inside the fence, which separates it from ticks and spaces.
@@ -210,7 +210,6 @@ def _member(member: syntax.Member) -> str:
 
 
 _CHECKS = {check.name: check for check in CHECKS}
-_MOST_PIECES = 60  # of an expression, that are shown
 _REACH = {  # by whether the expression is anchored to the start and to the end
     (True, True): "the whole key",
     (True, False): "the beginning of the key",
@@ -276,8 +275,8 @@ def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> s
     if tree is None:
         return ""
     lines = list(_lines(tree, statement.source.value, at))
-    if len(lines) > _MOST_PIECES:
-        lines = [*lines[:_MOST_PIECES], "- …"]
+    if len(lines) > MOST_PIECES:
+        lines = [*lines[:MOST_PIECES], "- …"]
     reach = f"Matches {_REACH[starts_anchored(tree), ends_anchored(tree)]}:"
     key = language(rewrite.pattern.text).guess if rewrite else None
     is_example = rewrite is not None and key is not None and rewrite.pattern.search(key)

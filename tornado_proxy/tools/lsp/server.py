@@ -31,9 +31,10 @@ from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_sett
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.rules.tree import Document, RewriteStatement, TargetBlock
+from tornado_proxy.tools.limits import ANALYSIS_WITHIN, LARGEST_WORKSPACE, PAUSE_OF_KEYS
 from tornado_proxy.tools.lsp.completion import Completion, completions
 from tornado_proxy.tools.lsp.hover import Lens, definitions, hover_at, lenses
-from tornado_proxy.tools.lsp.workspace import LARGEST, Analysis, Workspace, actions, analyse, layout_edits, safe_fixes
+from tornado_proxy.tools.lsp.workspace import Analysis, Workspace, actions, analyse, layout_edits, safe_fixes
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -194,12 +195,6 @@ class Translation(msgspec.Struct):
         )
 
 
-PAUSE = 0.15
-"""Seconds without a key press before the files are analysed for diagnostics; requests do not wait for it."""
-
-PATIENCE = 5.0
-"""Seconds that a request waits for an analysis; its answer is then empty."""
-
 _OPTIONS = {
     types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(
         trigger_characters=["$", "{", ".", "[", '"', "'", "|", ":"]
@@ -295,14 +290,14 @@ class RulesServer(LanguageServer):
         """Returns the text of an open file; None if it is too large to answer for at once."""
         name = self._name_of(uri)
         text = self._files().texts.get(name, "")
-        return SourceFile(name, text) if len(text) <= LARGEST else None
+        return SourceFile(name, text) if len(text) <= LARGEST_WORKSPACE else None
 
     async def analysis(self, uri: str) -> tuple[Analysis, Document] | None:
         """Returns the current analysis of a file with its companions, and its tree; None if it takes too long."""
         name = self._name_of(uri)
         analysed = asyncio.wrap_future(self._analyst.submit(self._analyse, name))
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(ANALYSIS_WITHIN):
                 analysis = await asyncio.shield(analysed)
         except TimeoutError:
             return None
@@ -318,7 +313,7 @@ class RulesServer(LanguageServer):
             analysed.add_done_callback(lambda done: loop.call_soon_threadsafe(self._publish, name, done))
 
         self._stop_waiting(name)
-        self._timers[name] = loop.call_later(PAUSE, look)
+        self._timers[name] = loop.call_later(PAUSE_OF_KEYS, look)
 
     def _stop_waiting(self, name: str) -> None:
         if name in self._timers:

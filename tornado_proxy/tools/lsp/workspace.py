@@ -27,15 +27,7 @@ from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.printer import print_document
 from tornado_proxy.rules.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
-
-LARGEST = 4 * 1024 * 1024
-"""The most bytes that are read together: about 30,000 rewrites, whose first analysis takes ten seconds."""
-
-MOST_FILES = 2_000
-"""The most files that are read together."""
-
-MOST_FOLDERS = 10_000
-"""The most directories that are searched for rule files."""
+from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES, MOST_FOLDERS, MOST_LINES_COMPARED
 
 
 class _TooMuch(Exception):
@@ -76,15 +68,15 @@ class Workspace(msgspec.Struct, frozen=True):
         try:
             alone = self._read([name], name)
         except _TooMuch:
-            message = f"the file is larger than {LARGEST >> 20} MB and is not analysed"
+            message = f"the file is larger than {LARGEST_WORKSPACE >> 20} MB and is not analysed"
             return Read((), (_too_much(name, message),))
         message = f"the rule files that belong together {more}: only this one is analysed"
         return Read(alone.files, (*alone.diagnostics, *(_too_much(each.name, message) for each in alone.files)))
 
     def _read(self, names: Collection[str], name: str) -> Read:
         names = names if name in names else [name]
-        if sum(map(self._size, names)) > LARGEST:
-            raise _TooMuch(f"are larger than {LARGEST >> 20} MB")
+        if sum(map(self._size, names)) > LARGEST_WORKSPACE:
+            raise _TooMuch(f"are larger than {LARGEST_WORKSPACE >> 20} MB")
         files: list[RuleFile] = []
         mistakes: list[Diagnostic] = []
         for each in names:
@@ -254,10 +246,6 @@ def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statemen
     return None
 
 
-_MOST_LINES = 2000
-"""A longer file is replaced as a whole: comparing its lines would take too long."""
-
-
 def layout_edits(parsed: Parsed) -> Sequence[Edit]:
     """Returns the edits that format a file; empty if it has a syntax error."""
     source = parsed.document.source
@@ -267,7 +255,7 @@ def layout_edits(parsed: Parsed) -> Sequence[Edit]:
     old, new = source.text.splitlines(keepends=True), after.splitlines(keepends=True)
     if old == new:
         return ()
-    if max(len(old), len(new)) > _MOST_LINES:
+    if max(len(old), len(new)) > MOST_LINES_COMPARED:
         return (Edit(Span(source, 0, len(source.text)), after),)
     starts = [0, *accumulate(map(len, old))]
     return tuple(

@@ -1,0 +1,55 @@
+"""The limits of the tools for authors."""
+
+from __future__ import annotations
+
+MOST_BRANCHES = 64
+"""The most combinations of branches of a template that are examined."""
+
+LONGEST_PREFIX = 200
+"""Characters of the longest prefix: each needs a proof if a source is not anchored."""
+
+LONGEST_PREFLIGHT_AGE = 86400
+"""Seconds; no browser keeps the answer to a preflight for longer."""
+SHORTEST_TIMEOUT = 0.1
+"""Seconds."""
+MOST_LISTED_KEYS = 10_000
+"""Entries of `s3ListMaxKeys`."""
+
+COMPARISONS_EVERY = 8192
+"""Requests between two reports of progress of a comparison."""
+
+MOST_MISSES = 10
+"""Rewrites that do not match, listed one by one; of more, the nearest."""
+NEAREST_SHOWN = 5
+"""Of many rewrites, those that are shown."""
+MOST_COMPARED = 100
+"""Of many rewrites, those whose near misses are compared; each takes about a millisecond."""
+LONGEST_NEAR_MISS = 40
+"""Characters of a text that a near miss shows."""
+EXPLAINED_EVERY = 8192
+"""Requests between two reports of progress of an explanation."""
+
+LONGEST_TEXT = 200
+"""Characters of one text that are shown."""
+MOST_PIECES = 60
+"""Pieces of an expression that are shown."""
+
+PAUSE_OF_KEYS = 0.15
+"""Seconds without a key press before the files are analysed for diagnostics; requests do not wait for it."""
+ANALYSIS_WITHIN = 5.0
+"""Seconds that a request waits for an analysis; its answer is then empty."""
+
+LARGEST_WORKSPACE = 4 * 1024 * 1024
+"""The most bytes that are read together: about 30,000 rewrites, whose first analysis takes ten seconds."""
+MOST_FILES = 2_000
+"""The most files that are read together."""
+MOST_FOLDERS = 10_000
+"""The most directories that are searched for rule files."""
+MOST_LINES_COMPARED = 2000
+"""A longer file is replaced as a whole: comparing its lines would take too long."""
+
+LARGEST_REVISION = 8 * 1024 * 1024
+"""The most bytes of a file on disk: those of a configuration."""
+
+PROGRESS_EVERY = 8192
+"""Lines between two reports of progress."""
