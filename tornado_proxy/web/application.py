@@ -22,7 +22,7 @@ from tornado.web import Application
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, is_proxy, origin_behind
+from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind
 from tornado_proxy.semantics.request import READING, WRITING
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.telemetry.events import Event
@@ -73,7 +73,12 @@ class ProxyApplication(Application):
         """Returns the handler of a request, with the generation that is in force now."""
         generation = self._current()
         parts = generation.parts
-        origin, is_proxied = _origin_of(asked, peer, parts.trusted_proxies)
+        trusted, origin, named = parts.trusted_proxies, peer, None
+        is_proxied = trusted is not None and is_proxy(peer, trusted)
+        if trusted is not None and is_proxied:
+            origin = origin_behind(peer, tuple(asked.headers.get_all()), trusted)
+            named = asked.headers.get("X-Request-Id")  # by which the proxy logs it; otherwise it is unique, not secret
+        request_id = named if named and _ID.fullmatch(named) else f"{random.getrandbits(64):016x}"
         given: Any
         try:
             handler, given = _handler_for(asked, parts, origin, is_proxied=is_proxied)
@@ -82,18 +87,11 @@ class ProxyApplication(Application):
         body = Body(parts.settings.limits.body_timeout) if _has_body(asked) else NO_BODY
         if body is not NO_BODY and asked.method not in WRITING:
             body.discard()
-        return handler(self, asked, given, generation, origin, _request_id(asked, is_proxied=is_proxied), body)
+        return handler(self, asked, given, generation, origin, request_id, body)
 
     async def close(self) -> None:
         """Ends what was started for the application: it follows no more edits, and lets go of its buckets."""
         await self.closing.aclose()
-
-
-def _origin_of(asked: Asked, peer: Origin, trusted: TrustedProxies | None) -> tuple[Origin, bool]:
-    """Returns where a request comes from, behind the proxies that are trusted, and whether one of them sent it."""
-    if trusted is None or not is_proxy(peer, trusted):
-        return peer, False
-    return origin_behind(peer, tuple(asked.headers.get_all()), trusted), True
 
 
 class _Delegate(HTTPMessageDelegate):
@@ -133,12 +131,6 @@ def _has_body(asked: Asked) -> bool:
     """Whether a body was announced that is not empty (RFC 9112 6)."""
     length = asked.headers.get("Content-Length")
     return (length is not None and length.strip("0") != "") or asked.headers.get("Transfer-Encoding") is not None
-
-
-def _request_id(asked: Asked, *, is_proxied: bool) -> str:
-    """Returns the ID that a trusted proxy gave a request, or a new one; it is unique, not secret."""
-    given = asked.headers.get("X-Request-Id") if is_proxied else None
-    return given if given and _ID.fullmatch(given) else f"{random.getrandbits(64):016x}"
 
 
 def _handler_for(

@@ -61,23 +61,20 @@ class Body(BodyBuffer):
     async def __anext__(self) -> bytes:
         if not self.size and not self.ended:
             self._wanted_at_all.set()
-            await self._next_chunk()
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self.until(1)
+            except TimeoutError:
+                raise BodyTimeout(f"{self._arrived} bytes of the body arrived in {self._timeout:g} seconds") from None
+            self._patience -= loop.time() - began
         if not (chunk := await self.read()):
             raise StopAsyncIteration
         self._arrived += len(chunk)
         if self._arrived >= LEAST_RATE * self._timeout:
             self._arrived, self._patience = 0, self._timeout
         return chunk
-
-    async def _next_chunk(self) -> None:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        try:
-            async with asyncio.timeout(self._patience):
-                await self.until(1)
-        except TimeoutError:
-            raise BodyTimeout(f"{self._arrived} bytes of the body arrived in {self._timeout:g} seconds") from None
-        self._patience -= loop.time() - began
 
 
 NO_BODY = Body(0)

@@ -70,8 +70,11 @@ class DecidedHandler(Handler):
 
     async def answer(self) -> None:
         """Decides up to the name of a form's file, before a byte of the body is taken; refuses, or calls the method."""
-        if self.asked.method not in _SAFE:
-            self._check_origin()
+        policy = self.parts.policy_headers
+        is_allowed = self.asked.method in _SAFE or (policy is not None and policy.lets(self.asked))
+        if not is_allowed and is_cross_origin(self.decision.request):
+            # With the passwords and sessions that a browser adds to such requests.
+            raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
         await self.decide()
         if self.given.question is None and isinstance(only := self.decision.plan[0], Refuse):
             await self.refuse(answer_attempt(only))
@@ -83,8 +86,11 @@ class DecidedHandler(Handler):
         deciding = self.given
         while deciding.question is not None and not isinstance(deciding.question, NameFile):
             deciding.answer(await self._answer(deciding.question))
-        if deciding.question is None and deciding.decision.user is not None:
-            self._note_access(deciding.decision)
+        decision = deciding.decision
+        if deciding.question is None and decision.user is not None and decision.passed is not None:
+            failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
+            outcome = "refused" if decision.plan is NOT_AUTHORIZED else failed
+            self.application.emit(AccessDecided(decision.passed.provider, outcome))
 
     async def ask(self, path: RequestPath) -> Decision:
         """Decides what the user of the request would be answered to a request for another path."""
@@ -92,16 +98,6 @@ class DecidedHandler(Handler):
         while deciding.question is not None:
             deciding.answer(await self._answer(deciding.question))
         return deciding.decision
-
-    def _check_origin(self) -> None:
-        """Raises `CrossOrigin` if a page of another origin would change something without permission.
-
-        A browser adds its passwords and sessions to such requests.
-        """
-        policy = self.parts.policy_headers
-        is_allowed = policy is not None and policy.lets(self.asked)
-        if not is_allowed and is_cross_origin(self.decision.request):
-            raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool:
         """Answers a question of the decision; raises `AuthBusy`."""
@@ -127,13 +123,6 @@ class DecidedHandler(Handler):
                 raise AssertionError("the name of a form's file stands in its body")
             case _:
                 assert_never(question)
-
-    def _note_access(self, decision: Decision) -> None:
-        """Emits the event of a request whose user has signed in."""
-        if (guard := decision.passed) is not None:
-            failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
-            outcome = "refused" if decision.plan is NOT_AUTHORIZED else failed
-            self.application.emit(AccessDecided(guard.provider, outcome))
 
     def note_sign_in(self, provider: str, step_name: str, status: int, cookies: tuple[str, ...] = ()) -> None:
         """Emits the event of a step of a sign-in, and keeps its cookies for the answer."""

@@ -12,9 +12,9 @@ import logging
 import re
 import select
 from asyncio import Future
-from collections.abc import Awaitable
 from enum import Enum, auto
 
+from tornado.concurrent import future_set_result_unless_cancelled
 from tornado.httputil import (
     HTTPHeaders,
     HTTPOutputError,
@@ -26,7 +26,7 @@ from tornado.httputil import (
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
-from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, HeaderLines, RequestParser
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, RequestParser
 from tornado_proxy.wire.limits import (
     DEPARTURE_CHECK,
     LARGEST_READ_OF_BODY,
@@ -76,7 +76,6 @@ class Connection(ClientConnection):
         self.is_last = False  # whether the request under way is the last one
         self._state = State.IDLE
         self._stream: Http1Stream | None = None  # the request under way
-        self._lines: HeaderLines | None = None  # of the last request
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
         self._in_turn = 0  # bytes written since a writer last waited for the loop
@@ -211,14 +210,12 @@ class Connection(ClientConnection):
     def _start_request(self, head: bytes) -> None:
         self._state = State.SERVING
         self._deadline = NEVER
-        parser, mistake = RequestParser(self._lines), None
+        parser, mistake = RequestParser(), None
         try:
             line, fields = parser.read_head(head, self._limits.max_header_size)
         except RequestError as error:
             # The frames of its traceback hold what was received.
             mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
-        lines = parser.lines
-        self._lines = lines if lines is not None and lines.is_small else None
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading is RequestState.BODY:
@@ -239,11 +236,12 @@ class Connection(ClientConnection):
             return False
         had = len(self._received)
         try:
-            until_taken = stream.deliver(self._received)
+            piece = stream.parser.read_body(self._received)
         except RequestError as error:
             stream.break_off(error.with_traceback(None))
             return False
-        self._await(until_taken)
+        if piece and stream.delegate is not None:
+            self._await(stream.delegate.data_received(piece))
         return had > len(self._received) or stream.parser.complete
 
     def _look_for_departure(self) -> None:
@@ -285,7 +283,7 @@ class Connection(ClientConnection):
         self._in_turn = 0
         if self._writable.done() and self.peer.scheme == "https":
             turn: Future[None] = self._loop.create_future()
-            self._loop.call_soon(_end_turn, turn)
+            self._loop.call_soon(future_set_result_unless_cancelled, turn, None)
             return turn
         return self._writable
 
@@ -305,13 +303,10 @@ class Connection(ClientConnection):
             self._set_deadline(self._limits.idle_timeout)
             if self._received or self._half_closed:
                 # A client that pipelines must not keep the others waiting.
-                self._loop.call_soon(self._read_on, context=self._variables)
+                self._loop.call_soon(self._resume_reading)
+                self._loop.call_soon(self._advance, context=self._variables)
         else:
             self._end(has_unread=bool(self._received or stream.mistake) or not stream.is_read)
-
-    def _read_on(self) -> None:
-        self._resume_reading()
-        self._advance()
 
     def _end(self, *, has_unread: bool) -> None:
         """Closes the connection once the answer is sent and the client has closed its side, or after a time."""
@@ -344,11 +339,6 @@ class Connection(ClientConnection):
         if stream is not None:
             stream.mistake = ClientDisconnected(TOO_SLOW)
         self.close()
-
-
-def _end_turn(turn: Future[None]) -> None:
-    if not turn.done():  # cancelled with the task that awaited it
-        turn.set_result(None)
 
 
 class Http1Stream(Stream):
@@ -437,12 +427,6 @@ class Http1Stream(Stream):
         return self._connection.until_writable()
 
     # What the connection calls.
-
-    def deliver(self, received: bytearray) -> Awaitable[None] | None:
-        """Passes on the body from the front of what was received; returns what is done when there is room for more."""
-        assert self.delegate is not None
-        piece = self.parser.read_body(received)
-        return self.delegate.data_received(piece) if piece else None
 
     def break_off(self, mistake: RequestError) -> None:
         """Ends a request whose rest will not arrive, or whose client has left."""

@@ -20,11 +20,9 @@ from tornado_proxy.wire.limits import (
     HEADER_NAMES_KEPT,
     LEAST_RATE,
     LONGEST_CHUNK_LINE,
-    LONGEST_HEADER_KEPT,
     LONGEST_NAME_KEPT,
     LONGEST_TRAILERS,
     MOST_HEADERS,
-    MOST_HEADERS_KEPT,
 )
 
 # RFC 9112 3; `routing.request.read_address` decides which targets are valid.
@@ -268,9 +266,6 @@ class RequestParser(MessageParser):
     version = "HTTP/1.1"
     expects_continue = False
 
-    def __init__(self, before: HeaderLines | None = None) -> None:
-        self.lines = before  # of the headers; until they were read, of the request before
-
     def read_head(self, head: bytes, limit: int) -> tuple[RequestStartLine, Fields]:
         """Reads the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
         text = head.decode("latin-1")
@@ -284,46 +279,22 @@ class RequestParser(MessageParser):
             raise MalformedMessage("malformed request line")
         if not head.endswith(b"\r\n\r\n"):
             raise MalformedMessage("a line ends without a carriage return")
-        is_old, text, lines = self.version == "HTTP/1.0", text[line.end() :], self.lines
-        if lines is None or lines.text != text or lines.is_old != is_old:
-            self.lines = lines = _read_fields(text, is_old=is_old)
+        lines = _read_lines(text[line.end() : -2], _FIELD, _FIELDS)
+        fields = Fields(tuple([(spelt(name), value.strip(" \t")) for name, value in lines]))
+        is_old = self.version == "HTTP/1.0"
+        host, options = fields.get("Host"), fields.get("Connection")
+        # RFC 9112 3.2
+        if host is None and not is_old:
+            raise MalformedMessage("the Host header is missing")
+        if host is not None and not HOST.fullmatch(host):
+            raise MalformedMessage("the Host header is invalid, or there are several")
         # What follows a CONNECT may be another protocol's, whose bytes somebody else chose.
-        self.keeps_alive = lines.keeps_alive and self.method != "CONNECT"
-        headers = lines.joined
-        if "Content-Length" in headers or "Transfer-Encoding" in headers:
-            self._frame(headers.get("Content-Length"), headers.get("Transfer-Encoding"), is_old=is_old)
-            has_body = not self.complete
-            self.expects_continue = has_body and not is_old and headers.get("Expect", "").lower() == "100-continue"
-        return RequestStartLine(self.method, target, self.version), Fields(lines.pairs, headers)
-
-
-class HeaderLines(NamedTuple):
-    """The headers of a request. Clients repeat them, so the next request of a connection often has the same text."""
-
-    text: str
-    is_old: bool  # whether the request is of HTTP/1.0
-    pairs: tuple[tuple[str, str], ...]
-    joined: dict[str, str]
-    keeps_alive: bool
-
-    @property
-    def is_small(self) -> bool:
-        """Whether a connection may keep it for the next request: each header takes some 200 bytes besides its text."""
-        return len(self.text) <= LONGEST_HEADER_KEPT and len(self.pairs) <= MOST_HEADERS_KEPT
-
-
-def _read_fields(text: str, *, is_old: bool) -> HeaderLines:
-    """Reads the headers of a request, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
-    pairs = tuple([(spelt(name), value.strip(" \t")) for name, value in _read_lines(text[:-2], _FIELD, _FIELDS)])
-    headers = Fields(pairs).joined
-    host, options = headers.get("Host"), headers.get("Connection")
-    # RFC 9112 3.2
-    if host is None and not is_old:
-        raise MalformedMessage("the Host header is missing")
-    if host is not None and not HOST.fullmatch(host):
-        raise MalformedMessage("the Host header is invalid, or there are several")
-    keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
-    return HeaderLines(text, is_old, pairs, headers, keeps_alive)
+        self.keeps_alive = _keeps_alive(options, is_old=is_old) and self.method != "CONNECT"
+        if "Content-Length" in fields or "Transfer-Encoding" in fields:
+            self._frame(fields.get("Content-Length"), fields.get("Transfer-Encoding"), is_old=is_old)
+            expected = (fields.get("Expect") or "").lower()
+            self.expects_continue = expected == "100-continue" and not self.complete and not is_old
+        return RequestStartLine(self.method, target, self.version), fields
 
 
 class ResponseParser(MessageParser):
@@ -359,7 +330,7 @@ class ResponseParser(MessageParser):
             return
         self.status, self.headers = status, headers
         options = _text(headers.get(b"connection"))
-        self.keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
+        self.keeps_alive = _keeps_alive(options, is_old=is_old)
         length, coding = _text(headers.get(b"content-length")), _text(headers.get(b"transfer-encoding"))
         self._frame(length, coding, is_old=is_old)
         if self._is_head_only or status in (204, 304):
@@ -401,6 +372,6 @@ def _defect(headers: str | bytes) -> str:
     return "a header has an invalid " + ("value" if re.match(f"{TOKEN}:", line) else "name")
 
 
-def _keeps_alive(connection: str, *, is_old: bool) -> bool:
-    options = {option.strip().lower() for option in connection.split(",")}
+def _keeps_alive(connection: str | None, *, is_old: bool) -> bool:
+    options = {option.strip().lower() for option in (connection or "").split(",")}
     return "close" not in options and (not is_old or "keep-alive" in options)

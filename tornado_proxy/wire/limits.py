@@ -68,10 +68,6 @@ PIECE_OF_STREAM = 64 * 1024
 
 MOST_HEADERS = 500
 """Headers of a request."""
-LONGEST_HEADER_KEPT = 2 * 1024
-"""Characters of a header that is kept for the next request of a connection."""
-MOST_HEADERS_KEPT = 24
-"""Headers that are kept so; they take 8 KiB at most."""
 LONGEST_CHUNK_LINE = 4096
 """Bytes of the line before a chunk, with extensions."""
 LONGEST_TRAILERS = 64 * 1024
