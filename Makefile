@@ -27,7 +27,7 @@ help:  ## Say what can be made
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[demo,lsp,otel]' --group test --group check
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[demo,http2,lsp,otel,readme]' --group test --group check
 	@touch $@
 
 demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects and the gallery of rules
@@ -88,7 +88,7 @@ release-check: $(TOOLS) deb  ## Check all that a release is made of: wheel, sdis
 	packaging/release-check $(BIN) dist build
 
 hashes: $(TOOLS)  ## Write dist/requirements.txt: the hashes of all files of each dependency, for packages and images
-	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --no-annotate --python-version 3.11 --universal \
+	$(BIN)/uv pip compile --quiet --extra http2 --extra readme --generate-hashes --no-header --no-annotate --python-version 3.11 --universal \
 	  --constraint constraints.txt --output-file dist/requirements.txt pyproject.toml
 
 man: $(STAMP)  ## Make the man pages, to be read with `man -l build/man/man1/tornado-proxy.1`; a wheel carries them

@@ -31,7 +31,8 @@ from tornado_proxy.wire.tls import make_context
 
 def tls_setup(**options: Any) -> ConnectionSetup:
     """Offers HTTP/2 over TLS."""
-    return ConnectionSetup(make_context(Ssl(certificates=(pair("files.test").certificate,), **options), http2=True))
+    tls = make_context(Ssl(certificates=(pair("files.test").certificate,), **options), http2=True)
+    return ConnectionSetup(tls, http2=Http2Connection)
 
 
 def tls_client(*protocols: str) -> ssl.SSLContext:

@@ -59,7 +59,7 @@ class _FakeServing:
         return ProcessReport((), self.activity)
 
 
-EXPLAIN = "tornado_proxy.admin.administration._explain"
+EXPLAIN = "tornado_proxy.admin.administration.explained"
 
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:

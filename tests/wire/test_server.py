@@ -6,7 +6,6 @@ import asyncio
 import errno
 import os
 import socket
-import threading
 from contextlib import AsyncExitStack, closing, suppress
 
 import pytest
@@ -346,19 +345,6 @@ async def test_no_running_request_gives_way(few_descriptors):
             body.gate.set()
             assert (await answer).body == b"helloworld"
         assert {await client.reader.readexactly(10) for client in clients} == {b"helloworld"}
-
-
-async def test_memory_is_given_back_after_connections_have_ended(monkeypatch):
-    """Some time after connections have ended, the C library is asked once to return what they leave free."""
-    asked, calls = threading.Event(), []
-    monkeypatch.setattr("tornado_proxy.wire.server.TRIM_AFTER", 0.05)
-    monkeypatch.setattr("tornado_proxy.wire.server.trim_heap", lambda: calls.append(1) or asked.set())
-    async with serve({"a": b"x"}) as site:
-        async with site.connect() as client:
-            await client.request("GET", "/a")
-            assert calls == []
-        assert await asyncio.to_thread(asked.wait, 10)
-        assert calls == [1]
 
 
 async def test_every_answer_has_its_own_id():

@@ -8,9 +8,7 @@ import platform
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from http import HTTPStatus
-from importlib import import_module
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
@@ -18,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
+from tornado_proxy.admin.draft import draft_page, drafted
+from tornado_proxy.admin.explanation import explained
 from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
@@ -32,7 +32,6 @@ from tornado_proxy.admin.status import (
 )
 from tornado_proxy.config.show import show
 from tornado_proxy.pages.listing import human_size
-from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.diagnostic import Severity
@@ -45,6 +44,7 @@ from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.probe import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
+from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics
 from tornado_proxy.telemetry.limits import SAMPLE_EVERY, SAMPLED_FOR
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
@@ -52,11 +52,9 @@ from tornado_proxy.telemetry.metrics import (
     Activity,
     ActivityHistory,
     Interval,
-    ProcessReport,
     Tally,
     rewrite_id,
 )
-from tornado_proxy.wire.late import late
 
 if TYPE_CHECKING:
     from tornado_proxy.admin.draft import DraftPage
@@ -188,7 +186,7 @@ class Administration:
         # One at a time: it takes processor time from requests.
         async with self._explaining:
             try:
-                explained = await asyncio.to_thread(_explain, parts.mounts, asked)
+                answer = await asyncio.to_thread(explained, parts.mounts, asked)
             except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"
@@ -196,10 +194,10 @@ class Administration:
         # Places are relative to the configuration's directory, as in the other tables.
         folder = f"{parts.settings.directory}/"
         sections = (
-            (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in explained.sections
+            (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in answer.sections
         )
-        steps = [await self._answer(explained.target, explained.attempts)] if explained.attempts else []
-        return Explanation(explained.heading, tuple(sections), (*explained.path, *steps))
+        steps = [await self._answer(answer.target, answer.attempts)] if answer.attempts else []
+        return Explanation(answer.heading, tuple(sections), (*answer.path, *steps))
 
     async def _answer(self, target: str | None, attempts: Sequence[Attempt]) -> PathStep:
         """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
@@ -211,9 +209,6 @@ class Administration:
 
     async def draft(self, path: str, text: str | None = None) -> DraftPage:
         """Returns the page of a rule file in force; with a text, what that would change. Nothing has an effect."""
-        late(partial(import_module, "tornado_proxy.admin.draft"))
-        from tornado_proxy.admin.draft import draft_page, drafted  # noqa: PLC0415 - the linter: few processes need it
-
         configuration, mounts = self._serving.configuration, self._serving.generation.parts.mounts
         page = draft_page(configuration, path)
         kept = await self._serving.requests()
@@ -261,16 +256,6 @@ class Administration:
     async def metrics(self) -> bytes:
         """Returns the metrics of requests and reloads in Prometheus's text format."""
         report = await self._serving.report(has_metrics=True)
-        return late(partial(self._as_text, report))
-
-    def _as_text(self, report: ProcessReport) -> bytes:
-        # prometheus_client comes with a web server and more: 1 MiB.
-        from tornado_proxy.telemetry.exposition import (  # noqa: PLC0415
-            ServiceState,
-            as_text,
-            service_metrics,
-        )
-
         configuration, generation = self._serving.configuration, self._serving.generation
         # Of several certificates of one name, the first end counts.
         ends = sorted(validities(configuration.settings), key=lambda each: -each.not_after)
@@ -287,13 +272,6 @@ class Administration:
             bool(self._last_good and self._last_good.trouble),
         )
         return as_text((*report.counts, *service_metrics(state)))
-
-
-def _explain(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
-    late(partial(import_module, "tornado_proxy.admin.explanation"))
-    from tornado_proxy.admin.explanation import explained  # noqa: PLC0415 - most processes never explain a request
-
-    return explained(mounts, asked)
 
 
 _OUTCOMES: Mapping[type, str] = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from http import HTTPStatus
 from ipaddress import ip_address
 from operator import methodcaller
 from socket import AF_UNIX, gethostname
 from typing import Any
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.web import Application, RequestHandler
 
 from tornado_proxy.admin.administration import Administration
@@ -17,7 +17,6 @@ from tornado_proxy.admin.status import StatusPages
 from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.semantics.forwarded import peer_address
-from tornado_proxy.wire.late import late
 
 _ASKED = ("method", "path", "host", "user", "file")
 _LONGEST = 2048  # characters of a field of the form
@@ -30,7 +29,7 @@ _READ_ONLY = "this listener is read-only: use the Unix socket of `--admin-socket
 
 def admin_application(administration: Administration) -> Application:
     """The application of the admin listener."""
-    shared = {"administration": administration, "make_pages": cache(StatusPages)}
+    shared = {"administration": administration, "pages": StatusPages()}
     return Application(
         [
             *((path, handler, {**shared, **options}) for path, (handler, options) in _HANDLERS.items()),
@@ -51,15 +50,10 @@ class _Handler(RequestHandler):
     def initialize(
         self,
         administration: Administration,
-        make_pages: Callable[[], StatusPages],
+        pages: StatusPages,
         call: Callable[[Administration], Awaitable[Any]] = methodcaller("status"),
     ) -> None:
-        self.administration, self.make_pages, self.call = administration, make_pages, call
-
-    @property
-    def pages(self) -> StatusPages:
-        """The pages for people, whose templates are read for the first of them."""
-        return late(self.make_pages)
+        self.administration, self.pages, self.call = administration, pages, call
 
     def prepare(self) -> None:
         # A web page can make its own host name resolve to this address (DNS rebinding).
@@ -269,8 +263,6 @@ class _JsonPage(_Handler):
 class _Metrics(_Handler):
     async def get(self) -> None:
         metrics = await self.administration.metrics()
-        from prometheus_client import CONTENT_TYPE_LATEST  # noqa: PLC0415 - the metrics have imported it
-
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
         self.finish(metrics)
 

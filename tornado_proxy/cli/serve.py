@@ -122,7 +122,6 @@ def _served(arguments: argparse.Namespace) -> int:
             return _checked(start.configuration, arguments)
         try:
             runtime.raise_descriptor_limit()
-            runtime.share_heap()
             supervisor = _supervisor(start, arguments)
             event_loop = start.configuration.settings.server.event_loop
             runtime.run_event_loop(_serve(start, supervisor, reader, arguments), event_loop)

@@ -209,7 +209,7 @@ class ListingOptions(SettingsSection, frozen=True):
     """Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still be
     requested: to protect it, use `resources`."""
     readme: bool = False
-    """Whether a README (Markdown or text) is shown below the list."""
+    """Whether a README (Markdown or text) is shown below the list. It needs the extra `readme`."""
     archive: ArchiveOptions = ArchiveOptions()
     """Directories as one file."""
 

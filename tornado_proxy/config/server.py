@@ -210,7 +210,8 @@ class Server(Listener, frozen=True):
     grace_period: Annotated[float, Duration(0, DAY)] = 30.0
     """How long running requests may take to finish when the service stops."""
     http2: bool = True
-    """Whether clients may speak HTTP/2. It needs `ssl`, without versions before TLS 1.2 and suites with CBC."""
+    """Whether clients may speak HTTP/2. It needs the extra `http2`, and `ssl` without versions before TLS 1.2 and
+    suites with CBC."""
     event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
     """The event loop. `auto` is uvloop if it is installed, else asyncio."""
     generation_header: bool = True

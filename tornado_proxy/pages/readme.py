@@ -1,4 +1,4 @@
-"""The README of a directory as HTML."""
+"""The README of a directory as HTML. Its libraries are the extra `readme`, so only what shows one imports it."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
@@ -114,8 +115,6 @@ def _content_type(name: str) -> str:
 
 def _fill(host: str, port: int) -> None:
     # Plain HTTP: this S3 checks no signature, and only `s3` knows boto3.
-    from http.client import HTTPConnection  # noqa: PLC0415 - `serve` imports this module, and answers without it
-
     uploads: list[tuple[str, bytes, dict[str, str]]] = [(f"/{BUCKET}", b"", {})]
     for each in sample_objects():
         headers = {"Content-Type": each.content_type, "Cache-Control": each.cache_control}

@@ -38,7 +38,7 @@ def application(config: str | Path) -> ProxyApplication:
     if not configuration.usable:
         raise ConfigurationError(configuration.diagnostics)
     try:
-        serving = SingleProcess(configuration, freezes=False)
+        serving = SingleProcess(configuration)
     except Unbuildable as error:
         raise ConfigurationError(error.diagnostics) from None
     reloader = Reloader(serving, reader, serving.emit, renew=reader.renewed)

@@ -1,7 +1,7 @@
 """Traces of OpenTelemetry: a span for each request, with child spans for its rewrite and its calls to S3.
 
-Spans are made when a request has ended, so that it does not wait for them. The libraries are the extra `otel`, and are
-imported only if tracing is configured.
+Spans are made when a request has ended, so that it does not wait for them. The libraries are the extra `otel`; this
+module is imported only if tracing is configured.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.telemetry.events import Bus, ErrorServed, S3Called, Served
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SpanExporter
 
 _NANOSECONDS = 1_000_000_000
 
@@ -28,20 +31,12 @@ class RequestTracer:
     """Makes spans of events; `close` sends the last ones."""
 
     def __init__(self, settings: Tracing, exporter: SpanExporter | None = None) -> None:
-        """Raises `ImportError` without the extra `otel`."""
-        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - an extra
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
-        from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio  # noqa: PLC0415
-
         if exporter is None:
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
-
             headers = {name: value.reveal() for name, value in settings.secret_headers}
             exporter = OTLPSpanExporter(endpoint=settings.endpoint.reveal(), headers=headers, timeout=10)
         resource = Resource.create({"service.name": settings.service_name})
         sampler = ParentBasedTraceIdRatio(settings.sampled_percent / 100)
-        self._provider: TracerProvider = TracerProvider(resource=resource, sampler=sampler, shutdown_on_exit=False)
+        self._provider = TracerProvider(resource=resource, sampler=sampler, shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("tornado_proxy")
 
@@ -58,9 +53,6 @@ class RequestTracer:
         _calls.set((*_calls.get(), (event, time.time_ns())))
 
     def _trace(self, event: Served | ErrorServed) -> None:
-        from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context  # noqa: PLC0415
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415
-
         request, calls = event.request, _calls.get()
         _calls.set(())
         start = int(request.at * _NANOSECONDS)

@@ -15,7 +15,6 @@ from markupsafe import Markup
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.limits import LARGEST_README
 from tornado_proxy.pages.listing import Listing, Offers, Order, requested_order
-from tornado_proxy.pages.readme import find_readme, is_markdown, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
@@ -136,6 +135,9 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
     named = listing.query.get("readme", "")
     if not context.match.site.target.listing.readme or not (listing.first or named):
         return "", None
+    # An extra, which is imported with the configuration that asks for it.
+    from tornado_proxy.pages.readme import find_readme, is_markdown, render_readme  # noqa: PLC0415
+
     name = (named if named in names and is_markdown(named) else find_readme(names)) or ""
     first = context.file(await context.ask(RequestPath(f"{listing.path}{name}"))) if name else None
     if first is not None:

@@ -88,8 +88,6 @@ CLOSE_WITHIN = 5.0
 """Seconds for a client to take the end of TLS."""
 MOST_OPENING = 1000
 """Connections that wait for their handshake."""
-TRIM_AFTER = 10.0
-"""Seconds after the end of connections in which their memory goes back to the system."""
 DESCRIPTORS_KEPT_BACK = 24
 """Descriptors for files, threads and the admin listener."""
 FEWEST_CLIENTS = 4

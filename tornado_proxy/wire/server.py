@@ -27,7 +27,6 @@ from tornado_proxy.semantics import forwarded
 from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies, peer_address
 from tornado_proxy.semantics.limits import LONGEST_PROXY_LINE
 from tornado_proxy.wire.connection import Connection
-from tornado_proxy.wire.heap import trim_heap
 from tornado_proxy.wire.limits import (
     ACCEPTED_AT_ONCE,
     CLOSE_WITHIN,
@@ -36,7 +35,6 @@ from tornado_proxy.wire.limits import (
     LAST_CALL,
     MOST_OPENING,
     OPEN_WITHIN,
-    TRIM_AFTER,
     UNSENT_IN_KERNEL,
     YOUNG_FOR,
 )
@@ -46,10 +44,14 @@ _LOG = logging.getLogger("tornado_proxy")
 
 
 class ConnectionSetup(msgspec.Struct, frozen=True):
-    """The start of a connection: a PROXY header from certain peers, a TLS handshake, both, or neither."""
+    """The start of a connection: a PROXY header from certain peers, a TLS handshake, both, or neither.
+
+    `http2` makes the connection of a client that chose HTTP/2 in the handshake.
+    """
 
     tls: ssl.SSLContext | None = None
     proxied: TrustedProxies = msgspec.field(default_factory=TrustedProxies)
+    http2: Callable[..., ClientConnection] | None = None
 
 
 # Bytes that the kernel keeps of an answer before it sends them (tcp(7)); accepted connections inherit it. Its default
@@ -179,7 +181,6 @@ class HttpServer(HTTPServerConnectionDelegate):
         # Being opened, and without a request, each since when (loop time), the longest first.
         self._opening: dict[ClientConnection, tuple[asyncio.Task[None], float]] = {}
         self._idle: dict[ClientConnection, float] = {}
-        self._trimming: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
         self._gone.set()
 
@@ -224,8 +225,6 @@ class HttpServer(HTTPServerConnectionDelegate):
             if each in self._opening:
                 self._opening[each][0].cancel()
         await self._gone.wait()
-        if self._trimming is not None:
-            self._trimming.cancel()
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
@@ -271,10 +270,8 @@ class HttpServer(HTTPServerConnectionDelegate):
         """Returns the connection of an agreed protocol; one of HTTP/2 takes the place of the one that was opened."""
         if protocol != "h2":
             return connection
-        # Only listeners with TLS need it.
-        from tornado_proxy.wire.http2 import Http2Connection  # noqa: PLC0415
-
-        chosen = Http2Connection(self, connection.peer, self.limits, self._end, self._note_idle)
+        assert self.setup.http2 is not None, "a listener without HTTP/2 does not offer it"
+        chosen = self.setup.http2(self, connection.peer, self.limits, self._end, self._note_idle)
         self._connections.add(chosen)
         self._connections.discard(connection)
         if connection.is_last:
@@ -319,13 +316,6 @@ class HttpServer(HTTPServerConnectionDelegate):
         self.acceptor.go_on()
         if not self._connections:
             self._gone.set()
-        if self._trimming is None:
-            self._trimming = asyncio.get_running_loop().call_later(TRIM_AFTER, self._trim)
-
-    def _trim(self) -> None:
-        """Gives back, in a thread, what many connections leave free between what is in use, TLS ones above all."""
-        self._trimming = None
-        asyncio.get_running_loop().run_in_executor(None, trim_heap)
 
     async def _until_gone(self, limit: float) -> None:
         with suppress(TimeoutError):

@@ -118,32 +118,3 @@ def test_the_soft_limit_of_descriptors_is_raised():
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-HEAPS = """
-import ctypes, re, sys, threading
-from tornado_proxy.service.run.runtime import share_heap
-libc = ctypes.CDLL(None)
-if not hasattr(libc, "malloc_info"):
-    print(sys.argv[2])
-    sys.exit()
-if sys.argv[2] == "1":
-    share_heap()
-threads = [threading.Thread(target=lambda: bytes(10_000)) for _ in range(4)]
-for thread in threads:
-    thread.start()
-    thread.join()
-libc.fopen.restype = ctypes.c_void_p
-file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
-libc.malloc_info(0, file)
-libc.fclose(file)
-print(len(re.findall("<heap nr", open(sys.argv[1]).read())))
-"""
-
-
-@pytest.mark.parametrize("heaps", ["1", "2"])
-def test_threads_share_one_heap(tmp_path, heaps):
-    """Threads take memory from one heap after `share_heap`; glibc makes another heap for them without it."""
-    command = [sys.executable, "-c", HEAPS, str(tmp_path / "heaps.xml"), heaps]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert min(int(printed), 2) == int(heaps)  # where threads are busy, glibc may make a third

@@ -36,14 +36,25 @@ def test_both_event_loops_serve_requests(choice):
     run_event_loop(main(), choice)
 
 
-def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
-    """The message names the missing extra."""
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
-    text = "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {site: {bucket: {name: my-bucket}}}\n"
-    (tmp_path / "config.yaml").write_text(text)
-    configuration = compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})())
-    with pytest.raises(Unbuildable, match="`tracing` needs the extra `otel`"):
-        SingleProcess(configuration)
+TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
+README = "targets: {site: {bucket: {name: my-bucket}, listing: {readme: true}}}\n"
+TRACING = TARGETS + "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n"
+HTTP2 = TARGETS + "server: {ssl: {selfSignedHostnames: [localhost]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "section", "message"),
+    [
+        ("telemetry.tracing", TRACING, "`tracing` needs the extra `otel`"),
+        ("pages.readme", README, "`listing.readme` needs the extra `readme`"),
+        ("wire.http2", HTTP2, "`server.http2` with TLS needs the extra `http2`"),
+    ],
+)
+def test_a_configuration_that_needs_a_missing_extra_is_refused(monkeypatch, tmp_path, module, section, message):
+    """The message names the extra."""
+    monkeypatch.setitem(sys.modules, f"tornado_proxy.{module}", None)
+    with pytest.raises(Unbuildable, match=message):
+        _single_process(tmp_path, section)
 
 
 def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
@@ -218,7 +229,7 @@ async def test_the_tracer_hears_of_a_request_in_its_context(tmp_path, monkeypatc
     """The calls of a request are noted there, and those of another one of the same turn elsewhere."""
     name: ContextVar[str] = ContextVar("name", default="")
     names: list[str] = []
-    monkeypatch.setattr("tornado_proxy.service.run.serving.RequestTracer", _FakeTracer)
+    monkeypatch.setattr("tornado_proxy.telemetry.tracing.RequestTracer", _FakeTracer)
     monkeypatch.setattr(_FakeTracer, "listen", lambda _, bus: bus.add(lambda _: names.append(name.get()), Served))
     serving = _single_process(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
     served = Served(RequestRecord("r1", 0.0, "::1", "GET", "h", "/a", 1), 200, 3, 0, 0.1)
@@ -234,7 +245,7 @@ async def test_the_tracer_hears_of_a_request_in_its_context(tmp_path, monkeypatc
 
 async def test_winding_down_closes_the_tracer(tmp_path, monkeypatch):
     """Closing the tracer sends the traces that wait."""
-    monkeypatch.setattr("tornado_proxy.service.run.serving.RequestTracer", _FakeTracer)
+    monkeypatch.setattr("tornado_proxy.telemetry.tracing.RequestTracer", _FakeTracer)
     serving = _single_process(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
     await serving.wind_down(0.0)
     assert _FakeTracer.closed

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthenticator, HeaderAuthenticator
 from tornado_proxy.auth.basic import Verifier, basic_authenticators
 from tornado_proxy.auth.fetching import HttpFetcher
+from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stores import StoreMaker
+from tornado_proxy.service.reload.stores import StoreMaker, missing_extra
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions
@@ -35,6 +36,11 @@ class GenerationBuilder:
     def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         settings = configuration.settings
+        if any(target.listing.readme for target in settings.targets):
+            try:
+                import tornado_proxy.pages.readme  # noqa: F401, PLC0415 - an extra
+            except ImportError:
+                raise missing_extra("`listing.readme` needs the extra `readme`", "readme") from None
         stores = self._stores.make(settings, in_force)
         kept = in_force.mounts.sites if in_force else ()
         mounts = Mounts(
@@ -58,9 +64,6 @@ class GenerationBuilder:
         for certificate in settings.certificate_providers:
             authenticators[certificate.name] = CertificateAuthenticator(certificate, time.time)
         if settings.oidc_providers:
-            # Some 15 MiB of libraries that few configurations need.
-            from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
-
             for oidc in settings.oidc_providers:
                 kept = in_force.authenticators.get(oidc.name) if in_force else None
                 # An unchanged one keeps the keys of its issuer.

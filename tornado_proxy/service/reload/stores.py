@@ -31,6 +31,11 @@ class Unbuildable(Exception):
         self.diagnostics = diagnostics
 
 
+def missing_extra(message: str, extra: str, otherwise: str = "") -> Unbuildable:
+    """Returns the error about an extra that a configuration needs."""
+    return Unbuildable((Diagnostic("missing-extra", message, help=f"install `tornado-proxy[{extra}]`{otherwise}"),))
+
+
 class StoreMaker:
     """Makes the stores of generations; the first settings size what they share."""
 

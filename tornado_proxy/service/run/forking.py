@@ -8,6 +8,7 @@ everything and run nothing: a worker's modules, and what boto3 knows of S3, are 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import select
@@ -21,8 +22,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from setproctitle import setproctitle
-
-from tornado_proxy.service.reload.background import COLLECTOR
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -56,7 +55,7 @@ class ForkServer:
         self.is_lost = False
         sys.stdout.flush()
         sys.stderr.flush()
-        COLLECTOR.freeze_to_fork()
+        gc.freeze()  # a collection in a child would write to each object, and so copy shared memory
         self.pid = os.fork()
         if self.pid == 0:
             self._socket.close()

@@ -28,7 +28,6 @@ from tornado_proxy.service.run.systemd import Notifier, watchdog_period
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
-from tornado_proxy.wire.heap import trim_heap
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -102,7 +101,6 @@ class Process:
         async with self._launch.administer(self):
             try:
                 if await self._started(starting):
-                    trim_heap()  # what was read and compiled leaves up to 3 MiB
                     self._begun = True
                     self._launch.announce()
                     self._launch.notifier.ready(self.reloader.status_line())

@@ -13,29 +13,27 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.routing.compare import KeptRequest
-from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.reload.background import COLLECTOR, in_background
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stores import Unbuildable, cache_counts, forget_written, purge
+from tornado_proxy.service.reload.stores import cache_counts, forget_written, missing_extra, purge
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import access_listener, set_log_level
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
+from tornado_proxy.telemetry.exposition import ProcessMetrics
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.recent import KeptRequests
-from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
 from tornado_proxy.web.generation import Generation
-from tornado_proxy.wire.heap import trim_heap
-from tornado_proxy.wire.late import keep_descriptors, late
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
+from tornado_proxy.wire.stream import ClientConnection
 from tornado_proxy.wire.tls import make_context
 
 if TYPE_CHECKING:
-    from prometheus_client import Metric
+    from tornado_proxy.telemetry.tracing import RequestTracer
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -44,30 +42,33 @@ _CLOSE_WITHIN = 2.0  # seconds for calls to buckets to end after their requests 
 
 
 def connection_setup(settings: Settings) -> ConnectionSetup:
-    """Returns how connections of clients begin: TLS, and the PROXY protocol."""
+    """Returns how connections of clients begin: TLS, HTTP/2, and the PROXY protocol; raises `Unbuildable`."""
     server = settings.server
+    http2: Callable[..., ClientConnection] | None = None
     tls = make_context(server.ssl, http2=server.http2) if server.ssl and server.ssl.enabled else None
     if tls is not None and server.http2:
-        # Here, where no request waits for it; without TLS, nobody needs it.
-        import tornado_proxy.wire.http2  # noqa: F401, PLC0415
-    return ConnectionSetup(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
+        try:
+            from tornado_proxy.wire.http2 import Http2Connection  # noqa: PLC0415 - an extra
+
+            http2 = Http2Connection
+        except ImportError:
+            otherwise = ", or set `server.http2` to false"
+            raise missing_extra("`server.http2` with TLS needs the extra `http2`", "http2", otherwise) from None
+    return ConnectionSetup(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()), http2)
 
 
 def _tracer(tracing: Tracing | None) -> RequestTracer | None:
     if tracing is None:
         return None
     try:
-        return RequestTracer(tracing)
+        from tornado_proxy.telemetry.tracing import RequestTracer  # noqa: PLC0415 - an extra
     except ImportError:
-        advice = "install `tornado-proxy[otel]`"
-        raise Unbuildable((Diagnostic("missing-extra", "`tracing` needs the extra `otel`", help=advice),)) from None
+        raise missing_extra("`tracing` needs the extra `otel`", "otel") from None
+    return RequestTracer(tracing)
 
 
 class SingleProcess:
-    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop.
-
-    `freezes` has the garbage collector look at new objects only, which is right where the process does nothing else.
-    """
+    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop."""
 
     def __init__(
         self,
@@ -75,13 +76,11 @@ class SingleProcess:
         *,
         number: int = 1,
         spread: Callable[[ObjectWritten], None] | None = None,
-        freezes: bool = True,
     ) -> None:
         settings = configuration.settings
         self.configuration = configuration
         self._inherited = False
         self.worker_ends = 0
-        self._freezes = freezes
         self._bus = bus = Bus()
         self.emit = bus.emit
         log_service_events(bus)
@@ -117,11 +116,6 @@ class SingleProcess:
         """Begins to answer."""
         self._inherited = inherited
         self._server.add_sockets(sockets)
-        keep_descriptors()
-        await in_background(trim_heap)
-        if self._freezes:
-            COLLECTOR.freeze()
-            COLLECTOR.defer()
 
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Builds the generation on a thread, and puts it in force on the event loop."""
@@ -137,8 +131,6 @@ class SingleProcess:
         self._names = names
         self._metrics.keep_only(names)
         self._kept.resize(configuration.settings.internal_server.kept_requests)
-        if self._freezes:
-            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*in_force.stores.values()}))
         self._server.limits = configuration.settings.limits
         self._server.setup = setup
 
@@ -159,13 +151,8 @@ class SingleProcess:
 
     async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """Returns the counts of this process, with its metrics if those are wanted."""
-        metrics = late(self._collected) if has_metrics else ()
+        metrics = (*ProcessMetrics().collect(), *self._metrics.collect()) if has_metrics else ()
         return ProcessReport(metrics, self._metrics.activity())
-
-    def _collected(self) -> tuple[Metric, ...]:
-        from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415 - a scrape, which may never come
-
-        return (*ProcessMetrics().collect(), *self._metrics.collect())
 
     async def requests(self) -> Sequence[KeptRequest]:
         """Returns the requests that this process keeps."""
