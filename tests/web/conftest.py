@@ -11,7 +11,6 @@ __all__ = ["pytest_pyfunc_call"]
 
 _RESETS = "it closes at once, which resets the connection of a client that is sending"
 DIFFERENCES = {
-    "test_the_body_of_a_get_ends_the_connection": _RESETS,
     "test_a_client_without_expect_gets_the_refusal": _RESETS,
     "test_a_malformed_chunk_stores_nothing": "it tells the application no more than that the connection is closed",
     "test_expect_is_answered_with_100[tornado-100-Continue]": "it knows this expectation in lower case only",

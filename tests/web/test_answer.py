@@ -170,11 +170,6 @@ def test_files_have_the_policy_of_their_target():
 GIB = 1 << 30
 
 
-async def _settle(turns: int) -> None:
-    for _ in range(turns):
-        await asyncio.sleep(0)
-
-
 async def test_chunks_are_joined():
     """The client receives all chunks of the store in order."""
     chunks = [b"a" * 200_000, b"", b"b", b"c" * 70_000]
@@ -183,28 +178,6 @@ async def test_chunks_are_joined():
         event = await site.last_event()
     assert answer.body == b"".join(chunks)
     assert (event.status, event.sent, event.complete) == (200, 270_001, True)
-
-
-async def test_a_body_is_closed_after_its_last_chunk():
-    """The opened object of the store is closed after the answer."""
-    body = ScriptedBody([b"x"], 1)
-    async with serve(OneObjectStore(body)) as site:
-        await site.get("/x")
-        await site.last_event()
-    assert body.closed.is_set()
-
-
-async def test_a_slow_client_slows_down_the_store():
-    """For a client that does not read, only the buffers of the sockets are filled from the store."""
-    body = EndlessBody(GIB)
-    async with serve(OneObjectStore(body)) as site, site.connect() as client:
-        client.writer.transport.pause_reading()
-        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
-        await _settle(5000)
-        bytes_read = body.bytes_read
-        client.abort()
-        await body.closed.wait()
-    assert bytes_read < 32 << 20
 
 
 async def test_a_disconnect_closes_the_body():
@@ -318,21 +291,6 @@ async def test_an_empty_body_has_a_head():
     assert [(answer.status, answer.headers["content-length"], answer.body) for answer in answers] == [
         (200, "0", b"")
     ] * 2
-
-
-async def test_the_body_of_a_get_ends_the_connection():
-    """The body of a GET is dropped, and the connection is closed since the body may be long."""
-    async with serve({"a": b"x"}) as site, site.connect() as client:
-        answer = await client.request("GET", "/a", body=b"y" * 3_000_000)
-        assert (answer.status, answer.body, await client.is_closed()) == (200, b"x", True)
-
-
-async def test_an_http_1_0_client_is_answered_and_closed():
-    """Without keep-alive, the connection is closed after the answer."""
-    async with serve({"a": b"x"}) as site, site.connect() as client:
-        await client.send(b"GET /a HTTP/1.0\r\n\r\n")
-        answer = await client.receive()
-        assert (answer.body, await client.is_closed()) == (b"x", True)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import User
-from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.web import application
 from tornado_proxy.web.archive import FORMATS, ArchiveMember, distinct
 
@@ -60,18 +59,6 @@ def test_the_length_is_known_in_advance(name, contents):
     """The announced length is exact, so that a client notices an incomplete download."""
     length, data = _archive(name, contents)
     assert length == len(data)
-
-
-@pytest.mark.parametrize("content", [b"1234", b"123456"])
-@pytest.mark.parametrize("name", FORMATS)
-async def test_a_changed_size_ends_the_archive(name, content):
-    """An object of another size than listed is an error that names it."""
-    store = MemoryStore()
-    store.add("a", content)
-    members = [ArchiveMember("a", 5, CHANGED, "a", None)]
-    with pytest.raises(StorageError, match="`a` has changed since it was listed"):
-        async for _ in FORMATS[name].write(members, store):
-            pass
 
 
 def test_a_zip_has_its_members():
@@ -231,13 +218,6 @@ async def test_the_paths_of_an_archive_are_rewritten():
         assert _zip_members(await site.get("/d/?format=zip")) == {"d/a": b"moved", "d/b": b"stays"}
 
 
-async def test_hidden_files_are_left_out():
-    """Hidden names are left out of the archive, as of the listing."""
-    listing = structs.replace(ARCHIVES_ENABLED, hidden=(".*", "sub"))
-    async with serve({**FILES, "p/d/.git/x": b""}, **(OPTIONS | {"listing": listing})) as site:
-        assert list(_zip_members(await site.get("/m/d/?format=zip"))) == ["d/a.txt"]
-
-
 async def test_a_directory_with_an_index_has_only_its_index():
     """The archive has only the index document of a subdirectory with one."""
     files = {"d/a": b"", "d/site/index.html": b"page", "d/site/draft": b"", "d/site/below/x": b""}
@@ -287,16 +267,6 @@ async def test_no_file_replaces_another_one_when_it_is_unpacked():
 
 
 PATHS = st.lists(st.text("ab_:\\/.()2; ", min_size=1, max_size=6), unique=True)
-
-
-@given(PATHS)
-def test_each_path_of_an_archive_is_there_once(paths):
-    """A path that is safe and meets no other stays; others become paths that no file has."""
-    safe = distinct(paths)
-    assert len(set(safe)) == len(paths)
-    if not any(re.search(r"[\\:.]|//|;2*\Z| \Z| /", path) for path in paths):
-        directories = {path.rpartition("/")[0] for path in paths}
-        assert all(path == other for path, other in zip(paths, safe, strict=True) if path not in directories)
 
 
 @given(PATHS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from fakes import FailingStore
 from memory_store import MemoryStore
@@ -245,18 +243,6 @@ async def test_an_error_has_the_requested_format(target, accept, content_type):
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_an_error_in_json_has_fixed_fields():
-    """An error in JSON has status, title, message and request id."""
-    async with serve({}) as site:
-        answer = await site.get("/x?format=json")
-    assert json.loads(answer.body) == {
-        "status": 404,
-        "title": "Not Found",
-        "message": "There is nothing at this address",
-        "requestId": answer.headers["x-request-id"],
-    }
-
-
 FORWARDED = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Host": "Public.Test:8443", "X-Forwarded-Proto": "https"}
 
 
@@ -329,16 +315,6 @@ async def test_nothing_is_stored_in_the_directory_of_assets():
         answer = await site.request("PUT", path, {"Content-Length": "0"})
     assert (answer.status, store.keys()) == (403, ())
     assert "This directory is for files of the service" in answer.text
-
-
-async def test_the_page_of_an_error_links_home_and_up():
-    """The links lead to the parent directory and to the root of the mount."""
-    async with serve({}, mount=Mount("files.test", ("/m/",))) as site:
-        below = await site.get("/m/a/b.txt", Accept="text/html")
-        outside = await site.get("/x", Accept="text/html", Host="other")
-    assert 'href="/m/a/">Up' in below.text
-    assert 'href="/m/">Home' in below.text
-    assert 'href="/">Home' in outside.text
 
 
 CORS = Server(cors=Cors(enabled=True, allow_origins=("https://app.example",), allow_methods=("PUT", "DELETE")))

@@ -21,7 +21,7 @@ from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.routing.decide import Decision, beside
 from tornado_proxy.routing.mounts import RouteMatch
-from tornado_proxy.routing.plan import Receive, Serve
+from tornado_proxy.routing.plan import Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
@@ -105,14 +105,6 @@ async def test_a_range_decides_the_status_and_the_body(range_header, status, con
         answer = await site.get("/a.txt", Range=range_header)
     assert (answer.status, answer.headers.get("content-range")) == (status, content_range)
     assert body is None or answer.body == body
-
-
-async def test_a_served_range_has_no_content_digest():
-    """The stored digest is of the whole object, so a range is sent without it."""
-    async with serve(_store()) as site:
-        answer = await site.get("/a.txt", Range="bytes=1-2")
-    assert "content-digest" not in answer.headers
-    assert (answer.headers["content-length"], answer.headers["etag"]) == ("2", '"e"')
 
 
 async def test_head_ignores_a_range():
@@ -297,26 +289,6 @@ async def test_a_listing_has_the_requested_format(target, accept, content_type):
     assert (answer.headers["content-type"], answer.headers["vary"].split(",")[0]) == (content_type, "Accept")
 
 
-async def test_a_listing_has_pages():
-    """All pages together have every entry once, and the last page has no next one."""
-    keys = {f"docs/{number:02}": b"" for number in range(7)} | {"docs/dir/x": b""}
-    pages, target = [], "/docs/?format=json&limit=3"
-    async with serve(keys) as site:
-        while target:
-            answer = json.loads((await site.get(target)).body)
-            pages.append([entry["name"] for entry in answer["entries"]])
-            target = answer["next"]
-    assert pages == [["00", "01", "02"], ["03", "04", "05"], ["06", "dir/"]]
-
-
-@pytest.mark.parametrize("after", ["%zz", "x", "%FF", "&limit=abc"])
-async def test_an_invalid_token_is_the_first_page(after):
-    """An invalid token leads to the first page."""
-    async with serve({"a": b"", "b": b""}) as site:
-        answer = await site.get(f"/?format=text&after={after}")
-    assert [line.partition("\t")[0] for line in answer.text.splitlines()] == ["a", "b"]
-
-
 def _links(html: str) -> list[str]:
     return [unescape(href) for href in re.findall(r'<th scope="row"><a class="[a-z]+" href="([^"]*)"', html)]
 
@@ -438,12 +410,6 @@ async def test_a_plan_without_an_answer_is_a_missing_object():
     """A plan without an answer raises `ObjectMissing`."""
     with pytest.raises(ObjectMissing):
         await perform((Serve(ObjectKey("a")),), _context(MemoryStore()))
-
-
-async def test_an_upload_needs_its_form():
-    """The plan of an upload cannot be performed before its form is read."""
-    with pytest.raises(AssertionError):
-        await perform((Receive(ObjectKey("a"), "/a"),), _context(MemoryStore()))
 
 
 @pytest.mark.parametrize(
