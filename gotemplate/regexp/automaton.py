@@ -233,11 +233,8 @@ def language(text: str) -> Language:
         tree = parse(text).tree
     except syntax.PatternError as error:
         return Language(text, None, str(error))
-    # A text with few parentheses cannot be deep.
-    if text.count("(") > DEEPEST_GROUPS:
-        depth = syntax.fold(tree, lambda node, below: max(below, default=0) + isinstance(node, syntax.Group))
-        if depth > DEEPEST_GROUPS:
-            return Language(text, None, f"more than {DEEPEST_GROUPS} groups within each other")
+    if syntax.fold(tree, lambda node, below: max(below, default=0) + isinstance(node, syntax.Group)) > DEEPEST_GROUPS:
+        return Language(text, None, f"more than {DEEPEST_GROUPS} groups within each other")
     return Language(text, tree)
 
 

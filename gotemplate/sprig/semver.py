@@ -114,14 +114,14 @@ def _next(number: int) -> int:
     return number + 1
 
 
-def _with_next_patch(version: Version) -> Version:
-    return Version(version.major, version.minor, version.patch if version.pre else _next(version.patch))
-
-
 _OF_VALUES: Mapping[bytes, Function] = {
     b"IncMajor": reading(lambda version: _changed(version, Version(_next(version.major), 0, 0))),
     b"IncMinor": reading(lambda version: _changed(version, Version(version.major, _next(version.minor), 0))),
-    b"IncPatch": reading(lambda version: _changed(version, _with_next_patch(version))),
+    b"IncPatch": reading(
+        lambda version: _changed(
+            version, Version(version.major, version.minor, version.patch if version.pre else _next(version.patch))
+        )
+    ),
     b"Major": reading(lambda version: Uint64(version.major)),
     b"Metadata": reading(lambda version: version.metadata),
     b"Minor": reading(lambda version: Uint64(version.minor)),

@@ -253,13 +253,6 @@ def less(first: Value, other: Value) -> bool:
     return bool(first < other)
 
 
-def _equal(first: Value, other: Value) -> bool:
-    """Whether two values of one type are equal that contain no others."""
-    if isinstance(first, Nil) or isinstance(other, Nil):
-        return type(first) is type(other)
-    return bool(first.source == other.source if isinstance(first, Struct) else first == other)
-
-
 def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0) -> bool:
     """Whether types and, at every depth, contents are equal (reflect.DeepEqual); a nil list is no empty one."""
     budget.spend()
@@ -269,8 +262,10 @@ def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0)
         return type_name(first) == type_name(other)
     if type_of(first) is not type_of(other):
         return False
+    if isinstance(first, Nil) or isinstance(other, Nil):
+        return type(first) is type(other)
     if not isinstance(first, Slice | Map):
-        return _equal(first, other)
+        return bool(first.source == other.source if isinstance(first, Struct) else first == other)
     if first.nil != other.nil or len(first) != len(other):
         return False
     if isinstance(first, Map):
