@@ -8,8 +8,7 @@ from pathlib import Path
 from tornado_proxy.config.loading import Loaded, compile_configuration
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.secrets import resolver
-from tornado_proxy.rules.diagnostic import Severity, SourceFile
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import Severity, SourceFile, render
 
 DIRECTORY = Path("etc")
 ENV = {"ACCESS": "access", "SECRET": "secret", "ANN": "her password", "BOB": "his password"}

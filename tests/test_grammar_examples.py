@@ -12,8 +12,7 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.diagnostic import Severity, SourceFile
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import Severity, SourceFile, render
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import evaluate
 from tornado_proxy.rules.parser import Parsed, parse

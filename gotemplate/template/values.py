@@ -262,10 +262,10 @@ def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0)
         return type_name(first) == type_name(other)
     if type_of(first) is not type_of(other):
         return False
-    if isinstance(first, Nil) or isinstance(other, Nil):
-        return type(first) is type(other)
     if not isinstance(first, Slice | Map):
-        return bool(first.source == other.source if isinstance(first, Struct) else first == other)
+        both = isinstance(first, Struct) and isinstance(other, Struct)
+        same = first.source == other.source if both else isinstance(first, Nil) or first == other
+        return type(first) is type(other) and bool(same)
     if first.nil != other.nil or len(first) != len(other):
         return False
     if isinstance(first, Map):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tornado_proxy.config.limits import LARGEST_CONFIGURATION
 from tornado_proxy.config.loading import compile_configuration, load, read
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import SourceFile, render
 
 WITH_SECRETS = """\
 targets:

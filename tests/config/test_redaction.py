@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.document import ScalarKind, ScalarNode, bare, compose, span_of
 from tornado_proxy.config.loading import redacted
-from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import SourceFile, render
 
 
 def _redact(text):

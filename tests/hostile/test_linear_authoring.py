@@ -14,8 +14,7 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.pages.render import Pages, Theme
-from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import SourceFile, render
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.parser import parse, unfinished
 from tornado_proxy.rules.printer import print_document

@@ -6,7 +6,7 @@ from linting import settings
 from tornado_proxy.lint.check import _MANUAL, Check, Subject, subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import render
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.printer import print_document
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import messages, messages_and_help, parsed, parsed_sources_and_keys
 
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import render
 from tornado_proxy.rules.limits import MOST_MISTAKES
 
 CASES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))

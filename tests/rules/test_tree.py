@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from lark import Token
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-from tornado_proxy.rules.tree import Comment, Literal
+from tornado_proxy.rules.tree import Comment, Literal, literal, name_text, string_text, undelimited
 
 SOURCE = SourceFile("a.rules", r'"a\\b"')
 LITERAL = Literal("a\\b", Span(SOURCE, 0, 6), offsets=(1, 2, 4, 5))
@@ -27,3 +28,109 @@ def test_nodes_are_compared_without_layout():
     here, there = Span(SOURCE, 0, 1), Span(SOURCE, 1, 2)
     assert Literal("x", here, raw=True) == Literal("x", there)
     assert Comment("# x", here, blank_before=True) == Comment("# x", there)
+
+
+def _literal(kind, text):
+    source = SourceFile("a.rules", text)
+    return literal(source, Token(kind, text, start_pos=0, end_pos=len(text)))
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ('""', ""),
+        ('"a b"', "a b"),
+        (r'"\\ \" \n \t"', '\\ " \n \t'),
+        (r'"\u0041\u00e9"', "Aé"),
+        (r'"\uD83D\uDE00"', "\N{GRINNING FACE}"),
+        (r'"\\u0041"', r"\u0041"),
+        ('"a`b"', "a`b"),
+    ],
+)
+def test_escapes_of_a_string_stand_for_their_characters(written, value):
+    """A string has five escapes, and a pair of surrogates is one character."""
+    literal, mistake = _literal("STRING", written)
+    assert (literal.value, literal.raw, mistake) == (value, False, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        ("NAME", "site"),
+        ("STRING", '"abc"'),
+        ("STRING", r'"a\\b\u0041c"'),
+        ("STRING", r'"\uD83D\uDE00x"'),
+        ("STRING", r'"a\.b"'),
+        ("RAW", "`abc`"),
+        ("RAW", "`a\r\nb`"),
+    ],
+)
+def test_every_character_has_its_offset(kind, written):
+    """There is an offset for each character of the value and one for its end, in order, within the text."""
+    literal, _ = _literal(kind, written)
+    assert len(literal.offsets) == len(literal.value) + 1
+    assert list(literal.offsets) == sorted(literal.offsets)
+    assert literal.offsets[-1] in {len(written), len(written) - 1}
+    plain = [(index, offset) for index, offset in enumerate(literal.offsets[:-1]) if written[offset] != "\\"]
+    assert all(literal.value[index] == written[offset] for index, offset in plain)
+
+
+def test_escaped_digit_is_explained_as_a_group():
+    """The help about an escaped digit shows how a plain template refers to a group."""
+    _, mistake = _literal("STRING", r'"/b/\1"')
+    assert mistake.help == "write `${1}` in a plain template for what the group captured"
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        (r"/^\/foo$/i", "(?i)^/foo$"),
+        ("/^/foo/", "^/foo"),
+        (r"/\/foo\/(\d+)/gi", r"(?i)/foo/(\d+)"),
+        ("/^a.b$/smx", None),
+        ("/^a.b$/smg", "(?ms)^a.b$"),
+        ("/foo/", None),
+        ("^/foo/", None),
+        ("//i", None),
+    ],
+)
+def test_slashes_and_flags_around_a_pattern_are_removed(text, pattern):
+    """Flags that change the matches move to the front, and an escaped slash loses its backslash."""
+    assert undelimited(text) == pattern
+
+
+NOWHERE = Span(SourceFile("a.rules", ""), 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("site", "site"), ("target", "target"), ("a-b.c_1", "a-b.c_1"), ("", '""'), ("1st", '"1st"'), ("a->", '"a->"')],
+)
+def test_name_is_quoted_only_if_necessary(name, text):
+    """A name that is a word is printed without quotes."""
+    assert name_text(Literal(name, NOWHERE)) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("/a", '"/a"'),
+        (r"^/a\.b", r"`^/a\.b`"),
+        ('{{ groups["1"] }}', '`{{ groups["1"] }}`'),
+        ("`\\", r'"`\\"'),
+        ('\n"', r'"\n\""'),
+        ("\t", r'"\t"'),
+        ("é\u00a0\u200b", r'"é\u00a0\u200b"'),
+    ],
+)
+def test_quoted_string_is_printed_raw_if_it_has_escapes(value, text):
+    """A string with a backslash or a quote is printed between backticks, unless it has invisible characters."""
+    assert string_text(Literal(value, NOWHERE)) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("/a", "`/a`"), ("a\nb", "`a\nb`"), ("a`b", '"a`b"'), ("a\r\nb", r'"a\u000d\nb"')]
+)
+def test_raw_string_is_quoted_only_if_necessary(value, text):
+    """A raw string is printed between quotes only if it has a backtick or a carriage return."""
+    assert string_text(Literal(value, NOWHERE, raw=True)) == text

@@ -34,8 +34,7 @@ from tornado_proxy.config.show import show
 from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
-from tornado_proxy.rules.diagnostic import Severity
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import Severity, render
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.certificates import certificate_views, validities

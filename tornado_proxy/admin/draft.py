@@ -22,8 +22,7 @@ from tornado_proxy.routing.compare import KeptRequest, Kind
 from tornado_proxy.routing.decide import trace
 from tornado_proxy.routing.mounts import Mounts, sites, target_data
 from tornado_proxy.rules.compile import unknown_targets
-from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors, render
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.model import TestOutcome, evaluate
 from tornado_proxy.rules.testing import FAILING_TEST, failure

@@ -19,7 +19,7 @@ from tornado_proxy.cli.inputs import DEFAULT_URL, add_admin, add_file, add_flag,
 from tornado_proxy.cli.limits import ANSWER_SHOWN, LARGEST_ANSWER
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import Settings
-from tornado_proxy.rules.excerpt import visible
+from tornado_proxy.rules.diagnostic import visible
 
 # A listener that demands a certificate may close the connection before its alert is read.
 _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)

@@ -114,7 +114,7 @@ def give_up_output() -> None:
 
 def show(diagnostics: Iterable[Diagnostic]) -> None:
     """Prints diagnostics to standard error, each with its excerpt."""
-    from tornado_proxy.rules.excerpt import render  # noqa: PLC0415 - only where there is something to show
+    from tornado_proxy.rules.diagnostic import render  # noqa: PLC0415 - only where there is something to show
 
     color = wants_color(sys.stderr)
     for each in diagnostics:
@@ -135,7 +135,7 @@ def is_interactive(stream: TextIO) -> bool:
 
 def print_diff(lines: Iterable[str]) -> None:
     """Prints the lines of a difference: in colours and harmless for a terminal, unchanged for a program."""
-    from tornado_proxy.rules.excerpt import visible  # noqa: PLC0415 - only where there is something to show
+    from tornado_proxy.rules.diagnostic import visible  # noqa: PLC0415 - only where there is something to show
 
     is_colored = wants_color(sys.stdout)
     for line in lines:

@@ -23,8 +23,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport
-from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Safety, Severity, Span, counted
-from tornado_proxy.rules.excerpt import render, visible
+from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Safety, Severity, Span, counted, render, visible
 
 
 def render_full(report: LintReport, *, color: bool = False) -> str:

@@ -14,9 +14,16 @@ from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.rules import model, tree
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
 from tornado_proxy.rules.limits import MOST_SOURCE_MEMORY, MOST_TEMPLATE_MISTAKES
-from tornado_proxy.rules.literals import name_text
 from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
-from tornado_proxy.rules.tree import Dialect, Document, Literal, RequestClauses, RewriteStatement, TestStatement
+from tornado_proxy.rules.tree import (
+    Dialect,
+    Document,
+    Literal,
+    RequestClauses,
+    RewriteStatement,
+    TestStatement,
+    name_text,
+)
 from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates import go
 from tornado_proxy.templates.template import Template, compile_plain

@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
-from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file, render
 from tornado_proxy.rules.limits import LARGEST_RULES
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.rules.parser import Parsed, parse

@@ -13,10 +13,18 @@ from lark.exceptions import UnexpectedToken
 from tornado_proxy.rules import tree as nodes
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
 from tornado_proxy.rules.limits import MOST_MISTAKES
-from tornado_proxy.rules.literals import literal
 from tornado_proxy.rules.reading import Reading, Where
 from tornado_proxy.rules.recovery import recover
-from tornado_proxy.rules.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock, TestStatement
+from tornado_proxy.rules.tree import (
+    Comment,
+    Document,
+    Literal,
+    RewriteStatement,
+    Statement,
+    TargetBlock,
+    TestStatement,
+    literal,
+)
 
 _DIALECTS = {"JINJA": nodes.Dialect.JINJA, "GO": nodes.Dialect.GO}
 _VERDICTS = {"UNCHANGED": nodes.Verdict.UNCHANGED, "ERROR": nodes.Verdict.ERROR}

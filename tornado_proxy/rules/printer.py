@@ -2,7 +2,7 @@
 
 Each statement is on a line of its own, indented by four spaces. In a *group* (consecutive statements of one kind,
 without a blank line or a comment between them) the arrows are aligned, and so are names and dialects. Blank lines
-between statements are kept, one at most; one separates blocks. `literals` decides the form of names and strings.
+between statements are kept, one at most; one separates blocks. `tree` decides the form of names and strings.
 """
 
 from __future__ import annotations
@@ -11,9 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, assert_never
 
 from tornado_proxy.rules import tree
-from tornado_proxy.rules.excerpt import padded, width
-from tornado_proxy.rules.literals import name_text, string_text
-from tornado_proxy.rules.tree import Comment, Document, RewriteStatement, Statement, TargetBlock, TestStatement
+from tornado_proxy.rules.diagnostic import padded, width
+from tornado_proxy.rules.tree import (
+    Comment,
+    Document,
+    RewriteStatement,
+    Statement,
+    TargetBlock,
+    TestStatement,
+    name_text,
+    string_text,
+)
 
 _INDENT = " " * 4
 

@@ -12,8 +12,8 @@ from lark import Token
 
 from tornado_proxy.rules.diagnostic import Note, did_you_mean, shortened
 from tornado_proxy.rules.limits import LONGEST_SHOWN
-from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
+from tornado_proxy.rules.tree import undelimited
 
 
 def recover(reading: Reading, token: Token) -> None:

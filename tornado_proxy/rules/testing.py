@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Span, shortened
-from tornado_proxy.rules.literals import string_text
 from tornado_proxy.rules.model import RewriteError, TestOutcome
-from tornado_proxy.rules.tree import Literal, Verdict
+from tornado_proxy.rules.tree import Literal, Verdict, string_text
 
 FAILING_TEST = "failing-test"
 """The code of a rule test that fails, in the linter and in the service."""

@@ -8,8 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tornado_proxy.rules.diagnostic import Diagnostic
-from tornado_proxy.rules.excerpt import render
+from tornado_proxy.rules.diagnostic import Diagnostic, render
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot, tolerant_of_dates

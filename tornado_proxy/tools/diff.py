@@ -21,8 +21,7 @@ from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
 from tornado_proxy.routing.request import ObjectKey, RequestError
-from tornado_proxy.rules.diagnostic import counted
-from tornado_proxy.rules.excerpt import visible
+from tornado_proxy.rules.diagnostic import counted, visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.tools.explain import plan_rows

@@ -25,8 +25,7 @@ from tornado_proxy.routing.decide import Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
-from tornado_proxy.rules.diagnostic import counted, shortened
-from tornado_proxy.rules.excerpt import visible
+from tornado_proxy.rules.diagnostic import counted, shortened, visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.limits import EXPLAINED_EVERY, LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN

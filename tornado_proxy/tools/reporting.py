@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gotemplate.regexp.matching import Captures
-from tornado_proxy.rules.excerpt import visible
+from tornado_proxy.rules.diagnostic import visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.tools.simulator import RequestLog
 

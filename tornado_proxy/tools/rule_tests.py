@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import msgspec
 
 from gotemplate.regexp.matching import Captures, Pattern
-from tornado_proxy.rules.excerpt import visible, width
+from tornado_proxy.rules.diagnostic import visible, width
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest, TestOutcome, evaluate
 from tornado_proxy.rules.printer import group_lines
 from tornado_proxy.rules.tree import Verdict

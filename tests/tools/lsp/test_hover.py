@@ -13,7 +13,7 @@ from rule_texts import statement
 
 from gotemplate.regexp.automaton import language
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.rules.excerpt import visible
+from tornado_proxy.rules.diagnostic import visible
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.tools.lsp.hover import (
     TemplateReference,

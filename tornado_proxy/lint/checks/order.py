@@ -25,9 +25,8 @@ from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules
 from tornado_proxy.lint.limits import EARLIER_SHOWN, EFFECT_STEPS, ORDER_STEPS, OVERLAP_STEPS
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
-from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.model import Rewrite, Rewritten
-from tornado_proxy.rules.tree import Literal
+from tornado_proxy.rules.tree import Literal, undelimited
 from tornado_proxy.templates.template import PlainTemplate
 
 _Pieces = list[str | int]  # text and the numbers of groups, in order

@@ -24,9 +24,8 @@ from gotemplate.regexp.syntax import (
 from tornado_proxy.lint.check import Category, LintFinding, Subject, check, inserted, listed, offer, reworded, shown
 from tornado_proxy.lint.shapes import bare, edge_part, has_group, open_end, open_start, reference, slips
 from tornado_proxy.rules.diagnostic import Safety, Severity, did_you_mean
-from tornado_proxy.rules.literals import undelimited
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.rules.tree import Dialect
+from tornado_proxy.rules.tree import Dialect, undelimited
 
 _MATCHES = {
     (True, True): "the source matches anywhere in a key",

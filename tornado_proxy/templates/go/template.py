@@ -1,10 +1,14 @@
-"""The go dialect of rules: the groups and fields that a template names, and its need of a user, are checked at load."""
+"""The go dialect of rules: the groups and fields that a template names, and its need of a user, are checked at load.
+
+Templates may call others by name: those of their target, and those of s3-proxy's own file of helpers.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from gotemplate import sprig
 from gotemplate.regexp.matching import Captures
@@ -15,7 +19,6 @@ from gotemplate.template.parser import ParsedTemplate
 from gotemplate.template.program import Program, definitions
 from gotemplate.template.text import Number, runes
 from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.view import DATA, root, sample
 from tornado_proxy.templates.template import trimmed, unknown_group
 
@@ -93,3 +96,40 @@ def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
         end = None if mistake.end is None else mistake.end - start
         return TemplateMistake(str(mistake), mistake.offset - start, end, mistake.help)
     return TemplateMistake(f"a helper template that it calls has a mistake: {mistake}", 0, None, mistake.help)
+
+
+BUILT_IN: Mapping[str, str] = {
+    "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
+    "main.headers.contentType": (
+        '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
+        "{{ end }}; charset=utf-8"
+    ),
+    "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
+}
+"""The bodies of the helpers in s3-proxy's own file of helpers, by name."""
+
+_CALLS = re.compile(r"(?:template|include|block)\b")
+_DEFINES = re.compile(r'\{\{-?\s*(?:define|block)\s+["`]([^"`]*)["`]')
+
+
+def calls_helpers(text: str) -> bool:
+    """Returns whether a template may call others by name; most do not, and are compiled without helpers."""
+    action = text.find("{{")
+    return action >= 0 and _CALLS.search(text, action) is not None
+
+
+@lru_cache(maxsize=64)
+def _defined(text: str) -> frozenset[str]:
+    return frozenset(_DEFINES.findall(text))
+
+
+def built_in(texts: Sequence[str]) -> str:
+    """Returns the definitions of the built-in helpers that no text defines: Go allows one definition of a name."""
+    own = frozenset[str]().union(*map(_defined, texts))
+    lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
+    return "".join(lines)
+
+
+def callable_from(text: str, helpers: Sequence[str]) -> tuple[str, ...]:
+    """Returns the texts of the built-in and all other helpers that a template may call; none if it calls none."""
+    return (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ()

@@ -14,10 +14,9 @@ from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-from tornado_proxy.rules.literals import literal
 from tornado_proxy.rules.parser import Unfinished, unfinished
 from tornado_proxy.rules.reading import KEYWORDS, Where
-from tornado_proxy.rules.tree import Dialect
+from tornado_proxy.rules.tree import Dialect, literal
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.templates.go.template import vocabulary
 from tornado_proxy.templates.jinja.filters import FILTERS, TESTS

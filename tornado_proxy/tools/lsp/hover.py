@@ -15,8 +15,7 @@ from gotemplate.regexp.syntax import Group, Node, walk
 from tornado_proxy.lint.check import Allowances, Check, listed
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
-from tornado_proxy.rules.diagnostic import Span, counted, shortened
-from tornado_proxy.rules.excerpt import visible
+from tornado_proxy.rules.diagnostic import Span, counted, shortened, visible
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement
 from tornado_proxy.templates.template import compile_plain
