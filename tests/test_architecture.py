@@ -35,7 +35,6 @@ TESTED_ELSEWHERE = {
     "service/embedding.py": "tests/end_to_end/test_embedding.py",
     "wire/stream.py": "tests/wire/test_connection.py",
     "web/application.py": "tests/web/test_handlers.py",
-    "web/context.py": "tests/web/test_perform.py",
     "web/handler.py": "tests/web/test_handlers.py",
 }
 

@@ -15,8 +15,7 @@ from stores import async_chunks, read_object, store_at
 from tornado_proxy.config.server import Log
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import Write
-from tornado_proxy.storage.use import USE, BucketUse
+from tornado_proxy.storage.store import USE, BucketUse, Write
 from tornado_proxy.telemetry.measured_store import MeasuredStore
 
 

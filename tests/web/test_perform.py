@@ -30,7 +30,7 @@ from tornado_proxy.semantics.request import Request, RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.web.context import RequestContext
+from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.perform import perform
 from tornado_proxy.wire.shares import Shares
 

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 from tornado_proxy.s3.limits import MOST_UNSENT, PIECE_OF_THREAD, QUICK_FOR, SLOW_PIECE, SMALL_PIECE
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.use import note_request_id
+from tornado_proxy.storage.store import note_request_id
 
 T = TypeVar("T")
 

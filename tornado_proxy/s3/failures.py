@@ -17,7 +17,7 @@ from urllib3.exceptions import TimeoutError as UrllibTimeoutError
 
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.use import note_request_id
+from tornado_proxy.storage.store import note_request_id
 
 # Error codes (S3 API, "Error responses"); a HEAD has no body and so no code; boto3 gives its status instead.
 _BY_CODE: dict[str, type[errors.StorageError]] = {

@@ -38,8 +38,7 @@ from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
 from tornado_proxy.semantics.conditions import ByteRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.storage.use import note_request_id
+from tornado_proxy.storage.store import ObjectInfo, note_request_id
 
 _LOG = logging.getLogger(__name__)
 

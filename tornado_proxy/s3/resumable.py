@@ -12,8 +12,7 @@ from tornado_proxy.s3.limits import HELD_FOR_SLOW, MOST_WAITING_FOR_MEMORY, PIEC
 from tornado_proxy.s3.resuming import Cause, FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.storage.use import note_wait
+from tornado_proxy.storage.store import ObjectInfo, note_wait
 from tornado_proxy.wire.shares import Place, Shares
 
 

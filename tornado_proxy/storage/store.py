@@ -1,8 +1,9 @@
-"""The protocol of a bucket, and the values that cross it."""
+"""The protocol of a bucket, the values that cross it, and what the current request has used of one."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import wraps
@@ -231,3 +232,26 @@ _LAST_CHARACTER = "\U0010ffff"
 def start_after(prefix: str, name: str) -> str:
     """Returns the key for `StartAfter`: after a directory, the last key that it could contain."""
     return prefix + name + (_LAST_CHARACTER if name.endswith("/") else "")
+
+
+class BucketUse(msgspec.Struct):
+    """The seconds that a request has waited for S3, all calls added up, and the ID that S3 gave its last call."""
+
+    seconds: float = 0.0
+    request_id: str = ""
+
+
+USE: ContextVar[BucketUse | None] = ContextVar("USE", default=None)
+"""The use of the current request; None where no log shows it."""
+
+
+def note_wait(seconds: float) -> None:
+    """Adds a wait for S3."""
+    if (use := USE.get()) is not None:
+        use.seconds += seconds
+
+
+def note_request_id(request_id: str) -> None:
+    """Notes S3's ID of a call (the header `x-amz-request-id`)."""
+    if request_id and (use := USE.get()) is not None:
+        use.request_id = request_id

@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import LOCAL, WRITES, ForwardingStore, Store
-from tornado_proxy.storage.use import note_wait
+from tornado_proxy.storage.store import LOCAL, WRITES, ForwardingStore, Store, note_wait
 from tornado_proxy.telemetry.events import Event, ObjectWritten, S3Called
 
 Result = TypeVar("Result")

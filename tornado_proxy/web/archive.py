@@ -32,7 +32,7 @@ from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 from tornado_proxy.web.answer import Answer, Streamed, Whole
-from tornado_proxy.web.context import RequestContext
+from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.limits import DECISIONS_A_TURN, FEWEST_ENTRIES_READ, PIECE_OF_ARCHIVE, READ_FOR_EACH_ENTRY
 
 _VERSION = re.compile(r";(?=[0-9]*\Z)")

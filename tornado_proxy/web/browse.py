@@ -25,8 +25,8 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Entry, Page, Write
 from tornado_proxy.web.answer import Answer, page
 from tornado_proxy.web.archive import FORMATS, archive
-from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
+from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.limits import (
     DECISIONS_A_TURN,
     LISTED_AT_ONCE,

@@ -26,7 +26,7 @@ from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import Request, RequestPath
-from tornado_proxy.storage.use import USE, BucketUse
+from tornado_proxy.storage.store import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
 from tornado_proxy.web.body import NO_BODY, Body

@@ -29,8 +29,8 @@ from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.request import READING, RequestPath, User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, answer_attempt, page
-from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.handler import AnswerProgress, Handler
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import object_used, perform

@@ -33,8 +33,8 @@ from tornado_proxy.templates.data import ObjectMetadata
 from tornado_proxy.web import perform_uploads
 from tornado_proxy.web.answer import Answer, Outcome, Streamed, Whole, answer_attempt, file_headers, with_headers
 from tornado_proxy.web.browse import browse
-from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.incoming_file import FileHead
 from tornado_proxy.web.limits import SENT_WHOLE
 

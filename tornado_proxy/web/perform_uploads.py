@@ -17,8 +17,8 @@ from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
 from tornado_proxy.templates.data import HeaderFields, PutData, PutInput
 from tornado_proxy.web.answer import Answer, Whole, page
-from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.incoming_file import FileHead, check_raw
 
 
