@@ -33,7 +33,14 @@ from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 from tornado_proxy.web.answer import Answer, Streamed, Whole
 from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.limits import DECISIONS_A_TURN, FEWEST_ENTRIES_READ, PIECE_OF_ARCHIVE, READ_FOR_EACH_ENTRY
+from tornado_proxy.web.limits import (
+    DECISIONS_A_TURN,
+    FEWEST_ENTRIES_READ,
+    LONGEST_ENDING,
+    LONGEST_UNPACKED,
+    PIECE_OF_ARCHIVE,
+    READ_FOR_EACH_ENTRY,
+)
 
 _VERSION = re.compile(r";(?=[0-9]*\Z)")
 
@@ -92,10 +99,20 @@ def _safe(path: str) -> str:
     """Returns a path that is safe to unpack.
 
     A backslash separates directories on Windows, a colon names a drive, and `a//b` is unpacked as `a/b`. Info-ZIP's
-    unzip takes the end of `a;1` for a version of VMS, and unpacks it as `a`.
+    unzip takes the end of `a;1` for a version of VMS, and unpacks it as `a`. No name is longer than file systems take.
     """
     path = _VERSION.sub("_", path)
-    return path.replace("\\", "_").replace(":", "_").replace("//", "/_/").replace("//", "/_/")
+    path = path.replace("\\", "_").replace(":", "_").replace("//", "/_/").replace("//", "/_/")
+    return "/".join(map(_fitting, path.split("/")))
+
+
+def _fitting(name: str, mark: str = "") -> str:
+    """Returns a name with a mark before its ending, of no more bytes than file systems take."""
+    stem, ending = splitext(name)
+    if len(ending.encode()) > LONGEST_ENDING:
+        stem, ending = name, ""
+    room = LONGEST_UNPACKED - len(f"{mark}{ending}".encode())
+    return stem.encode()[:room].decode(errors="ignore") + mark + ending
 
 
 def distinct(paths: Sequence[str]) -> list[str]:
@@ -116,7 +133,8 @@ def distinct(paths: Sequence[str]) -> list[str]:
     for at in met:
         while (folded := _folded(chosen.setdefault(at, safe[at]))) in taken:
             copies[safe[at]] += 1
-            chosen[at] = f" ({copies[safe[at]] + 1})".join(splitext(safe[at]))
+            directory, slash, name = safe[at].rpartition("/")
+            chosen[at] = f"{directory}{slash}{_fitting(name, f' ({copies[safe[at]] + 1})')}"
         taken.add(folded)
     return [chosen[at] for at in range(len(paths))]
 

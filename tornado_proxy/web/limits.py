@@ -16,6 +16,10 @@ READ_FOR_EACH_ENTRY = 4
 """Entries that are read for each that an archive may have, so that closed ones are bounded as well."""
 FEWEST_ENTRIES_READ = 1000
 """Entries that are read for an archive in any case."""
+LONGEST_UNPACKED = 255
+"""Bytes of a name in an archive, as many as file systems take."""
+LONGEST_ENDING = 32
+"""Bytes of the ending that such a name keeps when it is cut."""
 
 ROOM_OF_BODY = 64 * 1024
 """Bytes of a body that wait for their reader; a connection reads as many at once."""
