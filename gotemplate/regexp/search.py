@@ -96,7 +96,11 @@ class Product:
             for position in bits(excluded):
                 ahead |= gap.follow[position]
             parts = zip(self._parts, gap.required, strict=True)
-            next_positions = [self._following(gap, part, end, positions) for part, end in parts]
+            next_positions = []  # of each required automaton: which may read the next character
+            for part, end in parts:
+                held = positions & part.held
+                complete = end.matches_after(held)
+                next_positions.append(part.complete if complete else gap.follow[held.bit_length() - 1])
             for move in symbols:
                 path, still_excluded = PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
                 if path == DEAD or still_excluded & self._excluded_certain:
@@ -128,11 +132,6 @@ class Product:
 
     def _side(self, character: str) -> int:
         return alphabet.side(character) if self._words else OTHER_CHARACTER
-
-    def _following(self, gap: Gap, part: Component, end: Fragment, positions: int) -> int:
-        """Returns the positions of one required automaton that may read the next character."""
-        held = positions & part.held
-        return part.complete if end.matches_after(held) else gap.follow[held.bit_length() - 1]
 
     def _choices(self, next_positions: Sequence[int], readers: int) -> list[int]:
         """Returns the sets with one position of each required automaton after a symbol was read."""

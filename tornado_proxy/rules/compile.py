@@ -194,7 +194,13 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
     if isinstance(statement.expected, Literal):
         yield from _key_mistakes(statement.expected, help="expect `error` if the result is refused")
     if statement.clauses.method is not None:
-        yield from _method_mistakes(statement.clauses.method, statement.key)
+        method = statement.clauses.method
+        if method.value not in METHODS:
+            listed = ", ".join(f"`{each}`" for each in METHODS)
+            yield Diagnostic("bad-test", f"unknown method `{method.value}`", method.span, help=f"use {listed}")
+        elif method.value in WRITING and statement.key.value.endswith("/"):
+            message = f"the key of a `{method.value}` ends with the name of a file, not with `/`"
+            yield Diagnostic("bad-test", message, statement.key.span, "add the name of the file")
     user, host = statement.clauses.user, statement.clauses.host
     if user is not None and (reason := model.segment_objection(user.value)) is not None:
         name = f"`{user.value}`" if user.value else "this user"
@@ -218,15 +224,6 @@ def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]
         yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, advice)
     elif (reason := model.objection(key.value)) is not None:
         yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
-
-
-def _method_mistakes(method: Literal, key: Literal) -> Iterator[Diagnostic]:
-    if method.value not in METHODS:
-        listed = ", ".join(f"`{each}`" for each in METHODS)
-        yield Diagnostic("bad-test", f"unknown method `{method.value}`", method.span, help=f"use {listed}")
-    elif method.value in WRITING and key.value.endswith("/"):
-        message = f"the key of a `{method.value}` ends with the name of a file, not with `/`"
-        yield Diagnostic("bad-test", message, key.span, "add the name of the file")
 
 
 def _user(clauses: RequestClauses) -> User | None:

@@ -28,18 +28,11 @@ _INDENT = " " * 4
 
 def print_document(document: Document) -> str:
     """Returns the text of a document; it parses to an equal document, which is printed as the same text."""
-    return "".join(f"{line}\n" for line in _document_lines(document))
-
-
-def _document_lines(document: Document) -> Iterator[str]:
-    for number, block in enumerate(document.blocks):
-        if number:
-            yield ""
-        yield from _block_lines(block)
-    if document.closing:
-        if document.blocks:
-            yield ""
-        yield from _comment_lines(document.closing, "", first=True)
+    lines: list[str] = []
+    for part in (*map(_block_lines, document.blocks), _comment_lines(document.closing, "", first=True)):
+        written = [*part]
+        lines += ["", *written] if lines and written else written
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _block_lines(block: TargetBlock) -> Iterator[str]:

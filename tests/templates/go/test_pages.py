@@ -172,13 +172,6 @@ def test_pages_headers_and_status_share_helpers():
     assert [_rendered(text, data, HELPERS).strip() for text in pages] == ["Hello ann", "text/html", "200"]
 
 
-def test_an_absent_user_is_nil():
-    """A page may test for an absent user, but fails if it reads one."""
-    assert _rendered('{{ template "who" . }}', {"User": None}, HELPERS).strip() == ""
-    with pytest.raises(RenderError, match="`GetName` is read from nil"):
-        _rendered("{{ .User.GetName }}", {"User": None})
-
-
 @pytest.mark.parametrize(
     ("text", "helpers", "place"),
     [

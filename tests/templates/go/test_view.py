@@ -1,6 +1,5 @@
 import pytest
 from go_programs import HELM, budget, request_root
-from msgspec.structs import replace
 
 from gotemplate.regexp.matching import Captures
 from gotemplate.template.errors import LimitError, RenderError
@@ -43,15 +42,6 @@ def _rendered_request(text):
 def test_a_request_has_the_form_of_go_s_server(text, result):
     """Header names are canonical, the host is not a header, and invalid pairs of the query are left out."""
     assert _rendered_request(text) == result
-
-
-def test_a_request_has_the_protocol_that_its_client_speaks():
-    """Its name and its numbers, which are compared as such."""
-    render_budget = budget()
-    facts = request_facts(replace(SERVER_REQUEST, protocol="HTTP/2.0"), render_budget)
-    text = "{{.Proto}} {{.ProtoMajor}} {{.ProtoMinor}} {{.ProtoAtLeast 1 1}} {{.ProtoAtLeast 2 1}}"
-    rendered = Program(text, HELM).execute(Struct(REQUEST, facts), render_budget)
-    assert rendered == b"HTTP/2.0 2 0 true false"
 
 
 def test_each_read_of_the_query_is_a_new_value():
@@ -139,12 +129,6 @@ def test_data_have_the_fields_and_methods_of_go(expression, value):
     assert _rendered(f"{{{{print {expression}}}}}") == value
 
 
-def test_complete_data_can_be_written_as_json():
-    """A mount and a user have their fields in Go's order, and a request has no JSON because it lacks fields."""
-    text = "{{toJson .Target.Mount}}{{toJson .User}}{{toJson .Request}}"
-    assert _rendered(text) == '{"Host":"m","Path":["/s/"]}{"Username":"ann"}'
-
-
 METHODS = "{{with .User}}{{.GetType}} {{.GetIdentifier}} {{.GetUsername}} {{.GetName}} {{.GetGivenName}} {{.GetFamilyName}} {{.GetEmail}} {{.GetGroups}} {{.IsEmailVerified}}{{end}}"
 
 
@@ -168,13 +152,6 @@ def test_every_user_has_the_same_methods(user, results):
 def test_the_fields_of_a_user_depend_on_its_kind(user, fields):
     """The fields of each kind of user are those of s3-proxy."""
     assert _rendered("{{.User}}", User=user) == fields
-
-
-def test_a_url_may_have_no_user():
-    """The methods of absent user information return empty texts."""
-    request = {**DOCUMENT["Request"], "URL": "/a"}
-    text = "{{print .Request.URL.User}}|{{.Request.URL.User.Username}}|{{.Request.URL.User.String}}|{{if .Request.URL.User}}x{{end}}"
-    assert _rendered(text, Request=request) == "|||"
 
 
 def test_the_absent_user_of_a_go_program_is_nil():
@@ -201,29 +178,6 @@ DATA = TargetKeyRewriteData(
 
 def _rendered_rule(text, data=DATA):
     return Program(text, HELM).execute(root(CAPTURES, data, budget()), budget()).decode()
-
-
-def test_the_request_of_a_rule_is_one_of_a_server():
-    """The URL of a request has only a path and a query, and its scheme shows as TLS."""
-    text = (
-        "{{.Request.Method}} {{.Request.URL}} {{.Request.RequestURI}} {{.Request.Header}} {{if .Request.TLS}}tls{{end}}"
-    )
-    assert _rendered_rule(text) == "PUT /a%20b?x=1 /a%20b?x=1 map[X-Y:[z]] tls"
-
-
-def test_groups_are_read_by_name_and_by_number():
-    """A group is a field or an index, and one that took no part is empty."""
-    text = '{{.Groups.one}}{{index .Groups "1"}}{{index .Groups "0"}}[{{.Groups.two}}]{{get .Groups "one"}}'
-    assert _rendered_rule(text) == "aa/k[]a"
-
-
-def test_request_and_groups_are_shared_in_a_rendering():
-    """Two reads return the same object, like pointers and maps in Go."""
-    assert (
-        _rendered_rule('{{eq .Request.URL.Path .Request.URL.Path}}{{$_ := set .Groups "x" "y"}}{{.Groups.x}}')
-        == "truey"
-    )
-    assert _rendered_rule("{{eq .Request .Request}}") == "true"
 
 
 def test_a_missing_group_is_an_error():

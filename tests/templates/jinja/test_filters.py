@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from jinja2 import filters, tests
 from jinja_texts import rendered
 
@@ -12,9 +10,6 @@ from tornado_proxy.templates.jinja.filters import (
     TEXT_METHODS,
     apply,
     formatted,
-    joined,
-    padded,
-    replaced,
 )
 
 
@@ -159,30 +154,6 @@ def test_tests_charge_for_the_values_that_they_read():
 def test_every_test_is_one_of_jinja():
     """Every test has a name and the meaning of Jinja."""
     assert set(TESTS) <= set(tests.TESTS)
-
-
-TEXT = st.text("ab", max_size=6)
-
-
-@given(TEXT, st.integers(0, 12))
-def test_padded_texts_have_the_calculated_size(text, width):
-    """The calculated size is exact for each method that pads."""
-    for method in ("center", "ljust", "rjust", "zfill"):
-        assert len(getattr(text, method)(width)) == padded(text, width)
-
-
-@given(st.lists(TEXT, max_size=5), TEXT)
-def test_joined_texts_fit_into_the_calculated_size(items, separator):
-    """The calculated size of a joined text is at least its real size."""
-    size = joined(items, separator)
-    assert len(separator.join(items)) <= size == TEXT_METHODS["join"](separator, items)
-
-
-@given(TEXT, TEXT, TEXT, st.one_of(st.none(), st.integers(-1, 4)))
-def test_replaced_texts_fit_into_the_calculated_size(text, old, new, count):
-    """The calculated size of a replacement is large enough for any number of occurrences."""
-    result = text.replace(old, new, -1 if count is None else count)
-    assert len(result) <= replaced(text, old, new, count)
 
 
 @pytest.mark.parametrize(

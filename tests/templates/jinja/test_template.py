@@ -4,7 +4,7 @@ import pytest
 from jinja_texts import rendered
 
 from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.templates.jinja import JinjaTemplate, compile_template
+from tornado_proxy.templates.jinja import compile_template
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS, TEXT_METHODS
 from tornado_proxy.templates.jinja.views import NAMES as VARIABLES
 from tornado_proxy.templates.jinja.views import RECORDS
@@ -20,26 +20,6 @@ DOCUMENTATION = (Path(__file__).parents[3] / "docs/jinja-templates.md").read_tex
 def test_every_name_of_the_dialect_is_documented(names):
     """The documentation has each filter, test, function, method, variable and field."""
     assert [name for name in names if f"`{name}`" not in DOCUMENTATION] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("/users/{{ user.username }}/{{ groups.rest }}", "/users/ann/b"),
-        ("\n  /a\n  {%- if key %}/b{% endif %}\r\n\n", "/a/b"),
-        ("  {{ ' a b ' }}\u3000", "a b"),
-        ("{{ 'a\nb' }}\rc", "abc"),
-        ("", ""),
-    ],
-)
-def test_line_ends_and_outer_spaces_are_removed(text, result):
-    """A template may have several lines, and its result is one line without outer spaces."""
-    assert rendered(text) == result
-
-
-def test_nothing_is_escaped():
-    """A key is not markup, so that its special characters are not escaped."""
-    assert rendered("{{ '<&\\'>' }}é{{ '中' }}") == "<&'>é中"
 
 
 @pytest.mark.parametrize(
@@ -88,14 +68,6 @@ def test_a_long_message_is_cut_off():
     with pytest.raises(RenderError, match=r"^.x+$") as caught:
         rendered("{{ key.split(**{'" + "x" * 900 + "': 1}) }}")
     assert len(str(caught.value)) == 200
-
-
-def test_templates_are_compared_by_their_text():
-    """Templates with the same text are equal, and their representation shows the text only."""
-    first, second = compile_template("/{{ key }}", {}, 0), compile_template("/{{ key }}", {"x": 1}, 1)
-    assert isinstance(first, JinjaTemplate)
-    assert first == second
-    assert repr(first) == "JinjaTemplate(text='/{{ key }}')"
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,6 @@ def test_templates_read_the_documented_variables(text, result):
     assert rendered(text) == result
 
 
-def test_lookups_have_no_methods():
-    """The name `groups.items` is the group of that name, not a method."""
-    assert rendered("{{ groups.items }}") == "x"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -196,8 +196,7 @@ def _host(request: go.Struct) -> go.Value:
     return PAGE_REQUEST.getters[b"Host"](request.source)
 
 
-def _uri(request: go.Struct) -> go.Value:
-    return b"%b://%b%b" % (_scheme(request), _host(request), PAGE_REQUEST.getters[b"RequestURI"](request.source))
+_REQUEST_URI = PAGE_REQUEST.getters[b"RequestURI"]
 
 
 def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
@@ -222,7 +221,9 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
     "now": calling.function(lambda: go.Struct(TIME, _now())),
     "requestHost": calling.function(_host, _REQUEST),
     "requestScheme": calling.function(_scheme, _REQUEST),
-    "requestURI": calling.function(_uri, _REQUEST),
+    "requestURI": calling.function(
+        lambda request: b"%b://%b%b" % (_scheme(request), _host(request), _REQUEST_URI(request.source)), _REQUEST
+    ),
     "toYaml": calling.budgeted(write_yaml, calling.ANY),
     "tpl": calling.special(_template_of_text, calling.STRING, calling.ANY),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 
 from gotemplate import sprig
 from gotemplate.regexp.matching import Captures
@@ -118,14 +118,9 @@ def calls_helpers(text: str) -> bool:
     return action >= 0 and _CALLS.search(text, action) is not None
 
 
-@lru_cache(maxsize=64)
-def _defined(text: str) -> frozenset[str]:
-    return frozenset(_DEFINES.findall(text))
-
-
 def built_in(texts: Sequence[str]) -> str:
     """Returns the definitions of the built-in helpers that no text defines: Go allows one definition of a name."""
-    own = frozenset[str]().union(*map(_defined, texts))
+    own = {name for text in texts for name in _DEFINES.findall(text)}
     lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
     return "".join(lines)
 
