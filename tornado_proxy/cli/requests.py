@@ -50,26 +50,18 @@ def run_explain(arguments: argparse.Namespace) -> int:
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
     mounts = _configured_mounts(arguments) if arguments.config else _bare_mounts(arguments)
-    print(_explanation(mounts, arguments) if arguments.path is not None else _usage(mounts, arguments), end="")
-    return ExitStatus.CLEAN
-
-
-def _explanation(mounts: Mounts, arguments: argparse.Namespace) -> str:
-    client = request_defaults(arguments)
-    shown = explain.explain(mounts, arguments.path, arguments.method, client, arguments.file_name)
-    if arguments.format == "json":
-        return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
-    return explain.to_text(shown, configured=arguments.config is not None, user=client.user)
-
-
-def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
+    client, is_json = request_defaults(arguments), arguments.format == "json"
+    if arguments.path is not None:
+        shown = explain.explain(mounts, arguments.path, arguments.method, client, arguments.file_name)
+        text = explain.to_text(shown, configured=arguments.config is not None, user=client.user)
+        print(f"{json.dumps(explain.to_json(shown), indent=2)}\n" if is_json else text, end="")
+        return ExitStatus.CLEAN
     log = requests_of(arguments.requests, [each.rules for each in mounts.sites])
     with progress("simulating") as show:
-        counts = explain.count_usage(Simulator(mounts, request_defaults(arguments)), log, show)
+        counts = explain.count_usage(Simulator(mounts, client), log, show)
     report = explain.UsageReport(mounts.sites, log, counts, arguments.top)
-    if arguments.format == "json":
-        return f"{json.dumps(explain.usage_json(report), indent=2)}\n"
-    return explain.usage_text(report)
+    print(f"{json.dumps(explain.usage_json(report), indent=2)}\n" if is_json else explain.usage_text(report), end="")
+    return ExitStatus.CLEAN
 
 
 def _bare_mounts(arguments: argparse.Namespace) -> Mounts:

@@ -20,10 +20,9 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport
-from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Safety, Severity, Span, counted, render, visible
+from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, Span, counted, render, visible
 
 
 def render_full(report: LintReport, *, color: bool = False) -> str:
@@ -186,25 +185,25 @@ def render_sarif(report: LintReport) -> str:
     """Returns a SARIF log."""
     checks = {check.name: check for check in CHECKS}
     codes = sorted({each.code for each in report.diagnostics})
+    rules: list[dict[str, Any]] = []
+    for code in codes:
+        rule = {"id": code, "defaultConfiguration": {"level": "error"}}  # of parser, compiler or configuration
+        if check := checks.get(code):
+            rule = {
+                "id": code,
+                "shortDescription": {"text": check.summary},
+                "help": {"text": check.manual, "markdown": check.manual},
+                "defaultConfiguration": {"level": _LEVELS[check.severity]},
+                "properties": {"tags": [check.category.value]},
+            }
+        rules.append(rule)
     run = {
-        "tool": {"driver": {"name": "tornado-proxy", "rules": [_rule(code, checks.get(code)) for code in codes]}},
+        "tool": {"driver": {"name": "tornado-proxy", "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": not report.broken}],
         "results": [_result(each, codes) for each in report.diagnostics],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
-
-
-def _rule(code: str, check: Check | None) -> dict[str, Any]:
-    if check is None:  # a mistake that parser, compiler or configuration have found
-        return {"id": code, "defaultConfiguration": {"level": "error"}}
-    return {
-        "id": code,
-        "shortDescription": {"text": check.summary},
-        "help": {"text": check.manual, "markdown": check.manual},
-        "defaultConfiguration": {"level": _LEVELS[check.severity]},
-        "properties": {"tags": [check.category.value]},
-    }
 
 
 def _result(diagnostic: Diagnostic, codes: list[str]) -> dict[str, Any]:
@@ -220,9 +219,16 @@ def _result(diagnostic: Diagnostic, codes: list[str]) -> dict[str, Any]:
     related = [{**_location(each.span), "message": {"text": each.message}} for each in diagnostic.notes if each.span]
     if related:
         result["relatedLocations"] = related
-    if diagnostic.fixes:
-        result["fixes"] = [_fix(each) for each in diagnostic.fixes]
-    return result
+    fixes = []
+    for fix in diagnostic.fixes:
+        changes: dict[str, dict[str, Any]] = {}
+        for edit in fix.edits:
+            unchanged = {"artifactLocation": _artifact(edit.span), "replacements": []}
+            change = changes.setdefault(edit.span.source.name, unchanged)
+            change["replacements"].append({"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}})
+        description = {"text": f"{fix.message} ({fix.safety.value})"}
+        fixes.append({"description": description, "artifactChanges": list(changes.values())})
+    return result | ({"fixes": fixes} if fixes else {})
 
 
 def _location(span: Span) -> dict[str, Any]:
@@ -237,15 +243,6 @@ def _artifact(span: Span) -> dict[str, str]:
 def _region(span: Span) -> dict[str, int]:
     names = ("startLine", "startColumn", "endLine", "endColumn")
     return dict(zip(names, (*span.first, *span.last), strict=True))
-
-
-def _fix(fix: Fix) -> dict[str, Any]:
-    changes: dict[str, dict[str, Any]] = {}
-    for edit in fix.edits:
-        unchanged = {"artifactLocation": _artifact(edit.span), "replacements": []}
-        change = changes.setdefault(edit.span.source.name, unchanged)
-        change["replacements"].append({"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}})
-    return {"description": {"text": f"{fix.message} ({fix.safety.value})"}, "artifactChanges": list(changes.values())}
 
 
 FORMATS: Mapping[str, Callable[[LintReport], str]] = {

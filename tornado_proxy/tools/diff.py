@@ -18,12 +18,11 @@ from tornado_proxy.config.show import ChangedOption
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.compare import Kind, Reason, difference, guards, reads_unkept, reason, served_key
 from tornado_proxy.routing.decide import Decision
-from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
+from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
 from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.rules.diagnostic import counted, visible
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.semantics.request import Request
 from tornado_proxy.tools.explain import plan_rows
 from tornado_proxy.tools.limits import COMPARISONS_EVERY
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
@@ -207,7 +206,11 @@ class Comparer:
         if why is Reason.RULES:
             cause = cause._replace(old=_number(old), new=_number(new))
         path = old.request.path
-        change = Change(request, path, times, kind, *_outcomes(why, old, new))
+        before, after = _outcome(why, old), _outcome(why, new)
+        if before.text == after.text:
+            before = before._replace(text=f"{before.text} {_detail(old, new)}")
+            after = after._replace(text=f"{after.text} {_detail(new, old)}")
+        change = Change(request, path, times, kind, before, after)
         self._groups.setdefault(cause, ChangeGroup()).add(change, self._examples)
         self._refused += times if new.is_refused and not old.is_refused else 0
         key = served_key(new)
@@ -221,16 +224,13 @@ class Comparer:
             asked = self._old.read(request)
         except RequestError:
             return None
-        if self._meets_the_same(asked):
-            return None
-        return self._old.decide(request, asked), self._new.decide(request, asked)
-
-    def _meets_the_same(self, asked: Request) -> bool:
-        """Whether a request meets the same target and rewrite on both sides: most do, and need no template to run."""
         old, new = (each.mounts.find(asked.host, asked.path) for each in (self._old, self._new))
-        if old is None or new is None or old.key != new.key or old.site.target.name != new.site.target.name:
-            return False
-        return old.site.target.name in self._kept and _taker(old) == _taker(new)
+        # Most requests meet the same target and rewrite on both sides, and need no template to run.
+        if old and new and old.key == new.key and old.site.target.name == new.site.target.name in self._kept:
+            before, after = (each.site.rules.taker(each.key) for each in (old, new))
+            if (before and before.making) == (after and after.making):
+                return None
+        return self._old.decide(request, asked), self._new.decide(request, asked)
 
     def _kind(self, request: LoggedRequest, old: Decision, new: Decision) -> Kind:
         kept = request.kept
@@ -252,25 +252,12 @@ def _kept_targets(old: Mounts, new: Mounts) -> frozenset[str]:
     return frozenset(each.name for each in kept if not each.actions.get.user_isolation)
 
 
-def _taker(match: RouteMatch) -> object:
-    taken = match.site.rules.taker(match.key)
-    return taken and taken.making
-
-
 def _target(decision: Decision) -> str:
     return decision.match.site.target.name if decision.match else ""
 
 
 def _number(decision: Decision) -> int | None:
     return decision.rewrite.number if decision.rewrite else None
-
-
-def _outcomes(reason: Reason, old: Decision, new: Decision) -> tuple[Outcome, Outcome]:
-    before, after = _outcome(reason, old), _outcome(reason, new)
-    if before.text == after.text:
-        before = before._replace(text=f"{before.text} {_detail(old, new)}")
-        after = after._replace(text=f"{after.text} {_detail(new, old)}")
-    return before, after
 
 
 def _outcome(reason: Reason, decision: Decision) -> Outcome:

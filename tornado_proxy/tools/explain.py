@@ -373,58 +373,50 @@ def usage_text(report: UsageReport) -> str:
         rows.append((strange_lines(log),))
     if usage.left_out:
         rows.append((f"{usage.left_out:,} left out: {UPLOAD}",))
-    blocks = [list(section("requests", rows)), *(_target(report, site) for site in report.sites)]
-    if report.usage.errors:
-        blocks.append(list(section("refused", list(_errors(report)))))
+    blocks = [list(section("requests", rows))]
+    for site in report.sites:
+        name, total = site.target.name, report.of_target(site.target.name)
+        rewrites = [
+            (*_share(usage.rewrites[name, each.number], total), each.label, each.pattern.text, each.span.place)
+            for each in site.rules.rewrites
+        ]
+        lines = [*section("target", [(f"{name}: {counted(total, 'request')}",)]), *section("rewrites", rewrites)]
+        lines += section("no rewrite", [_share(usage.rewrites[name, None], total)])
+        blocks.append([*lines, *section("", [(f"{times:>9,}", path) for path, times in report.unmatched(name)])])
+    if usage.errors:
+        errors: list[Sequence[str]] = [
+            (f"{times:>9,}", str(status), reason, f"for example {usage.examples[status, reason]}")
+            for (status, reason), times in usage.errors.most_common(report.top)
+        ]
+        more = len(usage.errors) - report.top
+        blocks.append([*section("refused", errors + ([("", f"{more} more reasons")] if more > 0 else []))])
     return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
-
-
-def _target(report: UsageReport, site: Site) -> list[str]:
-    name = site.target.name
-    total = report.of_target(name)
-    rows = [
-        (*_share(report.usage.rewrites[name, each.number], total), each.label, each.pattern.text, each.span.place)
-        for each in site.rules.rewrites
-    ]
-    lines = [*section("target", [(f"{name}: {counted(total, 'request')}",)]), *section("rewrites", rows)]
-    unmatched = report.usage.rewrites[name, None]
-    lines += section("no rewrite", [_share(unmatched, total)])
-    return lines + list(section("", [(f"{times:>9,}", path) for path, times in report.unmatched(name)]))
 
 
 def _share(times: int, total: int) -> tuple[str, str]:
     return f"{times:>9,}", f"{100 * times / total if total else 0:5.1f} %"
 
 
-def _errors(report: UsageReport) -> Iterator[Sequence[str]]:
-    for (status, reason), times in report.usage.errors.most_common(report.top):
-        yield f"{times:>9,}", str(status), reason, f"for example {report.usage.examples[status, reason]}"
-    more = len(report.usage.errors) - report.top
-    if more > 0:
-        yield ("", f"{more} more reasons")
-
-
 def usage_json(report: UsageReport) -> dict[str, Any]:
     """Returns the counts for programs; a version only adds fields."""
+    taken = report.usage.rewrites
     return {
         "version": JSON_VERSION,
         "requests": {**log_json(report.log), "left_out": report.usage.left_out},
-        "targets": [_target_json(report, site) for site in report.sites],
+        "targets": [
+            {
+                "name": name,
+                "requests": report.of_target(name),
+                "rewrites": [{**rewrite_json(each), "requests": taken[name, each.number]} for each in rewrites],
+                "unmatched": {
+                    "requests": taken[name, None],
+                    "paths": [{"path": path, "requests": times} for path, times in report.unmatched(name)],
+                },
+            }
+            for name, rewrites in ((site.target.name, site.rules.rewrites) for site in report.sites)
+        ],
         "refused": [
             {"status": status, "reason": reason, "requests": times, "example": report.usage.examples[status, reason]}
             for (status, reason), times in report.usage.errors.most_common()
         ],
-    }
-
-
-def _target_json(report: UsageReport, site: Site) -> dict[str, Any]:
-    name, rewrites = site.target.name, report.usage.rewrites
-    return {
-        "name": name,
-        "requests": report.of_target(name),
-        "rewrites": [{**rewrite_json(each), "requests": rewrites[name, each.number]} for each in site.rules.rewrites],
-        "unmatched": {
-            "requests": rewrites[name, None],
-            "paths": [{"path": path, "requests": times} for path, times in report.unmatched(name)],
-        },
     }

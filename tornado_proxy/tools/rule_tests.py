@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -86,26 +87,22 @@ def statement(test: RuleTest) -> str:
 
 def failure(outcome: TestOutcome, target: TestRun) -> str:
     """Returns a failed test in full: the expected and the actual key, the rewrite that took the key, and its groups."""
-    test = outcome.test
-    head = f"FAILED {visible(target.name)}: {statement(test)}"
-    place = section("at", [(test.statement.span.place,)])
-    return "\n".join((head, *place, *_verdicts(outcome), *_taken(outcome)))
+    test, rewrite, captures = outcome.test, outcome.rewrite, _captures(outcome)
+    expected, got = _expected(test), _got(outcome)
+    lines = [f"FAILED {visible(target.name)}: {statement(test)}", *section("at", [(test.statement.span.place,)])]
+    lines += [*section("expected", [(expected,)]), *section("got", [(got,)])]
+    if not isinstance(test.expected, Verdict) and not isinstance(outcome.got, RewriteError):
+        alike = visible(os.path.commonprefix([expected, got]))  # noqa: RUF071 - keys are compared, not paths
+        lines.append(" " * (GUTTER + width(alike)) + "^")
+    if rewrite is None or captures is None:
+        return "\n".join([*lines, *section("by", [("no rewrite matched",)])])
+    taker = section("by", [(rewrite.label, rewrite.pattern.text, rewrite.span.place)])
+    return "\n".join([*lines, *taker, *section("groups", group_rows(captures))])
 
 
 def message(outcome: TestOutcome) -> str:
     """Returns a failed test as a line."""
     return visible(f"expected {_expected(outcome.test)}, got {_got(outcome)}")
-
-
-def _verdicts(outcome: TestOutcome) -> Iterator[str]:
-    expected, got = _expected(outcome.test), _got(outcome)
-    yield from section("expected", [(expected,)])
-    yield from section("got", [(got,)])
-    if isinstance(outcome.test.expected, Verdict) or isinstance(outcome.got, RewriteError):
-        return
-    same = next((n for n, pair in enumerate(zip(expected, got, strict=False)) if pair[0] != pair[1]), None)
-    alike = visible(got[: min(len(expected), len(got)) if same is None else same])
-    yield " " * (GUTTER + width(alike)) + "^"
 
 
 def _expected(test: RuleTest) -> str:
@@ -116,15 +113,6 @@ def _got(outcome: TestOutcome) -> str:
     if isinstance(outcome.got, RewriteError):
         return f"error: {outcome.got}"
     return outcome.got.key if outcome.got.rewrite else f"{outcome.got.key} (unchanged)"
-
-
-def _taken(outcome: TestOutcome) -> Iterator[str]:
-    rewrite, captures = outcome.rewrite, _captures(outcome)
-    if rewrite is None or captures is None:
-        yield from section("by", [("no rewrite matched",)])
-        return
-    yield from section("by", [(rewrite.label, rewrite.pattern.text, rewrite.span.place)])
-    yield from section("groups", group_rows(captures))
 
 
 def _captures(outcome: TestOutcome) -> Captures | None:

@@ -20,8 +20,7 @@ from tornado_proxy.lint.check import (
     without,
 )
 from tornado_proxy.rules.compile import unknown_targets
-from tornado_proxy.rules.diagnostic import Edit, Safety, Severity, Span, did_you_mean
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.diagnostic import Edit, Fix, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.tree import Dialect, Literal
 
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
@@ -67,18 +66,16 @@ def query_in_rule(subject: Subject) -> Iterator[LintFinding]:
     for target in subject.targets:
         keys = (test.statement.key for test in target.rule_set.tests)
         in_tests = ((key, query) for key in keys for query in _QUERY_IN_TEXT.finditer(key.value))
-        for literal, query in [*_queries_in_rewrites(target)] or in_tests:
+        in_rewrites: list[tuple[Literal, re.Match[str]]] = []
+        for rewrite in target.rewrites:
+            source, template = rewrite.statement.source, rewrite.statement.template
+            in_rewrites += ((source, query) for query in _QUERY_IN_SOURCE.finditer(source.value))
+            if rewrite.dialect is Dialect.PLAIN:
+                in_rewrites += ((template, query) for query in _QUERY_IN_TEXT.finditer(template.value))
+        for literal, query in in_rewrites or in_tests:
             message = f"`{query[0]}` looks like a query, but keys have none"
             advice = "write the path alone; a `jinja` or `go` template can read the query"
             yield LintFinding(message, literal.at(*query.span()), advice)
-
-
-def _queries_in_rewrites(target: TargetRules) -> Iterator[_Query]:
-    for rewrite in target.rewrites:
-        source, template = rewrite.statement.source, rewrite.statement.template
-        yield from ((source, query) for query in _QUERY_IN_SOURCE.finditer(source.value))
-        if rewrite.dialect is Dialect.PLAIN:
-            yield from ((template, query) for query in _QUERY_IN_TEXT.finditer(template.value))
 
 
 @check(Category.MISTAKES, Severity.WARNING)
@@ -86,23 +83,18 @@ def missing_dialect(subject: Subject) -> Iterator[LintFinding]:
     """A plain template that looks like one of another dialect."""
     for rewrite, _, _ in subject.rewrites:
         hole = _HOLE.search(rewrite.template.text) if rewrite.dialect is Dialect.PLAIN else None
-        if hole:
-            yield _undeclared(rewrite, hole)
-
-
-def _undeclared(rewrite: Rewrite, hole: re.Match[str]) -> LintFinding:
-    literal = rewrite.statement.template
-    meant, group = ("go", ".Groups.name") if _GO.search(rewrite.template.text) else ("jinja", "groups.name")
-    advice = f"write `{meant}` before the template"
-    if rewrite.template.group_references:
-        return LintFinding(_plain(hole), literal.at(*hole.span()), f"{advice}, and `{group}` for a group")
-    here = Span(literal.span.source, literal.span.start, literal.span.start)
-    fixes = offer(f"write `{meant}`", (Edit(here, f"{meant} "),))
-    return LintFinding(_plain(hole), literal.at(*hole.span()), advice, fixes=fixes)
-
-
-def _plain(hole: re.Match[str]) -> str:
-    return f"`{hole[0]}` is plain text here, and becomes part of the key"
+        if hole is None:
+            continue
+        literal = rewrite.statement.template
+        meant, group = ("go", ".Groups.name") if _GO.search(rewrite.template.text) else ("jinja", "groups.name")
+        advice, fixes = f"write `{meant}` before the template", tuple[Fix, ...]()
+        if rewrite.template.group_references:
+            advice += f", and `{group}` for a group"
+        else:
+            here = Span(literal.span.source, literal.span.start, literal.span.start)
+            fixes = offer(f"write `{meant}`", (Edit(here, f"{meant} "),))
+        message = f"`{hole[0]}` is plain text here, and becomes part of the key"
+        yield LintFinding(message, literal.at(*hole.span()), advice, fixes=fixes)
 
 
 @check(Category.MISTAKES, Severity.ERROR, needs_configuration=True)

@@ -197,7 +197,11 @@ class _TemplateRewriter:
         """Raises `NotConvertible` if a helper template that is called on all data needs an edit, or calls another."""
         body = _helpers(self._surroundings.helpers).get(name, ())
         rewriter = _TemplateRewriter("", self._surroundings)
-        if not any(_is_call(node) for node in _descendants(body)):
+        descendants = _descendants(body)
+        if not any(
+            isinstance(each, nodes.Call) or (isinstance(each, nodes.Identifier) and each.name == "include")
+            for each in descendants
+        ):
             rewriter.body(body)
             rewriter.check(body)
             if not rewriter._edits:
@@ -274,10 +278,6 @@ class _TemplateRewriter:
         until, replacement = self._edits.get(start, (start, ""))
         self._edits[start] = until, f"{_ONE_SLASH} ({replacement}"
         self._edits[end] = end, ') "/"'
-
-
-def _is_call(node: object) -> bool:
-    return isinstance(node, nodes.Call) or (isinstance(node, nodes.Identifier) and node.name == "include")
 
 
 def _is_root(operand: nodes.Operand | None) -> bool:

@@ -125,21 +125,19 @@ def _text(path: Path) -> str:
 
 def _document(source: SourceFile) -> Options:
     composed = document.compose(source.text)
-    if composed.faults:
-        raise Unreadable(*(_diagnostic(fault, source) for fault in composed.faults))
+    # The text at the place of a fault is left out of the message, because it may be a secret.
+    faults = []
+    for each in composed.faults:
+        place, message = source.position(each.start), each.message.replace("`{}`", "this").replace("{}", "…")
+        faults.append(Diagnostic(each.code, f"{source.name}:{place.line}:{place.column}: {message}"))
+    if faults:
+        raise Unreadable(*faults)
     value = _value(composed.root, source) if composed.root else None
     if value is None:
         return Options({}, Span(source, 0, 0))
     if isinstance(value, Options):
         return value
     raise Unreadable(Diagnostic("bad-type", f"{source.name}:1: a configuration is a mapping"))
-
-
-def _diagnostic(fault: document.Fault, source: SourceFile) -> Diagnostic:
-    # The text at the place is left out of the message, because it may be a secret.
-    place = source.position(fault.start)
-    message = fault.message.replace("`{}`", "this").replace("{}", "…")
-    return Diagnostic(fault.code, f"{source.name}:{place.line}:{place.column}: {message}")
 
 
 def _value(node: Node, source: SourceFile) -> Value:

@@ -152,17 +152,15 @@ def _anchored(text: str, starts: list[syntax.Assertion], tree: syntax.Node, pref
     for expected, part in zip(prefix, apart, strict=False):
         if not isinstance(part, syntax.Text | syntax.AnyCharacter):
             raise NotConvertible(f"it does not spell out the prefix `{prefix}`", f"begin it with `^{prefix}`")
-        if isinstance(part, syntax.Text) and not _reads(part, expected):
+        characters = part.characters if isinstance(part, syntax.Text) else expected
+        is_folded = isinstance(part, syntax.Text) and part.folded
+        if characters != expected and not (is_folded and characters.casefold() == expected.casefold()):
             raise NeverFound(f"every key begins with the prefix `{prefix}`, and this does not")
         rest = part.extent.end
     if prefix and r"\Q" in text:
         raise NotConvertible(r"its quotation, `\Q`, hides where the prefix ends")
     # If it ends before the end of the prefix, it finds every key.
     return Here(f"{text[: first.extent.end]}/{text[rest:]}", whole=False)
-
-
-def _reads(node: syntax.Text, character: str) -> bool:
-    return node.characters == character or (node.folded and node.characters.casefold() == character.casefold())
 
 
 def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:

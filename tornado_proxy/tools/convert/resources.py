@@ -175,9 +175,9 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
         if "HEAD" in enabled and "GET" not in enabled:
             # A resource for GET covers HEAD here.
             methods = [each for each in methods if each != "GET"]
+        in_doubt = any(not theirs.isdisjoint(methods) and not apart(other, glob) for other, theirs in missing)
         try:
-            _check_apart(glob, methods, missing)
-            converted = _resource(section, providers, methods)
+            converted = _resource(section, providers, methods, in_doubt=in_doubt)
         except _Inexpressible as reason:
             section.settle()
             missing.append((glob, frozenset(methods)))
@@ -229,12 +229,6 @@ def _check(section: Section, mounts: Sequence[str], providers: Providers) -> Non
             server.required("url", values.http_url, "s3-proxy answers 500 where it should ask")
 
 
-def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[tuple[str, frozenset[str]]]) -> None:
-    """Raises `_Inexpressible` if a resource may decide for paths of an earlier one, which is left out."""
-    if any(not theirs.isdisjoint(methods) and not apart(other, glob) for other, theirs in missing):
-        raise _Inexpressible("it may cover requests of an earlier one that is left out")
-
-
 def single_resource(section: Section, mounts: Sequence[str], providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
     _check(section, mounts, providers)
@@ -264,8 +258,12 @@ def _methods(section: Section) -> list[str]:
     return list(dict.fromkeys(section.texts("methods", ["GET"])))
 
 
-def _resource(section: Section, providers: Providers, methods: Sequence[str]) -> list[Resource]:
+def _resource(
+    section: Section, providers: Providers, methods: Sequence[str], *, in_doubt: bool = False
+) -> list[Resource]:
     """Converts a resource, to one for each glob that it needs here; raises `_Inexpressible`."""
+    if in_doubt:
+        raise _Inexpressible("it may cover requests of an earlier one that is left out")
     if not methods:
         raise _Inexpressible("it names no method that is enabled")
     glob = section.text("path")

@@ -75,20 +75,19 @@ class ConvertedRewrite(msgspec.Struct, frozen=True):
 
 def rewrites(target: Section, surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
     """Converts the `keyRewriteList` of a target, with a remark on each entry."""
-    entries = converted([_given(section) for section in target.sections("keyRewriteList")], surroundings, keys_as)
+    given = []
+    for section in target.sections("keyRewriteList"):
+        kind = section.text("targetType", "REGEX")
+        if kind not in ("REGEX", "TEMPLATE"):
+            message = f"`{kind}` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
+            section.changed("targetType", message)
+        dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
+        given.append(RewriteEntry(section.text("source"), section.text("target"), dialect, section.place("")))
+    entries = converted(given, surroundings, keys_as)
     for entry in entries:
         outcome, message, advice = _remark(entry)
         target.remark(outcome, "keyRewriteList", message, advice, place=entry.original.place)
     return entries
-
-
-def _given(section: Section) -> RewriteEntry:
-    kind = section.text("targetType", "REGEX")
-    if kind not in ("REGEX", "TEMPLATE"):
-        message = f"`{kind}` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
-        section.changed("targetType", message)
-    dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
-    return RewriteEntry(section.text("source"), section.text("target"), dialect, section.place(""))
 
 
 def converted(entries: Sequence[RewriteEntry], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
@@ -97,8 +96,12 @@ def converted(entries: Sequence[RewriteEntry], surroundings: Surroundings, keys_
     missing: list[tuple[RewriteEntry, Language | None]] = []
     for entry in entries:
         result = _converted(entry, surroundings, keys_as)
-        if isinstance(result, Written):
-            result = _unless_in_doubt(result, missing)
+        keys = language(result.source) if isinstance(result, Written) else None
+        for earlier, theirs in missing:
+            if keys is not None and (theirs is None or not patterns.disjoint(theirs, keys)):
+                reason = f"it may take keys of an earlier entry that is left out, at {where(earlier.place)}"
+                result = LeftOut(reason, "write that one by hand first", keys)
+                break
         if isinstance(result, LeftOut):
             missing.append((entry, result.keys))
         done.append(ConvertedRewrite(entry, result))
@@ -109,36 +112,22 @@ def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs)
     keys: Language | None = None
     try:
         if keys_as is KeysAs.DOCUMENTED:
-            source = patterns.Here(compile_pattern(entry.source).text)
-        else:
-            source = patterns.source_here(entry.source, surroundings.prefix)
+            pattern = compile_pattern(entry.source)
+            keys = language(pattern.text)
+            if entry.dialect is Dialect.GO:
+                compile_go(entry.target, pattern.names, pattern.group_count, surroundings.helpers)
+            return Written(pattern.text, entry.dialect, entry.target)
+        source = patterns.source_here(entry.source, surroundings.prefix)
         keys = language(source.text)
-        return Written(source.text, entry.dialect, _template(entry, source, surroundings, keys_as))
+        if entry.dialect is Dialect.GO:
+            return Written(source.text, entry.dialect, go_target_here(entry.target, source, surroundings))
+        text = patterns.plain_target_here(entry.target, source, surroundings.prefix)
+        return Written(source.text, entry.dialect, text)
     except patterns.NeverFound as never:
         return Never(str(never))
     except (patterns.NotConvertible, PatternError, TemplateMistake) as error:
         what = "target" if keys else "source"
         return LeftOut(f"the {what} cannot be converted: {error}", error.help, keys)
-
-
-def _template(entry: RewriteEntry, source: patterns.Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
-    if keys_as is KeysAs.DOCUMENTED:
-        if entry.dialect is Dialect.GO:
-            pattern = compile_pattern(source.text)
-            compile_go(entry.target, pattern.names, pattern.group_count, surroundings.helpers)
-        return entry.target
-    if entry.dialect is Dialect.GO:
-        return go_target_here(entry.target, source, surroundings)
-    return patterns.plain_target_here(entry.target, source, surroundings.prefix)
-
-
-def _unless_in_doubt(written: Written, missing: Sequence[tuple[RewriteEntry, Language | None]]) -> Written | LeftOut:
-    keys = language(written.source)
-    for earlier, theirs in missing:
-        if theirs is None or not patterns.disjoint(theirs, keys):
-            reason = f"it may take keys of an earlier entry that is left out, at {where(earlier.place)}"
-            return LeftOut(reason, "write that one by hand first", keys)
-    return written
 
 
 def _remark(entry: ConvertedRewrite) -> tuple[OptionOutcome, str, str | None]:

@@ -129,15 +129,10 @@ def _highest(folder: Path, folders: Collection[Path]) -> Path:
     for parent in folder.parents:
         if not any(each == parent or each in parent.parents for each in folders):
             break
-        if _holds_rules(parent):
-            highest = parent
+        with contextlib.suppress(OSError), os.scandir(parent) as entries:
+            if any(entry.name.endswith(".rules") and not entry.name.startswith(".") for entry in entries):
+                highest = parent
     return highest
-
-
-def _holds_rules(folder: Path) -> bool:
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        return any(entry.name.endswith(".rules") and not entry.name.startswith(".") for entry in entries)
-    return False
 
 
 @dataclass(frozen=True)  # no slots: for the cached properties
