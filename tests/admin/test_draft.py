@@ -114,7 +114,7 @@ def test_a_draft_takes_a_limited_time(tried, monkeypatch):
     """The last requests are decided first; those that were not reached are counted as such, like tests."""
     edited = RULES.replace('-> "/old/$page"', '-> "/new/$page"') + '\ntest "/press/b" -> "/old/b"'
     seconds = itertools.count()
-    monkeypatch.setattr(draft, "_WITHIN", 1.0)
+    monkeypatch.setattr(draft, "DRAFT_WITHIN", 1.0)
     result = tried(edited, "/press/a", "/press/b", "/press/c", clock=lambda: float(next(seconds)))
     assert (result.tests, result.all_tests) == (1, 2)
     assert (result.requests, result.kept) == (1, 3)
@@ -144,7 +144,7 @@ def test_many_diagnostics_are_limited(tried):
 
 def test_a_large_set_is_not_linted(tried, monkeypatch):
     """It is compiled and tried; the page says what is missing."""
-    monkeypatch.setattr(draft, "_MOST_LINTED", 1)
+    monkeypatch.setattr(draft, "MOST_LINTED", 1)
     result = tried('rewrite `^/a.html$` -> "/x"\nrewrite `(` -> "/y"')
     assert (result.is_linted, result.is_broken, len(result.diagnostics)) == (False, True, 1)
 
@@ -184,11 +184,11 @@ def test_a_draft_has_a_limited_size(files, monkeypatch):
     """Its text comes back, and nothing is compiled; a file in force that is larger has no box."""
     in_force = files.load()
     page = draft_page(in_force, str(files.path()))
-    monkeypatch.setattr(draft, "LARGEST", 200)
+    monkeypatch.setattr(draft, "LARGEST_DRAFT", 200)
     answer = drafted(in_force, Mounts([]), page, "ü" * 101, ())
     assert (answer.text, answer.result, "larger than" in answer.problem) == ("ü" * 101, None, True)
     assert drafted(in_force, Mounts([]), page, "#" * 200, ()).result is not None
-    monkeypatch.setattr(draft, "LARGEST", 10)
+    monkeypatch.setattr(draft, "LARGEST_DRAFT", 10)
     assert draft_page(in_force, str(files.path())).text is None
 
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from admin_listeners import FakeAdministration, listener
 
-from tornado_proxy.admin.draft import LARGEST, ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult, Pair
+from tornado_proxy.admin.draft import ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult, Pair
+from tornado_proxy.admin.limits import LARGEST_DRAFT
 from tornado_proxy.admin.status import PathStep, StatusPages
 from tornado_proxy.routing.compare import KeptRequest
 
@@ -41,7 +42,7 @@ async def test_the_page_has_a_box_with_the_rules_in_force():
     assert 'method="post" action="/-/draft#result" enctype="multipart/form-data"' in page
     assert "&lt;rules&gt;/site.rules (site)</option>" in page
     assert "on 3 requests</button>" in page
-    assert f'maxlength="{LARGEST}"' in page
+    assert f'maxlength="{LARGEST_DRAFT}"' in page
 
 
 async def test_a_draft_is_tried():

@@ -18,6 +18,7 @@ from msgspec.structs import asdict, replace
 
 from tornado_proxy.admin.draft import draft_page, drafted
 from tornado_proxy.admin.explanation import explained
+from tornado_proxy.admin.limits import DIAGNOSTICS_SHOWN, MOST_ROWS, PROBED_WITHIN, RELOADS_KEPT, SHORTEST_CHART
 from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
@@ -60,11 +61,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_KEPT = 20  # reloads
-_PROBED_WITHIN = 5.0  # seconds that a reload waits for a probe of what is in force
-_SHORTEST = 60.0  # the shortest time of the charts, in seconds
-_SHOWN = 5  # diagnostics of a reload
-_MOST_ROWS = 50  # rewrites of a kind: a page with thousands would be slow to make and to read
 _PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
 
 
@@ -83,7 +79,7 @@ class Administration:
         # Those that run: later, an upgrade may have replaced the packages.
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self._started = started = serving.generation.since
-        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
+        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], RELOADS_KEPT)
         self._counts: Counter[str] = Counter()  # of reloads, by outcome
         process.bus.add(self._note, ReloadReport)
 
@@ -98,8 +94,8 @@ class Administration:
             report.seconds,
             report.changes,
             report.kept_back,
-            tuple(render(each) for each in shown[:_SHOWN]),
-            max(0, len(shown) - _SHOWN),
+            tuple(render(each) for each in shown[:DIAGNOSTICS_SHOWN]),
+            max(0, len(shown) - DIAGNOSTICS_SHOWN),
         )
         self._reloads.appendleft(row)
 
@@ -174,7 +170,7 @@ class Administration:
                 _rewrite_row(configuration, *each),
                 minutes=self.history.hits.minutes(rewrite_id(each[0], each[1]), each[2]),
             )
-            for each in rewrites[:_MOST_ROWS]
+            for each in rewrites[:MOST_ROWS]
         )
         return RewriteTable(tuple(rows), len(rewrites))
 
@@ -231,7 +227,7 @@ class Administration:
     async def reload(self) -> tuple[bool, dict[str, object]]:
         """Reloads at once; returns whether the files are in force, and the report with the targets that are down."""
         report = await self._reloader.reload()
-        await self._probed(_PROBED_WITHIN)
+        await self._probed(PROBED_WITHIN)
         problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
         return report.is_in_force, {**report_view(report), "targetsDown": problems}
 
@@ -332,7 +328,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
 
     first = intervals[0].end - intervals[0].seconds if intervals else now
     # Shortly after the start the charts cover the time since then, but at least a minute.
-    span = min(max(now - SAMPLED_FOR, first), now - _SHORTEST), now
+    span = min(max(now - SAMPLED_FOR, first), now - SHORTEST_CHART), now
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
     yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)

@@ -13,13 +13,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.web import Application, RequestHandler
 
 from tornado_proxy.admin.administration import Administration
+from tornado_proxy.admin.limits import LONGEST_FIELD
 from tornado_proxy.admin.status import StatusPages
 from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.semantics.forwarded import peer_address
 
 _ASKED = ("method", "path", "host", "user", "file")
-_LONGEST = 2048  # characters of a field of the form
 
 _LOCAL_NAMES = {"localhost", gethostname().lower()}
 _ELSEWHERE = ("cross-site", "same-site")  # another port of this machine is the same site
@@ -132,7 +132,7 @@ class _Overview(_Page):
     """The status page."""
 
     async def get(self) -> None:
-        fields = {name: self.get_query_argument(name, "")[:_LONGEST] for name in _ASKED}
+        fields = {name: self.get_query_argument(name, "")[:LONGEST_FIELD] for name in _ASKED}
         asked = {name: text for name, text in fields.items() if text}
         # People may follow links from other sites; pages of other sites may not use processor time in the background.
         if asked and self.request.headers.get("Sec-Fetch-Site") in _ELSEWHERE and not self._is_visited():

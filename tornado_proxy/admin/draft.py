@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.admin.explanation import rewrite_step
+from tornado_proxy.admin.limits import DRAFT_WITHIN, LARGEST_DRAFT, MOST_DRAFT_DIAGNOSTICS, MOST_LINTED
 from tornado_proxy.admin.status import PathStep
 from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
@@ -31,10 +32,6 @@ from tornado_proxy.service.reload.snapshot import Configuration, compile_snapsho
 from tornado_proxy.tools.diff import Change, Comparer
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, logged
 
-LARGEST = 128 * 1024  # the most bytes of a draft
-_MOST_LINTED = 3_000  # rewrites of all files, which take the linter a second, or several if most hide others
-_WITHIN = 5.0  # seconds for the tests, and again for the requests
-_MOST_DIAGNOSTICS = 20
 _MOST_GROUPS, _MOST_CHANGES = 20, 10  # that are shown: pairs of rewrites, and requests of each
 
 _DIFFERENT = (Kind.KEY, Kind.ANSWER, Kind.ERROR)
@@ -127,10 +124,10 @@ def draft_page(configuration: Configuration, path: str) -> DraftPage:
         return replace(page, problem="The configuration names no rule file.")
     source = decode(chosen.path, sources[chosen.path].data)
     text = source.text if isinstance(source, SourceFile) else ""
-    return replace(page, problem=_TOO_LARGE) if len(text.encode()) > LARGEST else replace(page, text=text)
+    return replace(page, problem=_TOO_LARGE) if len(text.encode()) > LARGEST_DRAFT else replace(page, text=text)
 
 
-_TOO_LARGE = f"The file is larger than {LARGEST // 1024} KiB: `tornado-proxy diff` compares such files."
+_TOO_LARGE = f"The file is larger than {LARGEST_DRAFT // 1024} KiB: `tornado-proxy diff` compares such files."
 
 
 def _targets(configuration: Configuration) -> dict[str, dict[str, None]]:
@@ -149,8 +146,8 @@ def drafted(
     page = replace(page, kept=len(kept))
     if page.file is None:
         return page
-    if len(text.encode()) > LARGEST:
-        return replace(page, text=text, problem=f"The draft is larger than {LARGEST // 1024} KiB.")
+    if len(text.encode()) > LARGEST_DRAFT:
+        return replace(page, text=text, problem=f"The draft is larger than {LARGEST_DRAFT // 1024} KiB.")
     result = try_draft(configuration, mounts, RuleFile(page.file.path, text.encode()), kept)
     return replace(page, text=text, result=result)
 
@@ -169,13 +166,13 @@ def try_draft(
     rules = draft.rules
     assert rules is not None, "a configuration in force has settings"
     unknown = tuple(unknown_targets(rules.documents, [target.name for target in draft.settings.targets]))
-    is_linted = draft.rewrite_count <= _MOST_LINTED
+    is_linted = draft.rewrite_count <= MOST_LINTED
     mistakes = (*unknown, *rules.diagnostics)
     diagnostics = _linted(draft, unknown, file) if is_linted else mistakes
     ordered = sorted(diagnostics, key=lambda each: (each.severity is not Severity.ERROR, not _is_in(each.span, file)))
     result = DraftResult(
-        diagnostics=tuple(_drawn(each, draft) for each in ordered[:_MOST_DIAGNOSTICS]),
-        unshown=max(0, len(ordered) - _MOST_DIAGNOSTICS),
+        diagnostics=tuple(_drawn(each, draft) for each in ordered[:MOST_DRAFT_DIAGNOSTICS]),
+        unshown=max(0, len(ordered) - MOST_DRAFT_DIAGNOSTICS),
         is_linted=is_linted,
         kept=len(kept),
     )
@@ -222,7 +219,7 @@ def _tested(result: DraftResult, draft: Configuration, file: RuleFile, clock: Ca
         for test in rules.tests
         if _is_in(test.statement.span, file)
     ]
-    end, failed, run = clock() + _WITHIN, list[TestOutcome](), 0
+    end, failed, run = clock() + DRAFT_WITHIN, list[TestOutcome](), 0
     for rules, test, data in tests:
         if clock() > end:
             break
@@ -236,7 +233,7 @@ def _compared(
     mounts: Mounts, draft: Configuration, kept: Sequence[KeptRequest], clock: Callable[[], float]
 ) -> tuple[Mapping[str, int], tuple[DraftGroup, ...]]:
     """Decides requests again, the last ones first, until the time is over; returns counts by kind, and the changes."""
-    end, nobody = clock() + _WITHIN, RequestDefaults()
+    end, nobody = clock() + DRAFT_WITHIN, RequestDefaults()
     drafted = mounts.of_sites(sites((each.target for each in mounts.sites), draft.rule_sets, mounts.sites))
     old, new = Simulator(mounts, nobody), Simulator(drafted, nobody)
     comparer = Comparer(old, new, _MOST_CHANGES)

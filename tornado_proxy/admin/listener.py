@@ -16,14 +16,12 @@ from tornado.iostream import IOStream
 
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.application import admin_application
+from tornado_proxy.admin.limits import LARGEST_BODY, SPARE
 from tornado_proxy.config.model import Settings
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.wire.server import Acceptor
 from tornado_proxy.wire.tls import make_context
-
-_LARGEST_BODY = 1024 * 1024  # bytes: a draft of rules in a form
-_SPARE = 8  # connections that are accepted after the last descriptor is taken
 
 
 @asynccontextmanager
@@ -33,7 +31,7 @@ async def admin_listener(process: Process, sockets: Sequence[socket]) -> AsyncIt
     # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether it speaks TLS
     # at all is fixed here.
     tls = _tls(process.serving.configuration.settings)
-    server = AdminServer(admin_application(administration), ssl_options=tls, max_body_size=_LARGEST_BODY)
+    server = AdminServer(admin_application(administration), ssl_options=tls, max_body_size=LARGEST_BODY)
 
     def renew(report: ReloadReport) -> None:
         if report.is_new:
@@ -65,7 +63,7 @@ class AdminServer(HTTPServer):
         """Takes what `HTTPServer` takes; called by Tornado."""
         super().initialize(*arguments, **options)
         self._acceptor = Acceptor("connections to the admin listener", self._handle_connection, self._make_room)
-        self._wanted = _SPARE
+        self._wanted = SPARE
         self._spare: list[int] = []
 
     def add_sockets(self, sockets: Iterable[socket]) -> None:

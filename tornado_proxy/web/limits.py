@@ -56,8 +56,6 @@ PIECE_COMPRESSED = 16 * 1024
 COMPRESSED_AT_ONCE = 256
 """Objects that are compressed at once in a process; zlib takes 256 KiB for each."""
 
-CACHED_HEADERS_KEPT = 256
-"""Headers of objects in caches that are remembered."""
 DIGITS_OF_DIGEST = 12
 """Digits of a digest that are shown; enough to tell configurations apart."""
 

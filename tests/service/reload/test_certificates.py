@@ -144,7 +144,7 @@ def test_a_certificate_in_der_is_an_error(tmp_path):
 def test_fetched_certificates_are_due_after_an_hour(tmp_path, monkeypatch):
     """Without fetched documents, nothing is due."""
     monkeypatch.setattr(certificates.time, "monotonic", lambda: 100.0)
-    assert _find(_settings(REMOTE), tmp_path, DOCUMENTS).fetched.due == 100.0 + certificates.RENEW_AFTER
+    assert _find(_settings(REMOTE), tmp_path, DOCUMENTS).fetched.due == 100.0 + certificates.CERTIFICATES_FRESH
     assert _find(Settings(), tmp_path).fetched.due == math.inf
 
 

@@ -207,7 +207,7 @@ def test_lines_arrive_in_order():
 
 def test_a_line_of_the_service_does_not_wait_for_others(monkeypatch):
     """Only lines about requests are gathered: an error may be the last thing that a process tells."""
-    monkeypatch.setattr(logs, "GATHER", 1000)
+    monkeypatch.setattr(logs, "LOG_GATHERED_FOR", 1000)
     with _pipe() as (reading, writing):
         outlet = Outlet(FORMAT, StreamOutput(writing))
         for number in range(10):

@@ -199,7 +199,7 @@ async def test_new_limits_apply_to_new_connections(tmp_path):
 
 async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog):
     """A request that holds its generation delays the end only for a limited time."""
-    monkeypatch.setattr("tornado_proxy.service.run.serving._CLOSE_WITHIN", 0.01)
+    monkeypatch.setattr("tornado_proxy.service.run.serving.STORES_CLOSE_WITHIN", 0.01)
     serving = _single_process(tmp_path)
     with serving.generation:
         async with asyncio.timeout(10):

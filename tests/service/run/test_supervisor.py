@@ -184,7 +184,7 @@ async def test_the_last_requests_of_all_workers_are_put_together():
 def test_a_hanging_worker_does_not_block_a_reload(run):
     """A worker that does not activate a generation in time is replaced, and both serve the new one."""
     printed = run("""
-module.ACTIVATING = 2
+module.WORKER_ACTIVATING = 2
 before = await pids()
 await asyncio.wait_for(supervisor.activate(2, hanging()), 30)
 while not all(supervisor.responsive()):
@@ -198,7 +198,7 @@ print(len({worker["pid"] for worker in workers} & {*before}), [worker["generatio
 def test_a_slow_start_does_not_count_as_hanging(run):
     """The time limit of a reload starts when the worker serves."""
     printed = run("""
-module.ACTIVATING = 2
+module.WORKER_ACTIVATING = 2
 supervisor._start = msgspec.structs.replace(supervisor._start, snapshot=hanging(4).snapshot)
 before = await pids()
 await kill_one()

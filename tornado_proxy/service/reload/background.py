@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
+from tornado_proxy.service.limits import SWITCH_INTERVAL
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_SWITCH_INTERVAL = 0.0005  # seconds that a thread may keep the interpreter's lock; a tenth of Python's default
 _TURN = threading.Lock()
 
 
@@ -32,7 +33,7 @@ def _undisturbed() -> Iterator[None]:
     """
     with _TURN:
         usual, collects = sys.getswitchinterval(), gc.isenabled()
-        sys.setswitchinterval(_SWITCH_INTERVAL)
+        sys.setswitchinterval(SWITCH_INTERVAL)
         gc.disable()
         try:
             yield

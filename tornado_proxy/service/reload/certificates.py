@@ -24,13 +24,12 @@ from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
+from tornado_proxy.service.limits import CERTIFICATES_FRESH, EXPIRES_SOON
 from tornado_proxy.telemetry.log import moment
 from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, leaf_of, make_context, names_of
 
-RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
 INVALID_DATES = "certificate-dates"  # the code of a certificate that has expired, or is not valid yet
-_SOON = 14 * 86400  # seconds; a certificate that is renewed by a program is younger
 
 Document = tuple[GuardedUrl, UrlConfig]
 Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
@@ -58,7 +57,7 @@ def find_certificates(
         server=replace(server, ssl=search.filled(server.ssl)),
         internal_server=replace(internal, ssl=search.filled(internal.ssl)),
     )
-    due = time.monotonic() + RENEW_AFTER if search.fetched else math.inf
+    due = time.monotonic() + CERTIFICATES_FRESH if search.fetched else math.inf
     return settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, due, search.self_signed)
 
 
@@ -166,7 +165,7 @@ class Validity(msgspec.Struct, frozen=True):
 
     def warning(self, now: float) -> str:
         """Returns that it ends soon; empty if it does not."""
-        return f"expires at {moment(self.not_after)}" if self.not_after - now < _SOON else ""
+        return f"expires at {moment(self.not_after)}" if self.not_after - now < EXPIRES_SOON else ""
 
 
 def validities(settings: Settings) -> Iterator[Validity]:

@@ -13,9 +13,8 @@ from tornado_proxy.config.options import SettingsSection, options_of
 from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.rules.tree import Dialect
+from tornado_proxy.service.limits import CHANGES_SHOWN
 from tornado_proxy.service.reload.snapshot import Configuration
-
-_SHOWN = 5  # changes of a kind that are named; the others are counted
 
 
 def changes(in_force: Configuration, configuration: Configuration) -> Iterator[str]:
@@ -86,8 +85,8 @@ def _placed(rewrite: Rewrite, directory: Path) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    more = f" and {len(names) - CHANGES_SHOWN} more" if len(names) > CHANGES_SHOWN else ""
+    return ", ".join(names[:CHANGES_SHOWN]) + more
 
 
 def fixed_at_start(configuration: Configuration, at_start: Settings) -> Configuration:

@@ -19,6 +19,7 @@ import msgspec
 
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.service.limits import LAST_GOOD_AGAIN_AFTER
 from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
 
@@ -26,7 +27,6 @@ _LOG = logging.getLogger("tornado_proxy")
 
 COPY = "snapshot.json"
 _OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-RETRY = 60.0  # seconds after which a failed copy is tried again
 
 
 class NoLastGood(Exception):
@@ -37,7 +37,7 @@ async def keep_each(
     last_good: LastGood,
     in_force: Callable[[], Snapshot],
     changed: asyncio.Event,
-    retry: float = RETRY,
+    retry: float = LAST_GOOD_AGAIN_AFTER,
 ) -> None:
     """Keeps each snapshot that is put in force, until cancelled; a failure is tried again."""
     while True:

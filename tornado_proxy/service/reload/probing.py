@@ -14,12 +14,12 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.s3.store import S3Store
+from tornado_proxy.service.limits import PROBED_WITHIN
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult, find_object, probe_all
 
 BUCKET_DOWN = "bucket-down"  # the code of a bucket that cannot be used
-_WITHIN = 5.0  # seconds that a reload waits for a bucket
 _POOL = S3Pool(threads=2, queue=10, connections=4)
 _OF_ONE_KEY = ("access-denied", "busy", "failed")  # the codes of problems that another key may not have
 _SERVICE_ONLY = BucketProblem(
@@ -36,7 +36,7 @@ async def probed(configuration: Configuration, in_force: Configuration) -> Confi
         return configuration
     unchanged = {(target.name, target.bucket) for target in in_force.settings.targets}
     changed = [target for target in configuration.settings.targets if (target.name, target.bucket) not in unchanged]
-    results = await probe_buckets(changed, _WITHIN, write=False)
+    results = await probe_buckets(changed, PROBED_WITHIN, write=False)
     severity = Severity.ERROR if choice == "refuse" else Severity.WARNING
     down = [
         Diagnostic(

@@ -18,6 +18,7 @@ import msgspec
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
+from tornado_proxy.service.limits import READ_WITHIN
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.edit import EditState, RefusedFor, Step, refused
@@ -33,7 +34,6 @@ Result = TypeVar("Result")
 
 _LOG = logging.getLogger("tornado_proxy")
 
-READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
 
 _UNSETTLED = Diagnostic(
     "unsettled", "the files keep changing: no two readings were the same", help="leave them alone for a second"

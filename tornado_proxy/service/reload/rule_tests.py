@@ -12,9 +12,8 @@ from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.model import RuleSet, evaluate
 from tornado_proxy.rules.testing import FAILING_TEST, failure
+from tornado_proxy.service.limits import MOST_FAILING_SHOWN
 from tornado_proxy.service.reload.snapshot import Configuration
-
-_MOST_FAILING = 20  # failing tests that are reported one by one
 
 
 def run_rule_tests(configuration: Configuration, in_force: Configuration | None = None) -> Configuration:
@@ -47,10 +46,10 @@ def _failures(configuration: Configuration, tested: Iterable[tuple[Target, RuleS
             outcome = evaluate(rules, test, data)
             if not outcome.passed:
                 failed += 1
-                if failed <= _MOST_FAILING:
+                if failed <= MOST_FAILING_SHOWN:
                     yield failure(outcome)
-    if failed > _MOST_FAILING:
-        more = f"{failed - _MOST_FAILING} more rule tests fail"
+    if failed > MOST_FAILING_SHOWN:
+        more = f"{failed - MOST_FAILING_SHOWN} more rule tests fail"
         yield Diagnostic(FAILING_TEST, more, help="`tornado-proxy test` shows them all")
 
 

@@ -26,6 +26,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, err
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.rules.testing import FAILING_TEST
+from tornado_proxy.service.limits import AT_REST, MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
 from tornado_proxy.service.reload.certificates import (
     INVALID_DATES,
     FetchedDocuments,
@@ -35,12 +36,6 @@ from tornado_proxy.service.reload.certificates import (
     validities,
 )
 
-SETTLED_AFTER = 0.02  # seconds between two readings that must agree
-AT_REST = 1.0  # seconds without a change after which a start needs no second reading
-# Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that
-# is deleted from a directory that has others needs no more readings than other edits.
-READINGS_IF_HALFWAY = 50
-MOST_READINGS = 75
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
 
 ReadFiles = Callable[[Settings | None], tuple[Read, Read]]

@@ -29,6 +29,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from tornado_proxy.service.limits import MOST_LOOKS
 from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.reloading import Reloader
 
@@ -50,7 +51,6 @@ _LIMITS = {
 }
 
 _READ = (".rules", ".html")  # what is read of directories: of rules, and of the templates of a theme
-_MOST_LOOKS = 10  # attempts, if directories change meanwhile
 
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
 
@@ -67,7 +67,7 @@ class Watch(FileSystemEventHandler):
 
     def look_at(self, places: Sequence[Path]) -> None:
         """Watches places; call it again after every change, since directories may have been replaced."""
-        for _ in range(_MOST_LOOKS):
+        for _ in range(MOST_LOOKS):
             try:
                 self._look_at([place.absolute() for place in places])
             except (FileNotFoundError, NotADirectoryError) as error:

@@ -23,12 +23,13 @@ from typing import NamedTuple
 
 from setproctitle import setproctitle
 
+from tornado_proxy.service.limits import MOST_SOCKETS
+
 _LOG = logging.getLogger("tornado_proxy")
 
 _STARTED, _ENDED = b"s", b"e"
 _REPORT = struct.Struct("!cii")  # kind, pid, status
 _ORDER = struct.Struct("!i")  # the pid of a worker to kill; 0 starts one
-_MOST_SOCKETS = 250  # what one message can carry (SCM_MAX_FD is 253)
 
 # Variables of systemd that are for the supervisor only.
 _MANAGER_ONLY = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
@@ -144,7 +145,7 @@ def _serve_forks(ours: socket.socket, work: Work) -> None:
 
 def _obey(ours: socket.socket, children: set[int], work: Work, pipe: tuple[int, int]) -> bool:
     """Follows one order; returns false after the last one."""
-    data, descriptors, _, _ = socket.recv_fds(ours, _ORDER.size, _MOST_SOCKETS)
+    data, descriptors, _, _ = socket.recv_fds(ours, _ORDER.size, MOST_SOCKETS)
     if not data:
         return False
     (pid,) = _ORDER.unpack(data)

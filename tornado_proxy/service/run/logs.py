@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from tornado_proxy.config.server import Log
+from tornado_proxy.service.limits import LOG_GATHERED_FOR, LOG_ROOM
 from tornado_proxy.service.run.outputs import JournalOutput, LogOutput, StreamOutput, is_journal
 from tornado_proxy.telemetry.events import ErrorServed, Served
 from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_text, moment
@@ -131,10 +132,6 @@ def flush_logging() -> None:
         handler.flush()
 
 
-GATHER = 0.1  # seconds between two writes: each takes the interpreter from the requests for a moment
-ROOM = 4 * 1024 * 1024  # bytes of waiting lines: some 10,000 requests
-
-
 class Outlet(logging.Handler):
     """Writes lines to an output in order, on a daemon thread, so that nobody waits for a stuck reader.
 
@@ -144,7 +141,7 @@ class Outlet(logging.Handler):
 
     patience = 1.0  # seconds that the end of the process waits for a reader
 
-    def __init__(self, formatter: logging.Formatter, output: LogOutput, room: int = ROOM) -> None:
+    def __init__(self, formatter: logging.Formatter, output: LogOutput, room: int = LOG_ROOM) -> None:
         super().__init__()
         self.setFormatter(formatter)
         self._output = output
@@ -207,7 +204,7 @@ class Outlet(logging.Handler):
         while lines := self._next():
             self._write(lines)
             # Lines that arrive meanwhile are written together, and do not wake the thread one by one.
-            self._hurry.wait(GATHER)
+            self._hurry.wait(LOG_GATHERED_FOR)
             self._hurry.clear()
         self._output.close()
 

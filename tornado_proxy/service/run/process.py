@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tornado_proxy.service.limits import FEEDS_A_PERIOD, GRACE_TO_SPARE, PROBE_JITTER, SHOWN_DEFECTS
 from tornado_proxy.service.reload.background import comes_within
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
@@ -31,13 +32,8 @@ from tornado_proxy.telemetry.log import log_service_events
 
 _LOG = logging.getLogger("tornado_proxy")
 
-FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
-SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds until a task with a defect is begun again
-_SHOWN_DEFECTS = 20
-
-_JITTER = 0.1  # of the interval of probes, so that many instances do not probe at once
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -78,7 +74,7 @@ class Process:
             serving, launch.read, bus.emit, renew=launch.renew, from_last_good=launch.from_last_good
         )
         bus.add(self._follow_up, ReloadReport)
-        self.defects: deque[Defect] = deque(maxlen=_SHOWN_DEFECTS)
+        self.defects: deque[Defect] = deque(maxlen=SHOWN_DEFECTS)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
         self._set_changed = asyncio.Event()
@@ -177,7 +173,7 @@ class Process:
 
     async def _wind_down(self) -> None:
         grace = self.serving.configuration.settings.server.grace_period
-        self._launch.notifier.stopping("finishing running requests", grace + SPARE)
+        self._launch.notifier.stopping("finishing running requests", grace + GRACE_TO_SPARE)
         _LOG.info("stopping: running requests have %g s to finish", grace)
         await self.serving.wind_down(grace)
 
@@ -225,4 +221,4 @@ class Prober:
             self._settled.set()
             for result in results:
                 self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
-            await comes_within(self._poked, self._interval * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - no secret
+            await comes_within(self._poked, self._interval * random.uniform(1 - PROBE_JITTER, 1 + PROBE_JITTER))  # noqa: S311 - no secret

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Literal
 
-_PATIENCE = 0.5  # seconds in which idle threads end
+from tornado_proxy.service.limits import THREADS_END_WITHIN
 
 
 def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:
@@ -56,7 +56,7 @@ def end_process(status: int) -> int:
     A thread cannot be stopped, and one that waits for a bucket may do so for minutes after all answers are given.
     """
     others = [each for each in threading.enumerate() if each is not threading.current_thread() and not each.daemon]
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + THREADS_END_WITHIN
     for each in others:
         each.join(max(0.0, end - time.monotonic()))
     if any(each.is_alive() for each in others):

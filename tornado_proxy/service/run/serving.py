@@ -14,6 +14,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.service.limits import STORES_CLOSE_WITHIN, WEBHOOKS_WITHIN
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from tornado_proxy.telemetry.tracing import RequestTracer
 
 _LOG = logging.getLogger("tornado_proxy")
-
-_WEBHOOKS_WITHIN = 5.0  # seconds for the last webhooks
-_CLOSE_WITHIN = 2.0  # seconds for calls to buckets to end after their requests were cut off
 
 
 def connection_setup(settings: Settings) -> ConnectionSetup:
@@ -182,12 +180,12 @@ class SingleProcess:
         """
         await self._server.shut_down(grace, leave_queue=self._inherited if leave_queue is None else leave_queue)
         self._bus.flush()
-        await self._webhooks.close(_WEBHOOKS_WITHIN)
+        await self._webhooks.close(WEBHOOKS_WITHIN)
         if self._tracer is not None:
             await asyncio.to_thread(self._tracer.close)
         try:
-            async with asyncio.timeout(_CLOSE_WITHIN):
+            async with asyncio.timeout(STORES_CLOSE_WITHIN):
                 await self._generations.close()
         except TimeoutError:
-            _LOG.warning("abandoned calls to buckets that did not end within %g s", _CLOSE_WITHIN)
+            _LOG.warning("abandoned calls to buckets that did not end within %g s", STORES_CLOSE_WITHIN)
         await self._builder.close()

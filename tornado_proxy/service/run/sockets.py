@@ -11,8 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tornado_proxy.config.server import Listener
-
-BACKLOG = 1024
+from tornado_proxy.service.limits import BACKLOG
 
 
 class CannotListen(Exception):

@@ -20,6 +20,17 @@ from msgspec.structs import replace
 from setproctitle import setproctitle
 
 from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.service.limits import (
+    AFTER_GRACE,
+    COUNTS_WITHIN,
+    PURGED_WITHIN,
+    WORKER_ACTIVATING,
+    WORKER_LASTED,
+    WORKER_RESPONSIVE,
+    WORKER_STARTING,
+    WORKER_STUCK,
+    WORKER_TICK,
+)
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
@@ -35,15 +46,6 @@ from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
 
-TICK = 1.0  # seconds
-RESPONSIVE = 5  # ticks without a heartbeat until a worker counts as unresponsive
-STUCK = 15  # ticks until it is killed
-STARTING = 120  # ticks that a worker may take before its first heartbeat
-ACTIVATING = 60  # ticks that it may take to serve another generation; less than `tornado-proxy reload` waits
-PURGED_WITHIN = 5.0  # seconds for a worker to answer; it purges its caches in any case
-COUNTS_WITHIN = 1.0  # seconds after which a worker's earlier counts are used
-AFTER_GRACE = 5.0  # seconds for a worker to end by itself after its grace period
-LASTED = 10.0  # seconds of serving after which its end does not count as one of several in a row
 RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
 
@@ -80,7 +82,7 @@ class WorkerHandle:
     @property
     def is_responsive(self) -> bool:
         """Whether it serves, and its loop has turned recently."""
-        return self._serves and not self._gone and self._silent < RESPONSIVE
+        return self._serves and not self._gone and self._silent < WORKER_RESPONSIVE
 
     async def call(self, method: Method, *arguments: object, within: float | None = None) -> Any:
         """Calls a method of the worker; returns None if it has ended, or does not answer within some seconds."""
@@ -151,11 +153,14 @@ class WorkerHandle:
 
     async def _watch(self) -> None:
         while not self._gone:
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(WORKER_TICK)
             self._silent += 1
             if self._serves and self._activating is not None:
                 self._activating += 1
-            if self._silent >= (STUCK if self._serves else STARTING) or (self._activating or 0) >= ACTIVATING:
+            if (
+                self._silent >= (WORKER_STUCK if self._serves else WORKER_STARTING)
+                or (self._activating or 0) >= WORKER_ACTIVATING
+            ):
                 _LOG.error("worker %d is stuck: killing it", self.pid)
                 self.kill()
                 return
@@ -277,7 +282,7 @@ class Supervisor:
         while not self._stopping:
             began = time.monotonic()
             await self._fill(place, first)
-            failures = 0 if time.monotonic() - began > LASTED else failures + 1
+            failures = 0 if time.monotonic() - began > WORKER_LASTED else failures + 1
             if not self._stopping:
                 await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
 

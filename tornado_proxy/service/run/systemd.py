@@ -12,8 +12,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tornado_proxy.service.limits import LONGEST_STATUS
+
 _FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
-_STATUS_LENGTH = 400  # characters; more would drown the rest of `systemctl status`
 
 
 class Notifier(msgspec.Struct, frozen=True):
@@ -57,8 +58,8 @@ class Notifier(msgspec.Struct, frozen=True):
 
 def _status(text: str) -> tuple[str, ...]:
     line = " ".join(text.split())
-    if len(line) > _STATUS_LENGTH:
-        line = line[: _STATUS_LENGTH - 1] + "…"
+    if len(line) > LONGEST_STATUS:
+        line = line[: LONGEST_STATUS - 1] + "…"
     return (f"STATUS={line}",) if line else ()
 
 

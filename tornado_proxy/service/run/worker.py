@@ -20,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 from setproctitle import setproctitle
 
+from tornado_proxy.service.limits import HEARTBEAT_EVERY
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.run.logs import configure_logging, set_log_level
@@ -30,7 +31,6 @@ from tornado_proxy.telemetry.metrics import ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
 
-HEARTBEAT_EVERY = 0.5  # seconds
 
 _LENGTH = struct.Struct("!Q")
 
