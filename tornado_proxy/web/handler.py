@@ -252,8 +252,8 @@ class Handler:
             return self._plain_page(error_answer)
         except StatusError as error:
             # The page that failed is in the log; the client gets one that cannot fail.
-            self._error_answer = ErrorAnswer(error.status, str(error), error_answer.headers)
-            return self._plain_page(self._error_answer)
+            self._fault = ErrorAnswer(error.status, str(error), error_answer.headers)
+            return self._plain_page(self._fault)
         return customized(self._plain_page(error_answer), custom)
 
     def _unread(self) -> Request:

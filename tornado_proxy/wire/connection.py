@@ -204,10 +204,6 @@ class Connection(ClientConnection):
         head = bytes(self._received[:end])
         del self._received[:end]
         self._searched = 0
-        self._start_request(head)
-        return True
-
-    def _start_request(self, head: bytes) -> None:
         self._state = State.SERVING
         self._deadline = NEVER
         parser, mistake = RequestParser(), None
@@ -223,6 +219,7 @@ class Connection(ClientConnection):
             self._await(until_taken)
         elif stream.reading is RequestState.DONE:
             stream.end_body()
+        return True
 
     def _read_body(self, stream: Http1Stream) -> bool:
         """Passes on the received part of the body, and its end."""

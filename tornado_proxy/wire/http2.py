@@ -190,11 +190,18 @@ class Http2Connection(ClientConnection):
                     stream.receive(data, size, ends=event.stream_ended is not None)
                 else:
                     self.consume(number, size)
-            case events.WindowUpdated() | events.RemoteSettingsChanged():
-                self._widen(event)
-            case events.TrailersReceived(stream_id=number) | events.StreamEnded(stream_id=number):
-                if stream := self._streams.get(number):
-                    self._take_end(event, stream)
+            case events.WindowUpdated(stream_id=0) | events.RemoteSettingsChanged():
+                self._send_all()
+            case events.WindowUpdated(stream_id=number) if (stream := self._streams.get(number)) in self._waiting:
+                del self._waiting[stream]
+                self.send(stream)
+            case events.TrailersReceived(stream_id=number) if stream := self._streams.get(number):
+                try:
+                    check_trailers(self._h2.fields_of_head())
+                except MalformedMessage as error:
+                    stream.break_malformed(str(error))
+            case events.StreamEnded(stream_id=number) if stream := self._streams.get(number):
+                stream.advance(ends=True)
             case events.StreamReset(stream_id=number) if stream := self._streams.get(number):
                 self._lose(stream, "the client cancelled the request")
 
@@ -214,24 +221,6 @@ class Http2Connection(ClientConnection):
         self._deadlines.pop(Deadline.REQUEST, None)
         self._streams[number] = stream = Http2Stream(self, number, head, mistake)
         stream.start(self._application)
-
-    def _widen(self, event: events.WindowUpdated | events.RemoteSettingsChanged) -> None:
-        """Goes on with the answers for which the client has opened a window."""
-        number = event.stream_id if isinstance(event, events.WindowUpdated) else 0
-        if number == 0:
-            self._send_all()
-        elif (stream := self._streams.get(number)) in self._waiting:
-            del self._waiting[stream]
-            self.send(stream)
-
-    def _take_end(self, event: events.TrailersReceived | events.StreamEnded, stream: Http2Stream) -> None:
-        if isinstance(event, events.StreamEnded):
-            stream.advance(ends=True)
-            return
-        try:
-            check_trailers(self._h2.fields_of_head())
-        except MalformedMessage as error:
-            stream.break_malformed(str(error))
 
     # What streams ask.
 
@@ -315,16 +304,13 @@ class Http2Connection(ClientConnection):
                 self._h2.end_stream(stream.number)
                 stream.has_ended = True
             if stream.has_ended and not stream.is_read and stream.is_open:
-                self._linger(stream)
+                # A client that is still sending its request has the time to read the answer.
+                self._break_off_soon(stream)
+                stream.deadline = self._loop.time() + LINGER_HTTP2
+                self._look_within(LINGER_HTTP2)
             else:
                 self.end(stream)
         stream.wake()
-
-    def _linger(self, stream: Http2Stream) -> None:
-        """Leaves a client that is still sending its request the time to read the answer."""
-        self._break_off_soon(stream)
-        stream.deadline = self._loop.time() + LINGER_HTTP2
-        self._look_within(LINGER_HTTP2)
 
     def _break_off_soon(self, stream: Http2Stream) -> None:
         if stream.reading is not RequestState.DONE:

@@ -93,7 +93,8 @@ def _context(settings: Ssl, certificate: Certificate, protocols: list[str]) -> s
         file.write(f"{certificate.key.reveal()}\n{certificate.chain.reveal()}\n".encode())
         file.flush()
         try:
-            context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=_refuse)
+            # Without a passphrase, OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=lambda: b"")
         except ssl.SSLError as error:
             raise CertificateUnusable(f"OpenSSL refuses the certificate: {error.reason or error}") from None
     return context
@@ -108,11 +109,6 @@ def ask_clients(context: ssl.SSLContext, settings: Ssl) -> None:
     except (ssl.SSLError, ValueError):
         raise CertificateUnusable("`clientCAs` has no certificate in PEM") from None
     context.verify_mode = ssl.CERT_REQUIRED if settings.client_auth == "require" else ssl.CERT_OPTIONAL
-
-
-def _refuse() -> bytes:
-    """Returns no passphrase; without it, OpenSSL would ask for one on the terminal."""
-    return b""
 
 
 def names_of(certificate: Certificate) -> tuple[str, ...]:
