@@ -76,7 +76,7 @@ async def test_a_range_has_its_own_length(executor):
     """The body of a range is complete, although the info has the size of the object."""
     part = opened(answer(Stream(b"0123"), 206, content_range="bytes 0-3/100"), ByteRange(0, 3), executor)
     assert [await part.read(), await part.read()] == [b"0123", b""]
-    assert (part.info.size, part.content_range) == (100, ContentRange(0, 3, 100))
+    assert (part.head.info.size, part.head.content_range) == (100, ContentRange(0, 3, 100))
 
 
 async def test_a_body_that_is_too_short_raises(executor):
@@ -114,9 +114,9 @@ async def test_a_body_is_closed_at_once(executor):
     """`close` closes a body at once if no thread reads it, and can be called twice."""
     stream = Stream(bytes(2 * READ_OF_THREAD))
     body = opened(answer(stream), None, executor)
-    await body.close()
+    body.close()
     assert stream.closed
-    await body.close()
+    body.close()
 
 
 async def test_a_body_is_closed_after_it_was_read():
@@ -125,7 +125,7 @@ async def test_a_body_is_closed_after_it_was_read():
     stream = Stream(bytes(2 * READ_OF_THREAD))
     body = opened(answer(stream), None, executor)
     assert [len(await body.read()) for _ in range(3)] == [READ_OF_THREAD, READ_OF_THREAD, 0]
-    await body.close()
+    body.close()
     was_closed = stream.closed
     executor.gate.set()
     assert was_closed
@@ -140,7 +140,7 @@ async def test_a_body_is_not_closed_while_a_thread_reads_it(executor):
     reading = asyncio.ensure_future(body.read())
     await asyncio.sleep(0)
     await asyncio.to_thread(stream.entered.wait, 10)
-    await body.close()
+    body.close()
     assert not stream.closed
     stream.gate.set()
     await asyncio.wait([reading])
@@ -164,8 +164,8 @@ def test_the_headers_of_an_answer_become_an_info(executor):
     """The info is read from the headers as S3 sent them: boto3 decodes texts in UTF-8 as Latin-1, and drops others."""
     headers = {"etag": '"1"', "content_disposition": "é".encode().decode("latin-1"), "expires": "never"}
     body = opened(answer(Stream(b"0123"), x_amz_version_id="v", **headers), None, executor)
-    assert body.info == ObjectInfo(4, '"1"', content_disposition="é", expires="never")
-    assert body.version == "v"
+    assert body.head.info == ObjectInfo(4, '"1"', content_disposition="é", expires="never")
+    assert body.head.version == "v"
 
 
 @pytest.mark.parametrize("answer", [{"Contents": [{"Size": 1}]}, {"CommonPrefixes": [{}]}])

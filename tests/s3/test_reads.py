@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tornado_proxy.s3.answers import ListAnswer
+from tornado_proxy.s3.answers import ListAnswer, ObjectHead
 from tornado_proxy.s3.boto3_reads import list_answer
 from tornado_proxy.s3.reads import Deadlines, Reader, page
 from tornado_proxy.s3.resumable import ReadLimits, read_memory
@@ -29,23 +29,22 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 INFO = ObjectInfo(10, '"1"', NOW)
 PART = ByteRange(2, 5)
 MIB = 1024**2
+HEAD = ObjectHead(INFO, None, None)
 
 
 @dataclass
 class OpenedObject:
     """An opened object without a body."""
 
-    info: ObjectInfo = INFO
-    content_range: ContentRange | None = None
+    head: ObjectHead = HEAD
     is_closed: bool = False
-    is_complete: bool = True
-    version: str | None = None
+    ended: bool = True
 
     async def read(self) -> bytes:
         """Returns nothing."""
         return b""
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Sets `is_closed`."""
         self.is_closed = True
 
@@ -108,7 +107,7 @@ class RecordedCalls:
 async def test_conditions_for_s3_need_one_call(conditions, part, expected):
     """A GET without conditions, with one strong ETag in If-Match or If-Range, or of what changed, is one call."""
     calls = RecordedCalls([OPENED])
-    assert (await reader_of(calls).open("a", conditions, part)).info is OPENED.info
+    assert (await reader_of(calls).open("a", conditions, part)).info is INFO
     assert calls.recorded == [expected]
 
 
@@ -126,7 +125,7 @@ async def test_conditions_for_s3_need_one_call(conditions, part, expected):
 async def test_other_conditions_are_decided_after_a_head(conditions, part, expected):
     """Other conditions are decided by a HEAD, and the GET has its ETag in If-Match."""
     calls = RecordedCalls([INFO, OPENED])
-    assert (await reader_of(calls).open("a", conditions, part)).info is OPENED.info
+    assert (await reader_of(calls).open("a", conditions, part)).info is INFO
     assert calls.recorded == [("head",), expected]
 
 
@@ -152,7 +151,7 @@ async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, pa
 async def test_an_object_that_is_being_replaced_is_opened_again():
     """Ceph fails a GET without a condition for an object that changes meanwhile; the next one finds the new object."""
     calls = RecordedCalls([PreconditionFailed("409 ConcurrentModification"), OPENED])
-    assert (await reader_of(calls).open("a", Conditions(), PART)).info is OPENED.info
+    assert (await reader_of(calls).open("a", Conditions(), PART)).info is INFO
     assert calls.recorded == [("get", PART, None)] * 2
 
 
@@ -196,7 +195,7 @@ async def test_a_304_that_does_not_hold_is_not_passed_on():
     """An object that has changed after a 304 of S3 is opened."""
     calls = RecordedCalls([NotModified("304"), INFO, OPENED])
     opened = await reader_of(calls).open("a", Conditions(if_none_match=('"0"',)))
-    assert opened.info is OPENED.info
+    assert opened.info is INFO
     assert calls.recorded[1:] == [("head",), ("get", None, '"1"')]
 
 
@@ -215,7 +214,7 @@ async def test_few_validators_are_kept():
 async def test_a_failed_if_range_opens_the_complete_object():
     """A GET with a failed If-Range is repeated without the range."""
     calls = RecordedCalls([PreconditionFailed("changed"), OPENED])
-    assert (await reader_of(calls).open("a", Conditions(if_range='"1"'), PART)).info is OPENED.info
+    assert (await reader_of(calls).open("a", Conditions(if_range='"1"'), PART)).info is INFO
     assert calls.recorded[1] == ("get", None, None)
 
 
@@ -294,7 +293,7 @@ async def test_truncated_answers_without_entries_end(continuation):
 )
 async def test_a_range_that_was_not_requested_is_an_error(requested, sent):
     """A 206 with another range than the requested one is closed and raises an error."""
-    opened = OpenedObject(content_range=sent)
+    opened = OpenedObject(ObjectHead(INFO, sent, None))
     with pytest.raises(UpstreamError, match="was not requested"):
         await reader_of(RecordedCalls([opened])).open("a", Conditions(), requested)
     assert opened.is_closed
@@ -302,10 +301,10 @@ async def test_a_range_that_was_not_requested_is_an_error(requested, sent):
 
 async def test_the_requested_range_is_opened():
     """A requested range that exceeds the object is opened up to the end of the object."""
-    opened = OpenedObject(content_range=ContentRange(8, 9, 10))
+    opened = OpenedObject(ObjectHead(INFO, ContentRange(8, 9, 10), None))
     assert (
         await reader_of(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20))
-    ).content_range == opened.content_range
+    ).content_range == opened.head.content_range
 
 
 async def test_a_head_of_a_missing_bucket_is_not_a_missing_object():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.s3.limits import PIECE_FOR_SLOW
 from tornado_proxy.s3.resuming import FirstAnswer, Tries, quick_pieces
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
@@ -28,7 +29,7 @@ def begun(draw):
         if (first, last) == (0, size - 1)
         else ContentRange(first, last, size)
     )
-    answer = FirstAnswer.of(ObjectInfo(size, '"e"'), part, None)
+    answer = FirstAnswer.of(ObjectHead(ObjectInfo(size, '"e"'), part, None))
     return answer, draw(st.integers(0, last - first))
 
 
@@ -64,19 +65,19 @@ def test_only_the_same_bytes_of_the_same_object_continue_it(read, start, end, gr
     size = max(1, answer.size + grown)
     part = ContentRange(max(0, asked.first + start), max(0, asked.last + end), size)
     is_same = (part, etag) == (ContentRange(asked.first, asked.last, answer.size), '"e"')
-    assert answer.is_continued_by(asked, ObjectInfo(size, etag), part) == is_same
-    assert not answer.is_continued_by(asked, ObjectInfo(answer.size, '"e"'), None)
+    assert answer.is_continued_by(asked, ObjectHead(ObjectInfo(size, etag), part, None)) == is_same
+    assert not answer.is_continued_by(asked, ObjectHead(ObjectInfo(answer.size, '"e"'), None, None))
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"e"', "e", ""])
 def test_an_object_without_a_strong_etag_is_not_resumed(etag):
     """Nothing tells such an object from another one."""
-    assert FirstAnswer.of(ObjectInfo(10, etag), None, "v1") is None
+    assert FirstAnswer.of(ObjectHead(ObjectInfo(10, etag), None, "v1")) is None
 
 
 def test_a_part_is_continued_within_itself():
     """What is missing of a part ends where the part ends."""
-    answer = FirstAnswer.of(ObjectInfo(100, '"e"'), ContentRange(10, 19, 100), None)
+    answer = FirstAnswer.of(ObjectHead(ObjectInfo(100, '"e"'), ContentRange(10, 19, 100), None))
     assert answer.rest(4) == ByteRange(14, 19)
 
 

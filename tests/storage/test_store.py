@@ -6,10 +6,8 @@ import pytest
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 
-from tornado_proxy.s3.resumable import ResumableObject
 from tornado_proxy.s3.store import S3Store
-from tornado_proxy.storage.cache import MemoryObject
-from tornado_proxy.storage.store import Entry, ForwardingStore, OpenedObject, Store, start_after
+from tornado_proxy.storage.store import Entry, ForwardingStore, Store, start_after
 
 OPERATIONS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")]
 
@@ -22,13 +20,6 @@ def test_every_store_has_every_operation(store, operation):
     assert [(name, parameter.default) for name, parameter in actual.items()] == [
         (name, parameter.default) for name, parameter in expected.items()
     ]
-
-
-@pytest.mark.parametrize("opened", [MemoryObject, ResumableObject])
-def test_every_opened_object_has_all_members_of_the_protocol(opened):
-    """An opened object has all attributes and methods of the protocol."""
-    members = {name for name in vars(OpenedObject) if not name.startswith("_")}
-    assert members <= set(dir(opened))
 
 
 @pytest.mark.parametrize(("name", "is_directory"), [("a", False), ("a/", True), ("/", True)])

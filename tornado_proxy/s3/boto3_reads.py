@@ -29,22 +29,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class S3Object:
+class ThreadedResponse:
     """The answer to a GetObject, with its first chunk; must be closed."""
-
-    __slots__ = (
-        "_connection", "_executor", "_first", "_is_released", "_left", "_pause", "_raw", "_reading", "_timer",
-        "content_range", "info", "version",
-    )  # fmt: skip
 
     def __init__(self, answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> None:
         """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `UpstreamError`.
 
         A failure that early can still become an error status.
         """
-        self.info, part, self.version = _head(answer, asked)
-        self.content_range = part
-        self._left = self.info.size if part is None else part.length  # bytes
+        self.head = _head(answer, asked)
+        part = self.head.content_range
+        self._left = self.head.info.size if part is None else part.length  # bytes
         self._raw: StreamingBody = answer["Body"]
         self._first = _first_chunk(self._raw, self._left)
         self._executor = executor
@@ -56,7 +51,7 @@ class S3Object:
         self._connection = call.connection if call else None
 
     @property
-    def is_complete(self) -> bool:
+    def ended(self) -> bool:
         """Whether the whole body is in memory."""
         return self._left == len(self._first)
 
@@ -84,7 +79,7 @@ class S3Object:
         self._is_released = True
         self.drop()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
         if self._timer is not None:
             self._timer.cancel()
@@ -112,10 +107,10 @@ class S3Object:
         return self._raw.read(READ_OF_THREAD)
 
 
-def opened(answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> S3Object:
+def opened(answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> ThreadedResponse:
     """Returns the object of a GetObject; closes its body if that fails."""
     try:
-        return S3Object(answer, asked, executor)
+        return ThreadedResponse(answer, asked, executor)
     except BaseException:
         answer["Body"].close()
         raise
@@ -139,7 +134,7 @@ class Boto3Reads:
         self._client = client
         self._executor = executor
 
-    async def get(self, request: ObjectRequest) -> S3Object:
+    async def get(self, request: ObjectRequest) -> ThreadedResponse:
         """Sends a GetObject and opens its answer."""
         key, part, if_match, changed_from, version, _ = request
         condition = "IfModifiedSince" if isinstance(changed_from, datetime) else "IfNoneMatch"
@@ -152,14 +147,14 @@ class Boto3Reads:
 
         send = partial(ask, self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted)
 
-        def fetch() -> S3Object:
+        def fetch() -> ThreadedResponse:
             # boto3 tries a call again, but not one whose body breaks off.
             for _ in range(self._bucket.max_attempts - 1):
                 with suppress(IncompleteRead, ResponseStreamingError):
                     return opened(send(), part, self._executor)
             return opened(send(), part, self._executor)
 
-        return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
+        return await self._run(f"GetObject of `{key}`", fetch, ThreadedResponse.drop)
 
     async def head(self, key: str) -> ObjectInfo:
         """Sends a HeadObject."""

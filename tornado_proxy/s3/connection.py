@@ -13,6 +13,7 @@ from copy import copy
 import msgspec
 
 from tornado_proxy.routing.request import RequestError
+from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.s3.limits import (
     FIRST_BYTES,
     LARGEST_HEAD,
@@ -36,12 +37,14 @@ class S3Response(BodyBuffer):
     """The answer of S3 to one request; drop it unless it was read to its end.
 
     `status` is 0 before the head has arrived. Header names are in lower case; repeated ones have their values joined by
-    commas. `is_unseen` means that a reused connection failed before the first byte: S3 had closed it, and most likely
-    did not see the request. `pause` is for how many seconds its reader may let a full buffer wait before the connection
-    is let go.
+    commas. `head` is what they say of an object, once they were read so. `is_unseen` means that a reused connection
+    failed before the first byte: S3 had closed it, and most likely did not see the request. `pause` is for how many
+    seconds its reader may let a full buffer wait before the connection is let go.
     """
 
-    __slots__ = ("_connection", "headers", "is_unseen", "pause", "status")
+    __slots__ = ("_connection", "head", "headers", "is_unseen", "pause", "status")
+
+    head: ObjectHead
 
     def __init__(self, connection: S3Connection) -> None:
         super().__init__(SMALLEST_READ)

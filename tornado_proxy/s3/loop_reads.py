@@ -16,7 +16,6 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.answers import (
     ErrorDocument,
     ListAnswer,
-    ObjectHead,
     object_head,
     read_error,
     read_listing,
@@ -36,7 +35,7 @@ from tornado_proxy.s3.limits import (
 from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
-from tornado_proxy.semantics.conditions import ByteRange, format_date, parse_date
+from tornado_proxy.semantics.conditions import format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo, note_request_id
 
@@ -71,27 +70,6 @@ class _ReadRequest(msgspec.Struct, frozen=True):
     is_bulk: bool = False
 
 
-class LoopObject:
-    """The answer to a GetObject; must be closed."""
-
-    __slots__ = ("_answer", "content_range", "info", "let_go", "read", "version")
-
-    def __init__(self, head: ObjectHead, answer: S3Response) -> None:
-        self.info, self.content_range, self.version = head
-        self.read = answer.read
-        self.let_go = answer.let_go
-        self._answer = answer
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the whole body is in memory."""
-        return self._answer.ended
-
-    async def close(self) -> None:
-        """Drops the connection if the body is incomplete; otherwise it is back in the pool already."""
-        self._answer.close()
-
-
 class LoopReads:
     """The read calls on the event loop, over connections that stay open.
 
@@ -110,7 +88,7 @@ class LoopReads:
         added = bucket.request_config
         self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
-    async def get(self, request: ObjectRequest) -> LoopObject:
+    async def get(self, request: ObjectRequest) -> S3Response:
         """Sends a GetObject and opens its answer."""
         key, part, if_match, changed_from, version, continues = request
         headers = [*self._of_objects]
@@ -126,13 +104,16 @@ class LoopReads:
         call = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continues)
         answer = await self._send(call)
         try:
-            return self._opened(call, answer, part)
+            answer.head = head = object_head(answer.status, answer.headers, part)
+            if head.info.etag is None and head.info.last_modified is None and (fault := read_error(answer.peek())).code:
+                raise self._failure(call, answer, fault)
         except ValueError as error:
             answer.close()
             raise UpstreamError(f"{self._doing(call)}: {error}") from error
         except StorageError:
             answer.close()
             raise
+        return answer
 
     async def head(self, key: str) -> ObjectInfo:
         """Sends a HeadObject."""
@@ -164,13 +145,6 @@ class LoopReads:
     async def close(self) -> None:
         """Closes the connections; open objects can be read to their end."""
         self._pool.close()
-
-    def _opened(self, request: _ReadRequest, answer: S3Response, asked: ByteRange | None) -> LoopObject:
-        """Returns the object in an answer; raises ValueError if the headers contradict each other."""
-        head = object_head(answer.status, answer.headers, asked)
-        if head.info.etag is None and head.info.last_modified is None and (fault := read_error(answer.peek())).code:
-            raise self._failure(request, answer, fault)
-        return LoopObject(head, answer)
 
     async def _send(self, request: _ReadRequest) -> S3Response:
         """Sends a request until it succeeds or the attempts are used up; raises `StorageError`."""

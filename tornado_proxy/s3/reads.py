@@ -22,7 +22,7 @@ from tornado_proxy.s3.limits import (
     MOST_READ_TRIES,
     VALIDATORS_KEPT,
 )
-from tornado_proxy.s3.resumable import ObjectRequest, OpenedPart, ReadLimits, ResumableObject, ResumedRead
+from tornado_proxy.s3.resumable import ObjectRequest, ObjectResponse, ReadLimits, ResumableObject, ResumedRead
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, ConditionResult, Conditions, is_etag
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, start_after
@@ -73,7 +73,7 @@ class Deadlines:
 class ReadCalls(Protocol):
     """The calls of a reader: each sends one request, retries it, and raises `StorageError`."""
 
-    async def get(self, request: ObjectRequest) -> OpenedPart:
+    async def get(self, request: ObjectRequest) -> ObjectResponse:
         """Sends a GetObject and opens its answer."""
 
     async def head(self, key: str) -> ObjectInfo:
@@ -205,12 +205,12 @@ class Reader:
     async def _get(self, request: ObjectRequest) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
         answer = await self._answer(request)
-        key, part, sent = request.key, request.part, answer.content_range
-        if sent is not None and (part is None or part.resolve(answer.info.size) != sent):
-            await answer.close()
+        key, part, sent = request.key, request.part, answer.head.content_range
+        if sent is not None and (part is None or part.resolve(answer.head.info.size) != sent):
+            answer.close()
             raise errors.UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
         opened = ResumableObject(key, answer, self._open_part, self._limits, self._notice)
-        if not answer.is_complete:
+        if not answer.ended:
             try:
                 await opened.hold()
             except BaseException:
@@ -218,7 +218,7 @@ class Reader:
                 raise
         return opened
 
-    async def _answer(self, request: ObjectRequest) -> OpenedPart:
+    async def _answer(self, request: ObjectRequest) -> ObjectResponse:
         """Sends a GET; one without a condition again if S3 refuses it because the object is being replaced."""
         for _ in range(MOST_READ_TRIES):
             try:
@@ -228,7 +228,7 @@ class Reader:
                     raise
         raise errors.Busy(f"`{request.key}` changes faster than it can be opened")
 
-    async def _open_part(self, request: ObjectRequest) -> OpenedPart:
+    async def _open_part(self, request: ObjectRequest) -> ObjectResponse:
         return await self._within(self._calls.get(request))
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:

@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.s3.limits import HELD_FOR_SLOW, MOST_WAITING_FOR_MEMORY, PIECE_FOR_SLOW
 from tornado_proxy.s3.resuming import Cause, FirstAnswer, Tries, quick_pieces
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import ObjectInfo, note_wait
+from tornado_proxy.storage.store import note_wait
 from tornado_proxy.wire.shares import Place, Shares
 
 
@@ -20,23 +21,13 @@ class Released(errors.Unreachable):
     """A connection was let go because its reader was slow; the read can be resumed."""
 
 
-class OpenedPart(Protocol):
+class ObjectResponse(Protocol):
     """The answer to one GetObject, whose body is being read; must be closed."""
 
-    @property
-    def info(self) -> ObjectInfo:
-        """The headers of the object."""
+    head: ObjectHead
 
     @property
-    def content_range(self) -> ContentRange | None:
-        """The part of the object in the body, for a 206; otherwise None."""
-
-    @property
-    def version(self) -> str | None:
-        """The ID of the object's version; None without one."""
-
-    @property
-    def is_complete(self) -> bool:
+    def ended(self) -> bool:
         """Whether the whole body is in memory, so that it holds no connection."""
 
     async def read(self) -> bytes:
@@ -45,7 +36,7 @@ class OpenedPart(Protocol):
     def let_go(self, seconds: float) -> None:
         """Allows that the connection is let go once its reader has paused for some seconds."""
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
 
 
@@ -91,7 +82,7 @@ class ResumedRead(NamedTuple):
     received: int
 
 
-Reopen = Callable[[ObjectRequest], Awaitable[OpenedPart]]
+Reopen = Callable[[ObjectRequest], Awaitable[ObjectResponse]]
 
 
 class ResumableObject:
@@ -101,27 +92,12 @@ class ResumableObject:
     until it is closed, unless its body was in memory from the start.
     """
 
-    __slots__ = (
-        "_first",
-        "_key",
-        "_limits",
-        "_notice",
-        "_part",
-        "_place",
-        "_quick",
-        "_received",
-        "_reopen",
-        "_tries",
-        "content_range",
-        "info",
-    )  # fmt: skip
-
     def __init__(
-        self, key: str, part: OpenedPart, reopen: Reopen, limits: ReadLimits, notice: Callable[[ResumedRead], None]
+        self, key: str, part: ObjectResponse, reopen: Reopen, limits: ReadLimits, notice: Callable[[ResumedRead], None]
     ) -> None:
         self._key = key
-        self.info = part.info
-        self.content_range = part.content_range
+        self.info = part.head.info
+        self.content_range = part.head.content_range
         self._part = part
         self._reopen = reopen
         self._limits = limits
@@ -130,11 +106,11 @@ class ResumableObject:
         self._received = 0  # bytes
         self._quick: int | None = None  # pieces that a slow client took at once; None if the client is not slow
         self._tries = Tries()
-        self._first = None if part.is_complete else FirstAnswer.of(part.info, part.content_range, part.version)
+        self._first = None if part.ended else FirstAnswer.of(part.head)
 
     async def hold(self) -> None:
         """Takes a place of the memory for bodies; raises `Busy` if there is none in time."""
-        if not self._part.is_complete:
+        if not self._part.ended:
             if self._first is not None:
                 self._part.let_go(self._limits.pause)
             self._place = await self._limits.memory.take(self._limits.bucket)
@@ -172,7 +148,7 @@ class ResumableObject:
         place, self._place = self._place, None
         if place is not None:
             self._limits.memory.give_back(place)
-        await self._part.close()
+        self._part.close()
 
     async def _resume(self, error: errors.StorageError | None, until: float) -> None:
         """Continues the read with another answer; raises the error that ended the last one if none can."""
@@ -219,11 +195,11 @@ class ResumableObject:
         first = self._first
         assert first is not None
         asked = first.rest(self._received, None if self._quick is None else PIECE_FOR_SLOW)
-        await self._part.close()
+        self._part.close()
         part = await self._reopen(ObjectRequest(self._key, asked, first.etag, None, version, continues=True))
-        if not first.is_continued_by(asked, part.info, part.content_range):
-            await part.close()
+        if not first.is_continued_by(asked, part.head):
+            part.close()
             raise errors.UpstreamError("S3 continues a body with another one")
         self._part = part
-        if not part.is_complete:
+        if not part.ended:
             part.let_go(self._limits.pause)

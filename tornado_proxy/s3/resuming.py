@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 import msgspec
 
+from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.s3.limits import (
     LONGEST_RESUME_PAUSE,
     PROGRESS,
@@ -18,7 +19,6 @@ from tornado_proxy.s3.limits import (
     RESUME_PAUSE,
 )
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, strong_match
-from tornado_proxy.storage.store import ObjectInfo
 
 Cause = Literal["broken", "stalled", "slow"]
 """Why a read is resumed: the connection broke, S3 fell silent, or a slow client let the connection go."""
@@ -34,8 +34,9 @@ class FirstAnswer(msgspec.Struct, frozen=True):
     version: str | None = None
 
     @classmethod
-    def of(cls, info: ObjectInfo, part: ContentRange | None, version: str | None) -> Self | None:
+    def of(cls, head: ObjectHead) -> Self | None:
         """Returns what an answer said; None if nothing tells its object from another one: it has no strong ETag."""
+        info, part, version = head
         if info.etag is None or not strong_match(info.etag, info.etag):
             return None
         if part is None:
@@ -49,9 +50,11 @@ class FirstAnswer(msgspec.Struct, frozen=True):
         start = self.first + received
         return ByteRange(start, self.last if most is None else min(self.last, start + most - 1))
 
-    def is_continued_by(self, asked: ByteRange, info: ObjectInfo, part: ContentRange | None) -> bool:
+    def is_continued_by(self, asked: ByteRange, head: ObjectHead) -> bool:
         """Whether an answer has the bytes that were asked for, of the same object."""
-        return strong_match(self.etag, info.etag or "") and part == ContentRange(asked.first, asked.last, self.size)
+        return strong_match(self.etag, head.info.etag or "") and head.content_range == ContentRange(
+            asked.first, asked.last, self.size
+        )
 
 
 class Tries(msgspec.Struct, frozen=True):

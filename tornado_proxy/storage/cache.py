@@ -35,7 +35,7 @@ _HIT: CacheResult = "hit"
 _MISS: CacheResult = "miss"
 
 
-class MemoryObject(msgspec.Struct, frozen=True):
+class MemoryObject(msgspec.Struct):
     """An open object in memory."""
 
     info: ObjectInfo
@@ -232,7 +232,8 @@ class CachingStore(ForwardingStore):
     def _uncached(self, opened: OpenedObject) -> OpenedObject:
         """Counts a miss, and passes an object on."""
         self.counts.miss += 1
-        return _Uncached(opened)
+        opened.info = replace(opened.info, cache=_MISS)
+        return opened
 
     # Entries
 
@@ -288,18 +289,6 @@ class CachingStore(ForwardingStore):
     def _use(self, size: int) -> None:
         self._used += size
         self.counts.bytes += size
-
-
-class _Uncached:
-    """An object that is passed on uncached."""
-
-    __slots__ = ("chunks", "close", "content_range", "info")
-
-    def __init__(self, opened: OpenedObject) -> None:
-        self.info = replace(opened.info, cache=_MISS)
-        self.content_range = opened.content_range
-        self.chunks = opened.chunks
-        self.close = opened.close
 
 
 def _decides(conditions: Conditions, info: ObjectInfo | None) -> bool:

@@ -42,11 +42,9 @@ class ObjectInfo(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class OpenedObject(Protocol):
-    """An object whose body can be read; must be closed."""
+    """An object whose body can be read; must be closed. `content_range` is the part that the body has, for a 206."""
 
-    @property
-    def info(self) -> ObjectInfo:
-        """The headers of the object."""
+    info: ObjectInfo
 
     @property
     def content_range(self) -> ContentRange | None:
