@@ -84,15 +84,6 @@ def test_a_file_that_cannot_be_written_is_a_failure(command):
     assert "cannot be written" in result.err
 
 
-def test_a_clean_file_is_not_written_by_a_fix(command):
-    """`--fix` neither writes a clean file nor prints anything about fixes."""
-    _write("a.rules", GOOD)
-    before = Path("a.rules").stat()
-    result = command("lint", "--fix")
-    assert (result.status, result.err) == (0, "")
-    assert Path("a.rules").stat().st_mtime_ns == before.st_mtime_ns
-
-
 def test_a_check_that_fails_is_a_failure_of_the_tool():
     """Status 1 means findings, so a defect of a check gives status 2."""
     stream = io.StringIO()
@@ -148,18 +139,6 @@ def test_mistakes_of_a_configuration_are_always_reported(command):
     _write("proxy.yaml", CONFIGURATION.replace("[/]", "7"))
     result = command("lint", "more", "--config", "proxy.yaml", "--select", "tests")
     assert (result.status, "wrong-type" in result.out) == (1, True)
-
-
-def test_an_unknown_severity_is_a_failure(command):
-    """The message lists the severities."""
-    result = command("lint", "--fail-level", "x")
-    assert "invalid choice: 'x' (choose from" in result.err
-
-
-def test_only_checks_and_categories_can_be_explained(command):
-    """Another word is refused, and the message suggests a check with a similar name."""
-    assert "unknown check or category `bad-source`" in command("lint", "--explain", "bad-source").err
-    assert "did you mean `unescaped-dot`?" in command("lint", "--explain", "unescaped-dots").err
 
 
 def test_every_check_can_be_explained(command):

@@ -1,9 +1,7 @@
 import argparse
-import json
 import subprocess
 import sys
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from rule_sites import rule_sets
@@ -73,77 +71,6 @@ def explain(files, capsys):
 
 SITE = ("--rules", "rules", "--target", "site")
 CONFIGURED = ("--config", "proxy.yaml", "--host", "www.example.com")
-
-
-def test_every_step_of_a_rewrite_is_explained(explain):
-    """The columns are aligned, and the rewrite that matched is marked."""
-    status, printed, _ = explain("/press/spring.html", *SITE, "--prefix", "/folder1")
-    assert status == 0
-    assert (
-        printed
-        == dedent(
-            r"""
-        GET /press/spring.html
-
-        target      site
-        key         /press/spring.html
-
-        rewrites    ·  #1     ^/old/                          no match  rules/site.rules:4:5
-                              `^/` matches up to `/`, then `o` meets `press/spring.html`
-                    ✓  press  ^/press/(?P<page>[^/]+)\.html$  matched   rules/site.rules:5:5
-                       1 more, not tried
-        groups      $0     /press/spring.html
-                    $page  spring
-        template    /archive/press/$page.html  (plain)
-        result      /archive/press/spring.html
-        object key  folder1/archive/press/spring.html
-
-        plan        serve   folder1/archive/press/spring.html
-                    refuse  404 Not Found: no object at this key
-        """
-        ).lstrip()
-    )
-
-
-def test_a_configuration_adds_access_and_the_plan(explain):
-    """Host, mount, access and actions come from the configuration, and secrets aren't needed."""
-    status, printed, _ = explain("/docs/press/", *CONFIGURED, "--user", "ann")
-    assert status == 0
-    assert (
-        printed
-        == dedent(
-            """
-        GET /docs/press/ as ann
-
-        target      site, mounted at *.example.com/docs/
-        access      /docs/press/  users of `staff`  by `/docs/**`
-        key         /press/
-
-        rewrites    ·  #1     ^/old/                          no match  rules/site.rules:4:5
-                              `^/` matches up to `/`, then `o` meets `press/`
-                    ·  press  ^/press/(?P<page>[^/]+)\\.html$  no match  rules/site.rules:5:5
-                              `^/press/` matches up to `/press/`, then `[^/]+` meets the end of the key
-                    ·  #3     ^/never$                        no match  rules/site.rules:6:5
-                              `^/` matches up to `/`, then `n` meets `press/`
-        result      unchanged
-        object key  folder1/press/
-
-        plan        serve   folder1/press/index.html
-                    browse  folder1/press/
-                    refuse  404 Not Found: no objects below this key
-        """
-        ).lstrip()
-    )
-
-
-def test_the_json_explanation_has_the_same_facts(explain):
-    """The document has a version and the same facts as the text."""
-    status, printed, _ = explain("/press/%C3%A9.html?q=1", *SITE, "--format", "json")
-    report = json.loads(printed)
-    assert (status, report["version"]) == (0, 1)
-    assert report["request"] == {"method": "GET", "path": "/press/é.html", "host": "", "query": "q=1", "user": None}
-    assert report["rewriting"]["object_key"] == "archive/press/é.html"
-    assert [attempt["attempt"] for attempt in report["plan"]] == ["serve", "refuse"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import fromstring
 
 import pytest
 from command_lines import imported_by
@@ -56,15 +55,6 @@ def test_formatting_keeps_mode_and_link(command, untidy):
     assert stat.S_IMODE(untidy.stat().st_mode) == 0o604
 
 
-def test_a_formatted_file_is_not_written(command, untidy):
-    """A watcher sees no change of a file in the canonical layout."""
-    untidy.write_text(TIDY)
-    before = untidy.stat()
-    assert command("fmt") == command("fmt", "--check")
-    assert untidy.stat().st_mtime_ns == before.st_mtime_ns
-    assert untidy.stat().st_ino == before.st_ino
-
-
 def test_line_ends_and_byte_order_mark_are_normalized(command, untidy):
     """CR LF becomes LF, and a byte order mark is removed."""
     untidy.write_bytes(codecs.BOM_UTF8 + TIDY.replace("\n", "\r\n").encode())
@@ -95,11 +85,6 @@ def test_a_file_that_cannot_be_replaced_is_a_failure(command):
     result = command("fmt", "comm.rules")
     assert result.status == 2
     assert result.err.startswith("tornado-proxy fmt: `comm.rules` cannot be written: ")
-
-
-def test_check_and_diff_exclude_each_other(command, untidy):
-    """`--check` and `--diff` print different things, so both together are a usage error."""
-    assert command("fmt", "--check", "--diff").status == 2
 
 
 def test_formatting_imports_no_server():
@@ -133,21 +118,6 @@ def rules(command):
     return path
 
 
-def test_json_and_junit_report_the_same_results(command, rules):
-    """Both formats print a summary on standard error."""
-    json_result, junit_result = command("test", "--format", "json"), command("test", "--output-format", "junit")
-    assert (json_result.status, junit_result.status) == (1, 1)
-    assert json.loads(json_result.out)["summary"] == {"tests": 2, "failed": 1}
-    assert fromstring(junit_result.out).get("failures") == "1"
-    assert json_result.err == junit_result.err == "1 failed, 1 passed\n"
-
-
-def test_only_selected_tests_decide_the_status(command, rules):
-    """A test that `--run` doesn't select cannot fail the run."""
-    assert command("test", "--run", "^/a$").status == 0
-    assert command("test", "--run", "^/c$").status == 1
-
-
 @pytest.mark.parametrize(("minimum", "status"), [("50", 0), ("50.5", 1), ("0", 0), ("100", 1)])
 def test_too_little_coverage_fails_the_run(command, rules, minimum, status):
     """`--fail-under` fails a run in which all tests pass if the coverage is too low."""
@@ -155,13 +125,6 @@ def test_too_little_coverage_fails_the_run(command, rules, minimum, status):
     assert result.status == status
     assert result.out.startswith("coverage    site   50.0 %  1 of 2 rewrites\n")
     assert ("are required" in result.err) == bool(status)
-
-
-def test_rewrites_without_tests_are_not_covered(command, rules):
-    """`--fail-under` fails a run without tests."""
-    rules.write_text('target site { rewrite `^/a$` -> "/b" }')
-    assert command("test").status == 0
-    assert command("test", "--fail-under", "1").status == 1
 
 
 @pytest.mark.parametrize("percent", ["-1", "100.1", "many", "nan"])

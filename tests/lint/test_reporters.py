@@ -45,11 +45,6 @@ def test_the_concise_format_has_a_line_for_each_finding(report, golden):
     golden(render_concise(report), "concise.txt")
 
 
-def test_a_clean_run_in_the_concise_format_is_one_line(clean):
-    """Without findings, the concise format has only the summary."""
-    assert render_concise(clean) == "all clean: 3 rewrites in 2 files\n"
-
-
 def test_the_summary_counts_by_severity(report):
     """The summary counts findings, files, severities and fixable findings."""
     assert summary(report) == (
@@ -203,14 +198,6 @@ def test_the_json_document_obeys_the_schema(name, schema, request):
     jsonschema.validate(json.loads(render_json(request.getfixturevalue(name))), schema)
 
 
-def test_the_schema_is_valid_and_strict(schema):
-    """The schema is valid, and refuses unknown fields."""
-    jsonschema.Draft202012Validator.check_schema(schema)
-    document = {"version": 1, "summary": {"files": 0, "rewrites": 0, "findings": 0, "failing": 0}, "findings": [{}]}
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, schema)
-
-
 # The schema of the standard (OASIS, errata 01, named by its `$id`), without its descriptions.
 SARIF_SCHEMA = json.loads((Path(__file__).parent / "sarif-2.1.0.json").read_text(encoding="utf-8"))
 
@@ -224,14 +211,6 @@ def test_the_sarif_log_is_complete(report, golden):
 def test_the_sarif_log_obeys_the_schema(name, request):
     """The log is valid by the schema of the standard."""
     jsonschema.validate(json.loads(render_sarif(request.getfixturevalue(name))), SARIF_SCHEMA)
-
-
-def test_the_sarif_schema_refuses_unknown_properties(clean):
-    """The schema refuses a misspelt property."""
-    log = json.loads(render_sarif(clean))
-    log["runs"][0]["result"] = []
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(log, SARIF_SCHEMA)
 
 
 def test_results_point_to_their_rules(report):

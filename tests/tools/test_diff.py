@@ -1,7 +1,6 @@
 import json
 from collections import Counter
 from pathlib import Path
-from textwrap import dedent
 from urllib.parse import quote
 
 import pytest
@@ -136,27 +135,6 @@ def _report(*addresses, old=OLD_RULES, new=NEW_RULES, examples=5, **lines):
     return Comparer(*simulators, examples).compare(log, lambda part: None)
 
 
-def test_groups_show_old_and_new_keys():
-    """The counts are followed by the groups, each with its rewrites on both sides and its examples."""
-    report = _report("/press/a", "/press/a", "/press/b?x", "/dots", "/else", examples=2)
-    assert "\n".join(to_text(report)) == dedent("""\
-        key changed: 4 of 5 requests, 3 of 4 distinct
-        1 request would be refused that is answered now
-
-        site: press (site.rules:2:1) → press (site.rules:2:1): 3 requests, 2 distinct
-          /press/a (2 times)
-          - /one/a
-          + /two/a
-          /press/b?x
-          - /one/b
-          + /two/b
-
-        site: no rewrite → #2 (site.rules:3:1): 1 request
-          /dots
-          - /dots
-          + (400: the result contains a `.` or `..` segment)""")
-
-
 def test_changes_beyond_the_examples_are_counted():
     """The last line of a group has the number of requests that are not shown."""
     assert list(to_text(_report("/press/a", "/press/b", "/press/c", examples=1)))[-1] == "  and 2 more"
@@ -166,30 +144,6 @@ def test_an_example_names_its_method_and_user():
     """Method and user are shown if they differ from GET and no user."""
     report = _report(more={LoggedRequest("/press/a", "HEAD", user="ann"): 1})
     assert "  HEAD /press/a as ann" in list(to_text(report))
-
-
-def test_lines_without_a_request_are_reported():
-    """The report has their number and the first line number."""
-    assert "2 lines without a request; the first is line 1" in list(to_text(_report("/else", strange=2)))
-
-
-def test_no_change_is_reported():
-    """The report has the number of requests that were compared."""
-    assert list(to_text(_report("/else"))) == ["no key changed: 1 request, 1 distinct"]
-
-
-def test_markdown_has_a_diff_block():
-    """A comment on a pull request colours the lines of a diff block that begin with `-` or `+`."""
-    assert "\n".join(to_markdown(_report("/press/a", "/press/b", examples=1))) == dedent("""\
-        ### key changed: 2 of 2 requests, 2 of 2 distinct
-
-        ```diff
-        site: press (site.rules:2:1) → press (site.rules:2:1): 2 requests
-        /press/a
-        - /one/a
-        + /two/a
-        and 1 more
-        ```""")
 
 
 @given(st.text(st.sampled_from("`\n/a"), min_size=1, max_size=20))

@@ -104,25 +104,6 @@ def test_the_caret_counts_the_columns_of_a_terminal():
     assert "\n                 ^\n" in _text('test "/日本x" -> "/日本y"')
 
 
-def test_an_error_is_shown_with_its_reason():
-    """A failed rewrite has no key to compare, so there is no caret."""
-    text = _text('rewrite `^/a$` -> "/../b"\ntest "/a" -> "/b"')
-    assert "got         error: the result contains a `.` or `..` segment\nby          #1" in text
-
-
-def test_coverage_lists_the_missed_rewrites():
-    """The missed rewrites are grouped by target, each with its place."""
-    text = _text('rewrite `^/a$` -> "/b"\nrewrite y `^/c$` -> "/d"\ntest "/a" -> "/b"', coverage=True)
-    assert text == dedent("""\
-        coverage    site   50.0 %  1 of 2 rewrites
-
-        not reached by the tests of site
-                    y  ^/c$  site.rules:3:1
-
-        1 passed
-        """)
-
-
 def test_a_failure_has_a_message_of_one_line():
     """Some reports have room for a single line only."""
     (target,) = _run_statements('test "/a\u202e" -> "/b"').targets
@@ -156,15 +137,6 @@ NOWHERE = Span(SourceFile("", ""), 0, 0)
 
 def _junit_root(text):
     return fromstring(to_junit(run_tests(rule_sets(text).values(), {})))
-
-
-def test_junit_suites_are_targets_and_cases_are_tests():
-    """Both levels have counts, a case has its place, and a target without tests is not a suite."""
-    root = _junit_root('target a { test "/x" -> unchanged\n test "/y" -> "/z" } target b {}')
-    assert root.attrib == {"name": "tornado-proxy test", "tests": "2", "failures": "1"}
-    (suite,) = root
-    assert suite.attrib == {"name": "a", "tests": "2", "failures": "1", "errors": "0"}
-    assert suite[1].attrib == {"classname": "a", "name": 'test "/y" -> "/z"', "file": "site.rules", "line": "2"}
 
 
 def test_a_junit_failure_has_its_message_and_the_text_report():

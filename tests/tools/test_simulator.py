@@ -7,13 +7,12 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_sites import EVERYTHING, read_request_log, site
+from rule_sites import read_request_log, site
 
 from tornado_proxy.config.model import Mount
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import ReadForm
 from tornado_proxy.routing.request import BadAddress, parse_request_path
 from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import ErrorServed, RequestRecord, Served
@@ -188,25 +187,6 @@ def test_an_answer_has_the_key_and_the_rewrite():
     assert (decision.request.path, decision.rewrite.number, _key(decision)) == ("/old/a b", 1, "/new/a b")
 
 
-def test_a_key_without_a_matching_rewrite_is_unchanged():
-    """There is no rewrite, and the rules were reached."""
-    decision = _simulate("/else")
-    assert (decision.rewrite, _key(decision)) == (None, "/else")
-    assert decision.data is not None
-
-
-def test_an_invalid_path_is_refused_before_the_rules():
-    """The decision has the path as it was sent."""
-    decision = _simulate("/a/../b")
-    assert (decision.request.path, decision.data, _status(decision)) == ("/a/../b", None, 400)
-
-
-def test_a_host_without_a_target_is_refused():
-    """The status is 404, and the decision has no target."""
-    decision = _simulate("/else", mount=Mount("www.example.com", ("/",)))
-    assert (decision.match, _status(decision)) == (None, 404)
-
-
 def test_the_host_comes_from_the_address_the_line_or_the_default():
     """The address's own host has priority over the line's, and the line's over the default."""
     mounts = Mounts([site(RULES, mount=Mount("www.example.com", ("/",)))])
@@ -214,12 +194,6 @@ def test_the_host_comes_from_the_address_the_line_or_the_default():
     assert simulator.ask(LoggedRequest("/else")).match
     assert simulator.ask(LoggedRequest("/else", host="other")).match is None
     assert simulator.ask(LoggedRequest("http://WWW.example.com:80/else", host="other")).match
-
-
-def test_a_failing_rewrite_is_an_answer():
-    """The decision has the rewrite that matched and the status that a client gets."""
-    decision = _simulate("/dots")
-    assert (decision.rewrite.number, _key(decision), _status(decision)) == (4, None, 400)
 
 
 def test_templates_see_the_user_if_the_resource_requires_one():
@@ -235,24 +209,6 @@ def test_templates_see_no_user_if_the_resource_is_open():
     assert _status(_simulate("/mine/a", user="ann")) == 403
 
 
-def test_a_disabled_method_is_refused_before_sign_in():
-    """405 has priority over 401."""
-    assert _status(_simulate("/old/a", "POST", resources=STAFF)) == 405
-    assert EVERYTHING.put.enabled
-
-
 def test_default_headers_apply_to_all_requests():
     """A log doesn't have the headers of requests."""
     assert _key(_simulate("/team/a", defaults=RequestDefaults(headers=(("X-Team", "blue"),)))) == "/blue"
-
-
-def test_an_upload_to_a_directory_has_no_key():
-    """The name of the file is in the form, which a log doesn't have."""
-    decision = _simulate("/old/", "PUT")
-    assert (decision.data, _key(decision), decision.plan) == (None, None, (ReadForm(),))
-
-
-def test_a_file_rewritten_to_a_directory_is_refused_with_its_key():
-    """The key is that of a directory, so the status is 404."""
-    decision = _simulate("/file")
-    assert (_key(decision), _status(decision)) == ("/directory/", 404)
