@@ -1,6 +1,6 @@
 """The alphabet of proofs: the characters of valid keys, grouped into symbols, and a budget of steps.
 
-A valid key begins with `/`, and `rules.model.objection` finds nothing wrong with it. A *symbol* stands for all
+A valid key begins with `/`, and has no dot segments and no control characters. A *symbol* stands for all
 characters that the expressions of a proof treat alike. Assertions look at the *gaps* between characters. All of these
 are plain integers, because they are parts of search states, and members of an `Enum` are slow to hash.
 """
@@ -34,7 +34,7 @@ class Exhausted(Unproved):
 
 
 class OnlyOverlong(Unproved):
-    """All answers are longer than keys: no client asks for one, but a rewrite may make one, so nothing is proved."""
+    """All answers are longer than keys: no client asks for one, but a program may make one, so nothing is proved."""
 
 
 class Budget:

@@ -43,7 +43,7 @@ from gotemplate.regexp.syntax import Atom, Extent, PatternError, fold, measure
 ByteSpan = tuple[int, int]  # the beginning and the end of a group, in bytes; (-1, -1) if it took no part
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})
-_SMALLER = "lower its counts, or split it into several rewrites"
+_SMALLER = "lower its counts, or split it into several"
 
 
 class Captures(msgspec.Struct, frozen=True):
@@ -147,7 +147,7 @@ def compile_expression(expression: Expression, memory: Sequence[int] = MEMORY) -
 
 
 def compile_source(text: str) -> Pattern:
-    """Returns the pattern of a rewrite's source; raises `PatternError`, also for one that would be slow to match.
+    """Returns the pattern of a source; raises `PatternError`, also for one that would be slow to match.
 
     The limits keep the search of any key of 1,024 bytes below about 20 ms. The first search of a new kind of key takes
     time in proportion to the parts and instructions, and one for groups in proportion to instructions times groups.

@@ -48,7 +48,7 @@ def compile_program(program: bytes, memory: Sequence[int] = MEMORY, *, longest: 
             if "too large" not in message:
                 raise ProgramRefused(message) from None
         else:
-            re2.purge()  # the binding caches the last 128 programs of any size, even of rules that no longer exist
+            re2.purge()  # the binding caches the last 128 programs of any size, even of texts that nobody uses any more
             return made
     raise ProgramTooLarge(message)
 

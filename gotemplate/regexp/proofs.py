@@ -86,13 +86,13 @@ class Covered(msgspec.Struct, frozen=True):
 
 
 Reach = Covered | Proof
-"""A key that reaches a rewrite, the earlier rewrites that take all its keys, no key at all, or nothing proved."""
+"""A key that reaches a source, the earlier sources that take all its keys, no key at all, or nothing proved."""
 
 
 def reachability(languages: Sequence[Language], first: Callable[[str], int | None], whole: Budget) -> tuple[Reach, ...]:
     """Returns for each source of an ordered list whether a key reaches it.
 
-    `first` is the matcher of the product: it returns the index of the first source that matches a key, or None. It
+    `first` is the matcher in use: it returns the index of the first source that matches a key, or None. It
     checks every example, so no example is wrong, and a list with few unreachable sources costs little more than its
     parsing.
     """
@@ -142,7 +142,7 @@ def _minimal_cover(earlier: Sequence[Language], later: Language, by: Sequence[in
     try:
         for each in by if len(by) > 1 else ():
             others = [other for other in needed if other != each]
-            with suppress(OnlyOverlong):  # a rewrite may make a key that is too long
+            with suppress(OnlyOverlong):  # a program may make a key that is too long
                 needed = others if _uncovered_key(earlier, later, others, budget) is None else needed
     except Exhausted:
         pass  # the proof holds; some of its members may be unnecessary
@@ -164,7 +164,7 @@ class Overlap(NamedTuple):
 def overlaps(languages: Sequence[Language], finds: Callable[[int, str], bool], whole: Budget) -> Iterator[Overlap]:
     """Yields the pairs of sources that share a key, ordered by the later source.
 
-    `finds` is the matcher of the product: whether the source of an index matches a key. It checks guessed keys, so that
+    `finds` is the matcher in use: whether the source of an index matches a key. It checks guessed keys, so that
     most pairs need no proof. The `whole` budget is for all pairs together. Pairs without a proof are passed over.
     """
     earlier = OverlapCandidates(languages)

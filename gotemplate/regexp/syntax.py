@@ -284,7 +284,7 @@ def measure(node: Node, below: list[Measure]) -> Measure:
     measure = _measured(node, below)
     start, end = node.extent
     if measure.size > GREATEST_SIZE:
-        raise PatternError("expression too large", start, end, "lower its counts, or split it into several rewrites")
+        raise PatternError("expression too large", start, end, "lower its counts, or split it into several")
     if measure.depth > GREATEST_DEPTH:
         raise PatternError(f"expression nested deeper than {GREATEST_DEPTH} levels", start, end)
     if measure.copies > GREATEST_REPEAT:

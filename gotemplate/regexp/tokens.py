@@ -13,10 +13,10 @@ from gotemplate.regexp.syntax import Extent, NamedClass, PatternError
 
 # What to write instead of the constructs of other dialects. RE2 matches in linear time, so it has nothing that needs
 # backtracking: look-around, back-references, recursion. The rest is only written differently.
-_AROUND = "match that text too, or give the exceptions a rewrite of their own above this one"
+_AROUND = "match that text too, or give the exceptions an expression of their own before this one"
 _AGAIN = "an expression cannot require the same text twice; match both, and use one in the template"
 _FOREVER = "an expression cannot contain itself; write out the levels"
-_COMMENT = "write the comment in the rule file, from `#` to the end of the line"
+_COMMENT = "write the comment beside the expression"
 _NAMED = "write `(?P<name>…)` or `(?<name>…)`"
 
 # Longer prefixes first.
@@ -43,7 +43,7 @@ _FLAGS_ELSEWHERE = {
 _ESCAPES = {
     "Z": "write `\\z` for the end of the text",
     "G": "write `^` or `\\A` for the beginning of the text",
-    "K": "remove it: a template replaces the whole key",
+    "K": "remove it: what stands before it is part of the match",
     "h": "write `[ \\t]`",
     "R": "write `(?:\\r\\n|\\n|\\r)`",
     "e": "write `\\x1b`",

@@ -213,7 +213,7 @@ def test_a_source_that_would_match_slowly_is_refused(source, reason):
     with pytest.raises(PatternError) as caught:
         compile_source(source)
     assert str(caught.value) == f"expression too slow to match: {reason}"
-    assert caught.value.help == "lower its counts, or split it into several rewrites"
+    assert caught.value.help == "lower its counts, or split it into several"
 
 
 def test_an_expression_whose_program_is_too_long_is_refused():
