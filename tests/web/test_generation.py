@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from serving import serve
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.render import Pages
@@ -122,11 +121,3 @@ def test_a_failing_store_does_not_keep_others_open():
         return first.closed, second.closed
 
     assert asyncio.run(scenario()) == (1, 1)
-
-
-async def test_a_request_keeps_its_generation():
-    """The application counts a request until its answer is sent."""
-    async with serve({"a": b"x"}) as site:
-        await site.get("/a")
-        await site.last_event()
-        assert (site.application.in_flight, repr(site.current[0])) == (0, "<Generation 1, 0 requests>")

@@ -125,22 +125,6 @@ async def test_no_secret_of_a_malformed_head_is_reported(head):
     assert "pASSw" not in f"{event} {answer}"
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        f"GET / HTTP/1.1\r\n{HOST}X-Long: {'x' * 70_000}\r\n\r\n",
-        f"GET /{'x' * 70_000} HTTP/1.1\r\n{HOST}\r\n",
-        f"GET / HTTP/1.1\r\n{HOST}" + "X: y\r\n" * 20_000 + "\r\n",
-    ],
-)
-async def test_a_large_head_is_a_431(head):
-    """A head above the limit and below a mebibyte is a 431."""
-    async with serve({}) as site, site.connect() as client:
-        await client.send(head.encode())
-        answer = await client.receive()
-    assert answer.status == 431
-
-
 async def test_the_size_limit_of_a_head_is_exact():
     """A head of exactly `maxHeaderSize` is accepted; one more byte is a 431."""
     head = f"GET / HTTP/1.1\r\n{HOST}X: "

@@ -435,22 +435,6 @@ async def test_requests_in_flight_are_counted():
         assert (during, site.application.in_flight) == (1, 0)
 
 
-@pytest.mark.parametrize("target", ["/", "/%zz", "/a", "/?format=json"])
-async def test_answers_do_not_name_the_server(target):
-    """No answer has a Server header, and only a file has an ETag."""
-    async with serve({"a": b"x"}) as site:
-        answer = await site.get(target)
-    assert "server" not in answer.headers
-    assert ("etag" in answer.headers) == (target == "/a")
-
-
-async def test_head_has_the_objects_own_etag():
-    """HEAD has the stored ETag, not a hash of an empty body."""
-    async with serve({"a": b"x"}) as site:
-        get, head = await site.get("/a"), await site.request("HEAD", "/a")
-    assert head.headers["etag"] == get.headers["etag"] == '"9dd4e461268c8034f5c8564e155c67a6"'
-
-
 async def test_a_listing_is_never_a_304():
     """A listing has no ETag, so `If-None-Match` has no effect."""
     async with serve({"a": b"x"}) as site:
