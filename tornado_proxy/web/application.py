@@ -84,7 +84,9 @@ class ProxyApplication(Application):
             handler, given = _handler_for(asked, parts, origin, is_proxied=is_proxied)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
             handler, given = MistakeHandler, error
-        body = Body(parts.settings.limits.body_timeout) if _has_body(asked) else NO_BODY
+        length, coding = asked.headers.get("Content-Length"), asked.headers.get("Transfer-Encoding")
+        is_announced = coding is not None or (length is not None and length.strip("0") != "")  # RFC 9112 6
+        body = Body(parts.settings.limits.body_timeout) if is_announced else NO_BODY
         if body is not NO_BODY and asked.method not in WRITING:
             body.discard()
         return handler(self, asked, given, generation, origin, request_id, body)
@@ -127,16 +129,10 @@ class _Delegate(HTTPMessageDelegate):
         self._handler.on_connection_close()
 
 
-def _has_body(asked: Asked) -> bool:
-    """Whether a body was announced that is not empty (RFC 9112 6)."""
-    length = asked.headers.get("Content-Length")
-    return (length is not None and length.strip("0") != "") or asked.headers.get("Transfer-Encoding") is not None
-
-
 def _handler_for(
     asked: Asked, parts: Parts, origin: Origin, *, is_proxied: bool
 ) -> tuple[type[Handler], Deciding | Answer]:
-    """Returns the handler of a request, and what it is given; raises `RequestError`."""
+    """Reads a request; returns its handler, and what that is given; raises `RequestError`."""
     if (mistake := getattr(asked.connection, "mistake", None)) is not None:
         raise mistake
     health_path = parts.settings.server.health_path
@@ -148,7 +144,14 @@ def _handler_for(
         answer = _asset(asked, parts)
     if answer is not None:
         return AnswerHandler, answer
-    deciding = _begin_deciding(asked, parts, origin, is_proxied=is_proxied)
+    fields, host = tuple(asked.headers.get_all()), asked.headers.get("Host", "")
+    request = read_request(asked.uri, asked.method, host, fields, origin.scheme, origin.address, asked.version)
+    if is_proxied:
+        authority = origin.authority or request.authority
+        request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
+    elif origin.certificate is not None:
+        request = replace(request, certificate=origin.certificate)
+    deciding = Deciding(decide(parts.mounts, request))
     decision = deciding.decision
     if decision.match is not None:
         return ObjectHandler, deciding
@@ -172,15 +175,3 @@ def _asset(asked: Asked, parts: Parts) -> Answer | None:
     all_pages = (parts.pages, *parts.renderer.pages.themed.values())
     asset = next((each.assets[name] for each in all_pages if name in each.assets), None)
     return Whole(200, asset.headers, asset.body) if asset else None
-
-
-def _begin_deciding(asked: Asked, parts: Parts, origin: Origin, *, is_proxied: bool) -> Deciding:
-    """Reads a request and begins to decide about it; raises `RequestError`."""
-    fields, host = tuple(asked.headers.get_all()), asked.headers.get("Host", "")
-    request = read_request(asked.uri, asked.method, host, fields, origin.scheme, origin.address, asked.version)
-    if is_proxied:
-        authority = origin.authority or request.authority
-        request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
-    elif origin.certificate is not None:
-        request = replace(request, certificate=origin.certificate)
-    return Deciding(decide(parts.mounts, request))
