@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from administering import eventually
@@ -16,9 +17,11 @@ from running import Proxy, free_port
 _DEPLOY = Path(__file__).parent.parent / "deploy"
 
 
-def deployed(name: str, ports: Sequence[int], port: int) -> str:
+def deployed(name: str, ports: Sequence[int], port: int, lines: Mapping[str, str] = MappingProxyType({})) -> str:
     """A configuration of deploy/ for three instances on ports of this machine; the program itself listens on `port`."""
     text = (_DEPLOY / name).read_text()
+    for line, other in lines.items():
+        text = text.replace(line, other)
     for number, own_port in enumerate(ports):
         text = text.replace(f"10.0.0.1{number + 1}:8080", f"127.0.0.1:{own_port}")
         text = text.replace(f'"10.0.0.1{number + 1}"; .port = "8080"', f'"127.0.0.1"; .port = "{own_port}"')
@@ -46,10 +49,10 @@ def _is_open(port: int) -> bool:
 
 
 @contextmanager
-def haproxy(ports: Sequence[int], folder: Path) -> Iterator[Proxy]:
-    """HAProxy in front of three instances."""
+def haproxy(ports: Sequence[int], folder: Path, lines: Mapping[str, str] | None = None) -> Iterator[Proxy]:
+    """HAProxy in front of three instances; `lines` replace those of its configuration."""
     port = free_port()
     path = folder / "haproxy.cfg"
-    path.write_text(deployed("haproxy.cfg", ports, port))
+    path.write_text(deployed("haproxy.cfg", ports, port, lines or {}))
     with running(["haproxy", "-db", "-f", str(path)], port) as proxy:
         yield proxy

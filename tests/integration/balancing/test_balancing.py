@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -186,6 +187,23 @@ def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
         assert set(load.answers) == {b"first/a.txt", b"second/a.txt"}
         print(f"{load.answered} requests over a change of rules in three instances")
         assert {front.request("GET", "/a").text for _ in range(12)} == {"second/a.txt"}
+
+
+def test_a_canary_answers_few_requests(instances, tmp_path):
+    """The weights of docs/scaling.md give an instance with other rules one request in forty; without them, a third."""
+    page = (CHECKOUT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    weighted = re.findall(r"^ +server \w+ \S+ weight \d+$", page, re.MULTILINE)
+    deployed = re.findall(r"^ +server \w+ \S+$", (CHECKOUT / "deploy" / "haproxy.cfg").read_text(), re.MULTILINE)
+    assert [line.partition(" weight")[0] for line in weighted] == deployed
+    instances.write_rules(0, RULES.format("second"))
+    instances.admin(0).wait_for_status(lambda status: status["generation"] == 2)
+    weights = {**dict(zip(deployed, weighted, strict=True)), "balance leastconn": "balance roundrobin"}
+    with haproxy(instances.ports, tmp_path, weights) as front:
+        answers = [front.request("GET", "/a").text for _ in range(410)]
+    assert 4 <= answers.count("second/a.txt") <= 40
+    assert set(answers) == {"first/a.txt", "second/a.txt"}
+    with haproxy(instances.ports, tmp_path) as front:
+        assert [front.request("GET", "/a").text for _ in range(60)].count("second/a.txt") >= 15
 
 
 def test_an_instance_that_accepts_but_does_not_answer_is_down_within_3_seconds(instances, tmp_path):

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytestmark = pytest.mark.integration
 
@@ -40,3 +41,19 @@ def test_every_manifest_fits_its_schema(rendered):
 def test_an_unknown_field_is_refused(rendered):
     """The validation refuses a misspelled field of the container, so it can fail."""
     assert _validated(rendered.replace("readOnlyRootFilesystem", "readOnlyRootFileSystem")).returncode == 1
+
+
+def test_the_canary_is_a_pod_with_files_of_its_own(rendered):
+    """A Deployment and a ConfigMap, whose pod the Service selects beside the others."""
+    command = [str(PARTS / "kustomize"), "build", str(MANIFESTS.with_name("kubernetes-canary"))]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    result = _validated(text)
+    assert "2 resources found" in result.stdout
+    assert "Valid: 2, Invalid: 0, Errors: 0, Skipped: 0" in result.stdout
+    canary = {each["kind"]: each for each in yaml.safe_load_all(text)}
+    everything = {each["kind"]: each for each in yaml.safe_load_all(rendered)}
+    pod = canary["Deployment"]["spec"]["template"]
+    assert everything["Service"]["spec"]["selector"].items() < pod["metadata"]["labels"].items()
+    assert pod["spec"]["volumes"][0]["configMap"]["name"] == canary["ConfigMap"]["metadata"]["name"]
+    assert canary["ConfigMap"]["metadata"]["name"] != everything["ConfigMap"]["metadata"]["name"]
+    assert canary["ConfigMap"]["data"] == everything["ConfigMap"]["data"]
