@@ -17,9 +17,9 @@ from gotemplate.template.text import go_string, runes
 from gotemplate.template.values import Nil, Struct, Type, Value, from_python
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
-from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS
-from tornado_proxy.templates.go.view import ROOT as DATA
-from tornado_proxy.templates.go.view import GroupMap, RequestFacts, RootFacts
+from tornado_proxy.templates.go import PAGE_FUNCTIONS
+from tornado_proxy.templates.go_data import ROOT as DATA
+from tornado_proxy.templates.go_data import GroupMap, RequestFacts, RootFacts
 
 GO = Vocabulary(STANDARD)
 """The functions of text/template alone."""

@@ -25,7 +25,7 @@ from administering import Admin, eventually
 from issuer import CLIENT, CLIENT_SECRET, running_issuer
 from running import Bucket, form, free_port, start_proxy
 
-from tornado_proxy.templates.go.template import built_in
+from tornado_proxy.templates.go import built_in
 from tornado_proxy.tools.convert import conversion
 from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert, save
 from tornado_proxy.tools.convert.options import Unreadable, read

@@ -16,7 +16,7 @@ from gotemplate.sprig import REFUSED, functions
 from gotemplate.template.calling import Vocabulary
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, TemplateMistake
 from gotemplate.template.standard import STANDARD
-from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS
+from tornado_proxy.templates.go import PAGE_FUNCTIONS
 
 pytestmark = pytest.mark.integration
 

@@ -12,7 +12,7 @@ import msgspec
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import objection
 from tornado_proxy.templates.data import AnyUser, HeaderFields, PutData, PutInput
-from tornado_proxy.templates.go.pages import PageMistake, compile_page
+from tornado_proxy.templates.go import PageMistake, compile_page
 
 
 class InvalidValue(ValueError):

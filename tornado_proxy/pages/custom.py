@@ -17,8 +17,7 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
-from tornado_proxy.templates.go.pages import PageMistake, PageTemplate, compile_page
-from tornado_proxy.templates.go.template import callable_from
+from tornado_proxy.templates.go import PageMistake, PageTemplate, callable_from, compile_page
 from tornado_proxy.templates.template import PAGE_LIMITS, trimmed
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')

@@ -18,10 +18,10 @@ from tornado_proxy.routing.limits import LARGEST_PART, LONGEST_UPLOAD_ID, MOST_M
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, RequestError
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.templates.data import PutData
-from tornado_proxy.templates.go.pages import compile_page
+from tornado_proxy.templates.go import compile_page
 
 if TYPE_CHECKING:
-    from tornado_proxy.templates.go.pages import PageTemplate
+    from tornado_proxy.templates.go import PageTemplate
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
 

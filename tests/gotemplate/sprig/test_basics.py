@@ -7,8 +7,7 @@ from go_programs import failure, rendered
 from gotemplate.sprig import REFUSED
 from gotemplate.sprig.basics import RANDOM
 from gotemplate.template.errors import LimitError, RenderError, RenderLimits, TemplateMistake
-from tornado_proxy.templates.go import compile_template
-from tornado_proxy.templates.go.pages import PAGE_LIMITS, compile_page
+from tornado_proxy.templates.go import PAGE_LIMITS, compile_page, compile_template
 
 
 @pytest.mark.parametrize(

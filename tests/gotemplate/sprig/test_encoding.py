@@ -11,7 +11,7 @@ from gotemplate.sprig.encoding import FUNCTIONS
 from gotemplate.template.errors import LimitError, RenderLimits
 from gotemplate.template.values import is_string_map, type_name
 from tornado_proxy.semantics.request import User
-from tornado_proxy.templates.go.pages import compile_page
+from tornado_proxy.templates.go import compile_page
 
 B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
 

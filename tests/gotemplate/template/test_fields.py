@@ -6,7 +6,7 @@ from gotemplate.sprig import RESULTS
 from gotemplate.template.errors import RenderBudget
 from gotemplate.template.fields import ENDLESS, FieldCheck
 from gotemplate.template.parser import parse
-from tornado_proxy.templates.go.view import sample
+from tornado_proxy.templates.go_data import sample
 
 
 def _mistakes(text):

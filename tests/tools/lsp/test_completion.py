@@ -9,8 +9,8 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.rules.diagnostic import Edit
 from tornado_proxy.rules.tree import Dialect
-from tornado_proxy.templates.go import view
-from tornado_proxy.templates.jinja.views import NAMES, RECORDS
+from tornado_proxy.templates import go_data
+from tornado_proxy.templates.jinja_values import NAMES, RECORDS
 from tornado_proxy.tools.lsp.completion import BY_DIALECT, Completion, completions, fields, group_names
 
 
@@ -201,13 +201,13 @@ def test_groups_have_a_name_or_a_number(source, names):
 
 
 _GO_TYPES = {
-    "": (view.ROOT,),
-    "User": tuple(view.USERS.values()),
-    "Request": (view.REQUEST,),
-    "Request.URL": (view.URL,),
-    "Target": (view.TARGET,),
-    "Target.Bucket": (view.BUCKET,),
-    "Target.Mount": (view.MOUNT,),
+    "": (go_data.ROOT,),
+    "User": tuple(go_data.USERS.values()),
+    "Request": (go_data.REQUEST,),
+    "Request.URL": (go_data.URL,),
+    "Target": (go_data.TARGET,),
+    "Target.Bucket": (go_data.BUCKET,),
+    "Target.Mount": (go_data.MOUNT,),
 }
 
 

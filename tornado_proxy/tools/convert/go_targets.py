@@ -21,8 +21,7 @@ from gotemplate.template import nodes
 from gotemplate.template.errors import TemplateMistake
 from gotemplate.template.parser import parse, scan
 from gotemplate.template.text import GO_SPACES
-from tornado_proxy.templates.go import compile_template
-from tornado_proxy.templates.go.template import built_in
+from tornado_proxy.templates.go import built_in, compile_template
 from tornado_proxy.tools.convert import patterns
 from tornado_proxy.tools.limits import MOST_BRANCHES
 

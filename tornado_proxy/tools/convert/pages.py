@@ -12,8 +12,7 @@ from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.config import model, values
 from tornado_proxy.config.options import camel_case
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.templates.go.pages import compile_page
-from tornado_proxy.templates.go.template import callable_from
+from tornado_proxy.templates.go import callable_from, compile_page
 from tornado_proxy.tools.convert.options import (
     Section,
     Setting,

@@ -18,9 +18,9 @@ from tornado_proxy.rules.parser import Unfinished, unfinished
 from tornado_proxy.rules.reading import KEYWORDS, Where
 from tornado_proxy.rules.tree import Dialect, literal
 from tornado_proxy.semantics.request import METHODS
-from tornado_proxy.templates.go.template import vocabulary
-from tornado_proxy.templates.jinja.filters import FILTERS, TESTS
-from tornado_proxy.templates.jinja.source import CLOSED, STATEMENTS
+from tornado_proxy.templates.go import vocabulary
+from tornado_proxy.templates.jinja import CLOSED, STATEMENTS
+from tornado_proxy.templates.jinja_values import FILTERS, TESTS
 
 _WORDS = tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
 

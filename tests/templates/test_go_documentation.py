@@ -9,10 +9,10 @@ from gotemplate.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
 from gotemplate.sprig.semver import CHANGED_VERSION, VERSION
 from gotemplate.template.errors import RenderLimits
 from gotemplate.template.urls import HEADER, VALUES
-from tornado_proxy.templates.go.template import vocabulary
-from tornado_proxy.templates.go.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
+from tornado_proxy.templates.go import vocabulary
+from tornado_proxy.templates.go_data import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
 
-TEXT = (Path(__file__).parents[3] / "docs/go-templates.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs/go-templates.md").read_text(encoding="utf-8")
 
 
 def _section(title):

@@ -1,7 +1,10 @@
-"""Pages, headers and status codes as Go templates: rendered with Python data, with definitions that they share.
+"""Go templates of rules and of pages.
 
-The functions are rules' functions, s3-proxy's own for pages, and random ones. `value_of` converts Python
-values to Go values:
+In rules, the groups and fields that a template names, and its need of a user, are checked at load. Templates may call
+others by name: those of their target, and those of s3-proxy's own file of helpers.
+
+Pages, headers and status codes are rendered with Python data, with definitions that they share. The functions are
+rules' functions, s3-proxy's own for pages, and random ones. `value_of` converts Python values to Go values:
 
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
@@ -16,8 +19,9 @@ from __future__ import annotations
 
 import calendar
 import math
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -27,23 +31,142 @@ from typing import Any
 import msgspec
 
 from gotemplate import sprig
+from gotemplate.regexp.matching import Captures
 from gotemplate.sprig.basics import RANDOM
 from gotemplate.sprig.dates import TIME, time_since
 from gotemplate.sprig.encoding import write_yaml
 from gotemplate.template import calling
 from gotemplate.template import values as go
-from gotemplate.template.errors import RenderBudget, RenderLimits, TemplateMistake, refuse
+from gotemplate.template.calling import Vocabulary
+from gotemplate.template.errors import DEFAULT_LIMITS, RenderBudget, RenderError, RenderLimits, TemplateMistake, refuse
 from gotemplate.template.fields import ENDLESS, FieldCheck
 from gotemplate.template.moments import Moment
 from gotemplate.template.operands import Evaluate, Run
-from gotemplate.template.parser import OUTERMOST
+from gotemplate.template.parser import OUTERMOST, ParsedTemplate
 from gotemplate.template.program import Program, definitions
-from gotemplate.template.text import go_string, runes
+from gotemplate.template.text import Number, go_string, runes
 from gotemplate.template.urls import canonical, header
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData
-from tornado_proxy.templates.go.view import ANY_USER, DATA, LISTED_TARGET, PAGE_REQUEST, request_facts, user_value
-from tornado_proxy.templates.template import PAGE_LIMITS
+from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.go_data import (
+    ANY_USER,
+    DATA,
+    LISTED_TARGET,
+    PAGE_REQUEST,
+    request_facts,
+    root,
+    sample,
+    user_value,
+)
+from tornado_proxy.templates.template import PAGE_LIMITS, trimmed, unknown_group
+
+
+class TemplateCheck:
+    """A check of the parts of a template that may run; its text begins at `start`, after those of its helpers."""
+
+    def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
+        names = frozenset(groups)
+        data = sample(names, RenderBudget(ENDLESS))
+        fields = FieldCheck(parsed, data, "the data of a request", sprig.RESULTS, optional="User")
+        self.reads_user = any(each.path[0] == "User" and not each.is_safe for each in fields.readings)
+        self.mistakes: list[TemplateMistake] = []
+        references: set[tuple[int, int, str]] = set()
+        for each in fields.readings:
+            match each.path:
+                case ("Groups", Number(text=text)):
+                    advice = f'write `"{text}"`'
+                    self.mistakes.append(TemplateMistake("a group is named by a string", each.start, each.end, advice))
+                case ("Groups", str() | bytes() as key, *_):
+                    name = key if isinstance(key, str) else runes(key)
+                    if name not in names:
+                        self.mistakes.append(unknown_group(name, each.start, each.end, names))
+                    elif each.start >= start:
+                        references.add((each.start - start, each.end - start, name))
+        self.mistakes += (*fields.mistakes, *fields.doubts)
+        self.group_references = tuple((name, first, last) for first, last, name in sorted(references))
+
+
+@dataclass(frozen=True, slots=True)
+class GoTemplate:
+    """A Go template of a rule."""
+
+    text: str
+    group_references: tuple[tuple[str, int, int], ...] = field(compare=False, repr=False)
+    reads_user: bool = field(compare=False, repr=False)
+    _program: Program = field(compare=False, repr=False)
+    helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define templates that it may call
+
+    def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
+        """Returns the text for one match, without line ends and with both ends trimmed; raises `RenderError`."""
+        budget = RenderBudget(DEFAULT_LIMITS)
+        written = self._program.execute(root(captures, data, budget), budget)
+        try:
+            text = written.decode()
+        except UnicodeDecodeError:
+            raise RenderError("the template cuts a character in two, so its result is not text") from None
+        return trimmed(text)
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """Returns the functions that rules may call."""
+    return sprig.vocabulary(data=DATA)
+
+
+def compile_template(text: str, names: Mapping[str, int], group_count: int, helpers: Sequence[str] = ()) -> GoTemplate:
+    """Compiles a template that may call `helpers`; raises `TemplateMistake`, also for a part that always fails."""
+    before = definitions(callable_from(text, helpers), vocabulary())
+    start = len(before.text)
+    try:
+        program = Program(text, vocabulary(), before)
+        check = TemplateCheck(program.parsed, [*names, *map(str, range(group_count + 1))], start)
+        refuse([*program.mistakes, *program.certain_failures, *check.mistakes])
+    except TemplateMistake as mistake:
+        first, *others = (_in_text(each, start) for each in (mistake, *mistake.others))
+        first.others = tuple(others)
+        raise first from mistake
+    return GoTemplate(text, check.group_references, check.reads_user, program, tuple(helpers))
+
+
+def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
+    """Returns the mistake with offsets in the text that begins at `start`; 0 if a helper has the mistake."""
+    if mistake.offset >= start:
+        end = None if mistake.end is None else mistake.end - start
+        return TemplateMistake(str(mistake), mistake.offset - start, end, mistake.help)
+    return TemplateMistake(f"a helper template that it calls has a mistake: {mistake}", 0, None, mistake.help)
+
+
+BUILT_IN: Mapping[str, str] = {
+    "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
+    "main.headers.contentType": (
+        '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
+        "{{ end }}; charset=utf-8"
+    ),
+    "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
+}
+"""The bodies of the helpers in s3-proxy's own file of helpers, by name."""
+
+_CALLS = re.compile(r"(?:template|include|block)\b")
+_DEFINES = re.compile(r'\{\{-?\s*(?:define|block)\s+["`]([^"`]*)["`]')
+
+
+def calls_helpers(text: str) -> bool:
+    """Returns whether a template may call others by name; most do not, and are compiled without helpers."""
+    action = text.find("{{")
+    return action >= 0 and _CALLS.search(text, action) is not None
+
+
+def built_in(texts: Sequence[str]) -> str:
+    """Returns the definitions of the built-in helpers that no text defines: Go allows one definition of a name."""
+    own = {name for text in texts for name in _DEFINES.findall(text)}
+    lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
+    return "".join(lines)
+
+
+def callable_from(text: str, helpers: Sequence[str]) -> tuple[str, ...]:
+    """Returns the texts of the built-in and all other helpers that a template may call; none if it calls none."""
+    return (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ()
+
 
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _CAPITALS = {"etag": "ETag", "id": "ID", "s3": "S3", "ssl": "SSL", "uri": "URI", "url": "URL"}
@@ -79,7 +202,7 @@ def compile_page(text: str, helpers: Sequence[str] = (), sample: Any = None) -> 
     or below a condition a doubt.
     """
     try:
-        program = Program(text, vocabulary(), definitions(tuple(helpers), vocabulary()))
+        program = Program(text, page_vocabulary(), definitions(tuple(helpers), page_vocabulary()))
         data = value_of(sample, RenderBudget(ENDLESS))
         fields = FieldCheck(program.parsed, data, "the data", sprig.RESULTS) if sample else None
         refuse([*program.mistakes, *program.certain_failures, *(fields.mistakes if fields else ())])
@@ -204,7 +327,7 @@ def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) ->
     text, data = [evaluate(run, dot) for evaluate in arguments]
     run.budget.spend(10 + len(text))  # it is parsed while it runs
     try:
-        program = Program(runes(text), vocabulary())
+        program = Program(runes(text), page_vocabulary())
         refuse(program.mistakes)
     except TemplateMistake as mistake:
         raise go.ExecutionError(str(mistake)) from mistake
@@ -231,6 +354,6 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
 
 
 @cache
-def vocabulary() -> calling.Vocabulary:
+def page_vocabulary() -> calling.Vocabulary:
     """Returns the functions that pages may call."""
     return sprig.vocabulary(PAGE_FUNCTIONS, DATA)

@@ -11,8 +11,8 @@ from gotemplate.template.program import Program
 from gotemplate.template.values import ExecutionError
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.go.template import vocabulary
-from tornado_proxy.templates.go.view import root
+from tornado_proxy.templates.go import vocabulary
+from tornado_proxy.templates.go_data import root
 
 BOUND = 0.4
 """The longest rendering in seconds: four times that of the documentation, because a machine may be slow and busy."""

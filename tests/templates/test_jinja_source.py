@@ -1,9 +1,7 @@
 import pytest
 
 from gotemplate.template.errors import TemplateMistake
-from tornado_proxy.templates.jinja import compile_template
-from tornado_proxy.templates.jinja.source import parse, reworded
-from tornado_proxy.templates.jinja.template import KeyEnvironment
+from tornado_proxy.templates.jinja import KeyEnvironment, compile_template, parse, reworded
 
 ENVIRONMENT = KeyEnvironment()
 NAMES = {"rest": 1, "items": 2}

@@ -10,14 +10,14 @@ from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
 from gotemplate.template.parser import parse
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.go import compile_template
-from tornado_proxy.templates.go.pages import compile_page
-from tornado_proxy.templates.go.template import (
+from tornado_proxy.templates.go import (
     BUILT_IN,
     TemplateCheck,
     built_in,
     callable_from,
     calls_helpers,
+    compile_page,
+    compile_template,
     vocabulary,
 )
 from tornado_proxy.templates.template import MissingUserError

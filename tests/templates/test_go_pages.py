@@ -7,7 +7,7 @@ from linear_time import check_linear, text_makers
 from gotemplate.template.errors import LimitError, RenderError, RenderLimits
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, ResourceData, TargetData
-from tornado_proxy.templates.go.pages import PageMistake, compile_page
+from tornado_proxy.templates.go import PageMistake, compile_page
 
 HELPERS = (
     '{{- define "who" -}}{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}{{- end -}}',

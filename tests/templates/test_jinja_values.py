@@ -3,7 +3,7 @@ from jinja2 import filters, tests
 from jinja_texts import rendered
 
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError
-from tornado_proxy.templates.jinja.filters import (
+from tornado_proxy.templates.jinja_values import (
     FILTERS,
     LIMITS,
     TESTS,

@@ -5,11 +5,10 @@ from jinja_texts import rendered
 
 from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.jinja import compile_template
-from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS, TEXT_METHODS
-from tornado_proxy.templates.jinja.views import NAMES as VARIABLES
-from tornado_proxy.templates.jinja.views import RECORDS
+from tornado_proxy.templates.jinja_values import FILTERS, GLOBALS, RECORDS, TESTS, TEXT_METHODS
+from tornado_proxy.templates.jinja_values import NAMES as VARIABLES
 
-DOCUMENTATION = (Path(__file__).parents[3] / "docs/jinja-templates.md").read_text(encoding="utf-8")
+DOCUMENTATION = (Path(__file__).parents[2] / "docs/jinja-templates.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
