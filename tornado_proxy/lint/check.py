@@ -72,19 +72,17 @@ class Allowances:
         self._by_name: defaultdict[str, list[Allowance]] = defaultdict(list)
         self._used: set[int] = set()  # by identity
         for comment, covers in (each for document in documents for each in _comments(document)):
-            if match := _ALLOWANCE.match(comment.text):
-                self._add(comment, match, covers)
-
-    def _add(self, comment: Comment, match: re.Match[str], covers: Span | None) -> None:
-        source = comment.span.source
-        covers = Span(source, 0, len(source.text)) if match["file"] else covers
-        names = list(_NAME.finditer(comment.text, *match.span("names")))
-        for name in names:
-            allowance = Allowance(name[0], comment.span.part(*name.span()), comment, covers)
-            self.all.append(allowance)
-            self._by_name[allowance.name].append(allowance)
-        if not names:
-            self.empty.append(comment)
+            if (match := _ALLOWANCE.match(comment.text)) is None:
+                continue
+            source = comment.span.source
+            where = Span(source, 0, len(source.text)) if match["file"] else covers
+            names = list(_NAME.finditer(comment.text, *match.span("names")))
+            for name in names:
+                allowance = Allowance(name[0], comment.span.part(*name.span()), comment, where)
+                self.all.append(allowance)
+                self._by_name[allowance.name].append(allowance)
+            if not names:
+                self.empty.append(comment)
 
     def silence(self, diagnostic: Diagnostic) -> bool:
         """Returns whether a finding is allowed, and marks the allowances that allow it as used."""

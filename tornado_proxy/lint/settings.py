@@ -43,15 +43,13 @@ class LintSettings(msgspec.Struct, frozen=True):
 
     def checks(self, checks: Iterable[Check]) -> list[Check]:
         """Returns the checks that run."""
-        return [check for check in checks if self._runs(check)]
-
-    def _runs(self, check: Check) -> bool:
-        for word in (check.name, check.category.value, ALL):
-            if word in self.ignore:
-                return False
-            if word in self.select:
-                return True
-        return False
+        running = []
+        for check in checks:
+            words = (check.name, check.category.value, ALL)  # the first that is given counts
+            word = next((word for word in words if word in self.ignore | self.select), None)
+            if word in self.select - self.ignore:
+                running.append(check)
+        return running
 
     def hides(self, check: Check, file: str) -> bool:
         """Returns whether a check is off for a file."""

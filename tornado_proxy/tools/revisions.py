@@ -10,7 +10,7 @@ import errno
 import os
 import posixpath
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tornado_proxy.rules.diagnostic import Diagnostic, read_file
@@ -97,20 +97,14 @@ def _from_git(place: str) -> Read:
     if _git("cat-file", "-t", name).strip() == b"blob":
         return Read((RuleFile(name, _git("cat-file", "blob", name)),))
     below = name if name.endswith((":", "/")) else f"{name}/"
-    files = tuple(RuleFile(below + each, _content(below + each)) for each in _rule_files(name))
+    listed = sorted(_git("ls-tree", "-r", "-z", "--name-only", "--full-tree", name).split(b"\0"))
+    paths = [path for path in map(os.fsdecode, listed) if path.endswith(".rules")]
+    visible = [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+    files = tuple(RuleFile(below + each, _content(below + each)) for each in visible)
     if not files:
         advice = "the names of rule files end with `.rules`"
         return Read((), (Diagnostic("no-rule-files", f"`{place}` has no rule file", help=advice),))
     return Read(files)
-
-
-def _rule_files(tree: str) -> Iterator[str]:
-    """Yields the paths of a tree's rule files, in a directory's order."""
-    listed = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
-    for path in sorted(listed.split(b"\0")):
-        name = os.fsdecode(path)
-        if name.endswith(".rules") and not any(part.startswith(".") for part in name.split("/")):
-            yield name
 
 
 def _content(name: str) -> bytes:

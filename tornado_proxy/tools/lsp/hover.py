@@ -11,7 +11,7 @@ import msgspec
 
 from gotemplate.regexp import syntax
 from gotemplate.regexp.automaton import language
-from gotemplate.regexp.syntax import Group, Node, walk
+from gotemplate.regexp.syntax import Group, walk
 from tornado_proxy.lint.check import Allowances, Check, listed
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
@@ -273,7 +273,14 @@ def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> s
     tree = language(statement.source.value).tree
     if tree is None:
         return ""
-    lines = list(_lines(tree, statement.source.value, at))
+    lines, pieces = [], list(outline(tree))
+    under = [part for part in pieces if part.extent.start <= at < part.extent.end]
+    for part in pieces:
+        written = statement.source.value[part.extent.start : part.extent.end]
+        meaning = "this text" if part.meaning == code(written) else part.meaning
+        shown = f"{code(written)} {meaning}" if written else meaning
+        # The part under the pointer is bold.
+        lines.append(f"{'  ' * part.depth}- " + (f"**{shown}**" if under and part is under[-1] else shown))
     if len(lines) > MOST_PIECES:
         lines = [*lines[:MOST_PIECES], "- …"]
     reach = f"Matches {_REACH[starts_anchored(tree), ends_anchored(tree)]}:"
@@ -282,38 +289,26 @@ def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> s
     return paragraphs((reach, "\n".join(lines), f"For example {code(key)}" if key and is_example else ""))
 
 
-def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
-    """Yields a line for each part of an expression, with the part under the pointer in bold."""
-    pieces = list(outline(tree))
-    under = [part for part in pieces if part.extent.start <= at < part.extent.end]
-    for part in pieces:
-        written = text[part.extent.start : part.extent.end]
-        meaning = "this text" if part.meaning == code(written) else part.meaning
-        shown = f"{code(written)} {meaning}" if written else meaning
-        yield f"{'  ' * part.depth}- " + (f"**{shown}**" if under and part is under[-1] else shown)
-
-
 def _reference(statement: RewriteStatement, offset: int) -> tuple[str, Span] | None:
     literal, dialect = statement.template, statement.dialect
     reference = reference_at(dialect, literal.value, _index(literal, offset))
     if reference is None:
         return None
-    if reference.is_group:
-        text = _group(statement, reference.name)
+    if reference.name == "0" and reference.is_group:
+        text = "`0`: all that the source matches"
+    elif reference.is_group:
+        group = group_of(statement, reference.name)
+        written = statement.source.value[group.extent.start : group.extent.end] if group else ""
+        about = (
+            (f"group {group.number} of the source, {code(written)}", f"It matches {phrase(group.body)}")
+            if group
+            else ()
+        )
+        text = paragraphs(about)
     else:
         words = BY_DIALECT[dialect].get(reference.name)
         text = f"{code(reference.name if dialect is Dialect.JINJA else f'.{reference.name}')}: {words}" if words else ""
     return (text, literal.at(reference.start, reference.end)) if text else None
-
-
-def _group(statement: RewriteStatement, name: str) -> str:
-    if name == "0":
-        return "`0`: all that the source matches"
-    group = group_of(statement, name)
-    if group is None:
-        return ""
-    written = statement.source.value[group.extent.start : group.extent.end]
-    return paragraphs((f"group {group.number} of the source, {code(written)}", f"It matches {phrase(group.body)}"))
 
 
 def _describe_outcome(outcome: TestOutcome) -> str:
