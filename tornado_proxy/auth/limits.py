@@ -22,21 +22,21 @@ MOST_COOKIE_TEXTS = 8
 """Texts that the cookies of a request may make, of one number of chunks: each is decrypted, in microseconds."""
 
 FETCH_WITHIN = 10.0
-"""Seconds for the whole exchange: a person waits for it."""
+"""Seconds for an exchange with a provider or a policy server: a person waits for it. In the manual."""
 LARGEST_ANSWER = 1024 * 1024
 """Bytes of an answer of a provider or a policy server."""
 
 LOGIN_SECONDS = 600
-"""Seconds that a login may take at the provider."""
+"""Seconds that a login may take at the provider. In the manual."""
 MOST_LOGINS = 8
-"""Logins of a browser that wait: with a cookie each, more would outgrow the head of a request."""
+"""Logins of a browser that wait: with a cookie each, more would outgrow the head of a request. In the manual."""
 RENEWABLE_SECONDS = 30 * 24 * 3600
-"""Seconds that a session with a refresh token may rest before it is renewed."""
+"""Seconds that a session with a refresh token may rest before it is renewed. In the manual."""
 AWAY_SECONDS = 24 * 3600
-"""Seconds that one goes on after its ID token has expired, while the provider cannot be asked."""
+"""Seconds that a session goes on after its ID token has expired, while the provider cannot be asked. In the manual."""
 
 PROVIDER_FRESH = 3600.0
-"""Seconds for which metadata and keys are used without asking again."""
+"""Seconds for which metadata and keys of a provider are used without asking again. In the manual."""
 PROVIDER_PAUSE = 10.0
 """Seconds between two attempts to ask: clients that send unknown keys must not make us flood the provider."""
 PROVIDER_PATIENCE = 2.0
@@ -46,8 +46,8 @@ RENEWAL_REMEMBERED = 60.0
 SHORTEST_RSA_KEY = 2048
 """Bits of the modulus (RFC 7518 3.3)."""
 LONGEST_TOKEN = 16 * 1024
-"""Characters of a token."""
+"""Characters of a token. In the manual."""
 CLOCK_LEEWAY = 60
-"""Seconds between the clocks of provider and service that are tolerated."""
+"""Seconds between the clocks of provider and service that are tolerated. In the manual."""
 END_OF_TIME = 2**53
 """Seconds since 1970; beyond it, a float is not exact."""

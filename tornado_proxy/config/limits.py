@@ -10,7 +10,7 @@ LONGEST_QUOTED = 60
 """Characters of a value that messages quote."""
 
 LARGEST_CONFIGURATION = 8 * 1024 * 1024
-"""Bytes of a configuration file."""
+"""Bytes of a configuration file. In the manual."""
 
 SHORTEST_KEY = 16
 """Characters, at least, of a secret that encrypts sessions; a shorter one could be guessed."""

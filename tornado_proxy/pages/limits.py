@@ -8,10 +8,10 @@ LONGEST_VIA = 4000
 """Characters of these tokens together: servers limit the length of a request line."""
 
 LARGEST_TEMPLATE = 1024 * 1024
-"""Bytes of a template file."""
+"""Bytes of a template file. In the manual."""
 
 LARGEST_README = 32 * 1024
-"""Bytes of a README that is shown."""
+"""Bytes of a README that is shown. In the manual."""
 LARGEST_HTML = 256 * 1024
 """Bytes of a README as HTML."""
 READMES_KEPT = 16

@@ -15,10 +15,11 @@ SHOWN_BYTES = 200
 """Bytes that are shown after one that cannot be decoded."""
 
 LARGEST_RULES = 8 * 1024 * 1024
-"""Bytes of all rule files: ten times what 10,000 rewrites need. Compiling takes 80 to 280 bytes for each."""
+"""Bytes of all rule files: ten times what 10,000 rewrites need. Compiling takes 80 to 280 bytes for each. In the
+manual."""
 
 LONGEST_OBJECT_KEY = 1024
-"""Bytes of UTF-8 in a key of S3 (S3 API, PutObject)."""
+"""Bytes of UTF-8 in a key of S3 (S3 API, PutObject). In the manual."""
 
 MOST_MISTAKES = 1000
 """Mistakes of a file: one with more is not a rule file. Each recovery reports or moves on, so this bounds its time."""

@@ -50,14 +50,15 @@ READ_PAUSE_IF_THROTTLED = 0.5
 LONGEST_READ_PAUSE = 10.0
 """Seconds of the longest pause between two attempts."""
 LARGEST_SKEW = 900.0
-"""Seconds between the clocks. S3 refuses a signature that is 15 minutes off; the answer to a HEAD does not name the
-reason."""
+"""Seconds between the clocks of S3 and service. S3 refuses a signature that is 15 minutes off; the answer to a HEAD
+does not name the reason. In the manual."""
 
 IDLE_FOR = 60.0
-"""Seconds that an idle connection is kept. S3s close it after 5 to 60; one that a firewall has forgotten would only
-time out."""
+"""Seconds that an idle connection to S3 is kept. S3s close it after 5 to 60; one that a firewall has forgotten
+would only time out. In the manual."""
 LONGEST_LIFETIME = 300.0
-"""Seconds that a connection is used: one that always has a request would never follow a name to another address."""
+"""Seconds that a connection to S3 is used: one that always has a request would never follow a name to another
+address. In the manual."""
 DISTRUSTED_FOR = 10.0
 """Seconds after a certificate was refused in which the bundle of authorities is not read again."""
 SHARE_OF_DESCRIPTORS = 0.2
@@ -77,12 +78,13 @@ DEADLINE_CHECKS = 8
 """Looks at the deadlines within one time limit, so that no call exceeds it by more than an eighth."""
 
 HELD_FOR_SLOW = 128 * 1024
-"""Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket."""
+"""Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket. In
+the manual."""
 MOST_WAITING_FOR_MEMORY = 1000
-"""Reads that wait for memory."""
+"""Reads that wait for memory. In the manual."""
 
 PIECE_FOR_SLOW = 64 * 1024
-"""Bytes that are asked for at once for a slow client: a complete answer holds no connection."""
+"""Bytes that are asked for at once for a slow client: a complete answer holds no connection. In the manual."""
 QUICK_WITHIN = 0.25
 """Seconds in which a client that is not slow takes a piece."""
 QUICK_PIECES = 8
@@ -119,13 +121,14 @@ CONNECTIONS_PER_THREAD = 4
 LARGEST_PART = 5 * 1024**3
 """Bytes of a part (S3 API)."""
 PARTS_OF_ONE_SIZE = 900
-"""Parts after which the size of parts doubles, of a file whose size is not known."""
+"""Parts after which the size of parts doubles, of a file whose size is not known. In the manual."""
 WHOLE_UPLOAD = 8 * 1024 * 1024
-"""Bytes of a file that is sent at once, if its size is known: in parts, it would need three more calls."""
+"""Bytes of a file that is sent at once, if its size is known: in parts, it would need three more calls. In the
+manual."""
 LARGEST_EVEN_PART = 16 * 1024 * 1024
 """Bytes of a part of a client that announces much, and sends little of it."""
 UPLOAD_WITHOUT_MEMORY = 64 * 1024
-"""Bytes of an upload that need no shared memory, so that a small file never waits for large ones."""
+"""Bytes of an upload that need no shared memory, so that a small file never waits for large ones. In the manual."""
 BLOCKS_KEPT = 16 * 1024 * 1024
 """Bytes of blocks that are kept for the next part while there are others: to write to new memory costs five times
 as much as to write to memory that was used before."""
@@ -140,10 +143,10 @@ LEFT_TO_OLDER = 7 / 16
 TRUST = 16
 """Times what has arrived of a part that is left to it, so that one that is announced only keeps nobody out."""
 MEMORY_WITHIN = 300.0
-"""Seconds that an upload waits for memory."""
+"""Seconds that an upload waits for memory. In the manual."""
 COMPLETION_WITHIN = 600.0
 """Seconds for the answer to a completion. S3 may take minutes to assemble many parts, and sends white space
-meanwhile (S3 API, "CompleteMultipartUpload")."""
+meanwhile (S3 API, "CompleteMultipartUpload"). In the manual."""
 PARTS_IN_MEMORY = 2
 """Parts of an upload in memory: both in transit, or the next one is being filled. A third would only be full
 earlier."""

@@ -22,7 +22,7 @@ PROBED_WITHIN = 5.0
 """Seconds that a reload waits for a bucket."""
 
 READ_WITHIN = 10.0
-"""Seconds after which a reload no longer waits for a file system."""
+"""Seconds after which a reload no longer waits for a file system. In the manual."""
 
 MOST_FAILING_SHOWN = 20
 """Failing tests that are reported one by one."""
@@ -46,7 +46,7 @@ MOST_SOCKETS = 250
 LOG_GATHERED_FOR = 0.1
 """Seconds between two writes: each takes the interpreter from the requests for a moment."""
 LOG_ROOM = 4 * 1024 * 1024
-"""Bytes of lines that wait: some 10,000 requests."""
+"""Bytes of lines that wait: some 10,000 requests. In the manual."""
 
 FEEDS_A_PERIOD = 3
 """Times that the watchdog is fed in its period."""
@@ -73,7 +73,7 @@ WORKER_TICK = 1.0
 WORKER_RESPONSIVE = 5
 """Ticks without a heartbeat until a worker counts as unresponsive."""
 WORKER_STUCK = 15
-"""Ticks without a heartbeat until it is killed."""
+"""Seconds without a heartbeat until a worker is killed. In the manual."""
 WORKER_STARTING = 120
 """Ticks that a worker may take before its first heartbeat."""
 WORKER_ACTIVATING = 60
@@ -83,7 +83,7 @@ PURGED_WITHIN = 5.0
 COUNTS_WITHIN = 1.0
 """Seconds after which a worker's earlier counts are used."""
 AFTER_GRACE = 5.0
-"""Seconds for a worker to end by itself after its grace period."""
+"""Seconds for a worker to end by itself after its grace period. In the manual."""
 WORKER_LASTED = 10.0
 """Seconds of serving after which its end does not count as one of several in a row."""
 

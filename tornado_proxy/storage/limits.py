@@ -8,8 +8,8 @@ CACHE_OVERHEAD = 1024
 """Bytes that an entry of a cache takes besides its body, key and texts."""
 
 PROBE_WITHIN = 10.0
-"""Seconds that the probe of one bucket may take."""
+"""Seconds that the probe of one bucket may take. In the manual."""
 LOOK_WITHIN = 5.0
 """Seconds that the attempts of one plan may take when a page looks."""
 PROBES_AT_ONCE = 16
-"""Buckets that are probed at once."""
+"""Buckets that are probed at once. In the manual."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 WALKS_AT_ONCE = 5
 """Walks through directories for archives: each takes a share of the processor, and more at once end no earlier. The
-last one is for another target."""
+last one is for another target. In the manual."""
 MOST_WAITING_WALKS = 100
 """Such walks that wait."""
 ARCHIVES_AT_ONCE = 64
-"""Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it."""
+"""Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it.
+In the manual."""
 
 PIECE_OF_ARCHIVE = 64 * 1024
 """Bytes of an archive that are sent at once, where files are small."""
@@ -27,7 +28,7 @@ ROOM_OF_BODY = 64 * 1024
 README_WITHIN = 5.0
 """Seconds that a listing waits for its README."""
 LONGEST_PAGE = 1000
-"""Entries of a page of the service's own."""
+"""Entries of a page of the service's own. In the manual."""
 MOST_LISTS = 20
 """Answers of the store for one page of a listing."""
 LISTS_WITHOUT_TURN = 2
@@ -35,17 +36,17 @@ LISTS_WITHOUT_TURN = 2
 LISTED_AT_ONCE = 1000
 """Entries that S3 lists in one answer."""
 MOST_SORTED = 10_000
-"""Entries of a directory that is sorted over all its pages."""
+"""Entries of a directory that is sorted over all its pages. In the manual."""
 
 DECISIONS_A_TURN = 16
 """The decisions about paths after which other requests get a turn."""
 
 LARGEST_TEMPLATE = 256 * 1024
-"""Bytes of a template in a bucket."""
+"""Bytes of a template in a bucket. In the manual."""
 TEMPLATE_FRESH = 60.0
-"""Seconds for which a page read from a bucket is used without a look there."""
+"""Seconds for which a page read from a bucket is used without a look there. In the manual."""
 PAGE_WITHIN = 1.0
-"""Seconds that an error waits for its page."""
+"""Seconds that an error waits for its page. In the manual."""
 TEMPLATE_AGAIN_AFTER = 5.0
 """Seconds after which a template that could not be read is tried again."""
 ENTRIES_ON_LOOP = 100
@@ -54,7 +55,7 @@ ENTRIES_ON_LOOP = 100
 PIECE_COMPRESSED = 16 * 1024
 """Bytes that are compressed before anything else has its turn."""
 COMPRESSED_AT_ONCE = 256
-"""Objects that are compressed at once in a process; zlib takes 256 KiB for each."""
+"""Objects that are compressed at once in a process; zlib takes 256 KiB for each. In the manual."""
 
 DIGITS_OF_DIGEST = 12
 """Digits of a digest that are shown; enough to tell configurations apart."""
@@ -65,7 +66,7 @@ PIECE_SENT = 64 * 1024
 """Bytes that are sent at once: at the least rate they take a minute, the default of `sendTimeout`."""
 
 LARGEST_PART_HEADER = 16 * 1024
-"""Bytes of one header line of a part of a form; a file's name may stand in it twice, escaped."""
+"""Bytes of one header line of a part of a form; a file's name may stand in it twice, escaped. In the manual."""
 LONGEST_CONTENT_TYPE = 1024
 """Characters of the type of a form: a boundary has 70 at most (RFC 2046 5.1.1), and the library takes a millisecond
 a KiB of parameters."""

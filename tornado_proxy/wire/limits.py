@@ -11,7 +11,7 @@ LARGEST_READ_OF_BODY = 256 * 1024
 """Bytes that one read of a large body can return: it costs little more than a small read, and its bytes wait
 nowhere else for their reader."""
 MOST_UNSENT = 32 * 1024
-"""Bytes for a client over which writers wait. asyncio's own limit is 64 KiB, and 512 KiB with TLS."""
+"""Bytes for a client over which writers wait. asyncio's own limit is 64 KiB, and 512 KiB with TLS. In the manual."""
 MOST_A_TURN = 256 * 1024
 """Bytes that are written to a client in one turn of the loop: TLS tells only later that its connection is lost, and
 takes all that is written until then."""
@@ -21,7 +21,7 @@ reset, and its client may never see the answer (RFC 9112 9.6)."""
 LINGER_IDLE = 5.0
 """Seconds without a byte, for the same reason, if it has not sent all that it announced."""
 LINGER_TOTAL = 30.0
-"""Seconds of waiting for a client to close, in all."""
+"""Seconds of waiting for a client to close, in all. In the manual."""
 DEPARTURE_CHECK = 0.25
 """Seconds until a look at a client that has ended its side: it may have left, or wait for its answer, and TCP shows
 which when something is sent."""
@@ -41,7 +41,7 @@ LEAVE_AFTER = 1.0
 """Seconds for requests on their way when a client is told to connect anew."""
 
 MOST_STREAMS = 100
-"""Requests of a connection that are answered at once."""
+"""Requests of a connection that are answered at once. In the manual."""
 LARGEST_FRAME = 16 * 1024
 """Bytes that a frame carries in either direction: the least that all must take."""
 PRICE_OF_REFUSAL = 5
@@ -67,13 +67,13 @@ PIECE_OF_STREAM = 64 * 1024
 """Bytes of a body that the application gets at once, unless one frame has more."""
 
 MOST_HEADERS = 500
-"""Headers of a request."""
+"""Headers of a request. In the manual."""
 LONGEST_CHUNK_LINE = 4096
 """Bytes of the line before a chunk, with extensions."""
 LONGEST_TRAILERS = 64 * 1024
 """Bytes of trailers."""
 LEAST_RATE = 1024
-"""Bytes a second that a client must send or read, on average over the time in which it may pause."""
+"""Bytes a second that a client must send or read, on average over the time in which it may pause. In the manual."""
 
 LARGEST_READ = 512 * 1024
 """Bytes that one read of a socket can return."""
@@ -83,11 +83,11 @@ LAST_CALL = 0.2
 ACCEPTED_AT_ONCE = 128
 """Connections accepted before anything else gets its turn."""
 OPEN_WITHIN = 10.0
-"""Seconds for a PROXY header, and for a handshake."""
+"""Seconds for a PROXY header, and for a handshake. In the manual."""
 CLOSE_WITHIN = 5.0
 """Seconds for a client to take the end of TLS."""
 MOST_OPENING = 1000
-"""Connections that wait for their handshake."""
+"""Connections that wait for their handshake. In the manual."""
 DESCRIPTORS_KEPT_BACK = 24
 """Descriptors for files, threads and the admin listener."""
 FEWEST_CLIENTS = 4

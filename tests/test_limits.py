@@ -1,0 +1,45 @@
+"""The limits of the service: each layer has one module of them, each limit its unit and its reason, and is used."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+from limit_tables import ROOT, limits, table
+
+_DOCS = ROOT / "docs" / "operations.md"
+_TABLE = re.compile(r"\| limit \| of what \|\n(?:\|[^\n]*\n)+")
+_NUMBER = re.compile(r"^_?[A-Z][A-Z_]+ *(:.*)?= *[0-9]", re.MULTILINE)
+LIMITS = list(limits())
+SOURCES = {
+    path: path.read_text(encoding="utf-8")
+    for folder in ("gotemplate", "tornado_proxy")
+    for path in (ROOT / folder).rglob("*.py")
+}
+
+
+def test_every_limit_says_what_it_limits():
+    """The first word of a limit's docstring is its unit."""
+    assert [each.name for each in LIMITS if not each.text.endswith(".")] == []
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: f"{limit.module.parent.name}-{limit.name}")
+def test_every_limit_is_used(limit):
+    """A limit that nothing reads limits nothing."""
+    word = re.compile(rf"\b{limit.name}\b")
+    assert any(word.search(text) for path, text in SOURCES.items() if path != limit.module)
+
+
+def test_numbers_stand_with_the_limits_of_their_layer():
+    """Few other modules have constants that are numbers: those of formats, protocols and calendars."""
+    assert len([path for path, text in SOURCES.items() if _NUMBER.search(text)]) <= 40
+
+
+def test_the_manual_has_the_limits():
+    """The table of docs/operations.md is made of the limits; `UPDATE_DOCS=1` writes it."""
+    text = _DOCS.read_text(encoding="utf-8")
+    if "UPDATE_DOCS" in os.environ:
+        text = _TABLE.sub(lambda _: table() + "\n", text)
+        _DOCS.write_text(text, encoding="utf-8")
+    assert table() + "\n" in text
