@@ -1,8 +1,4 @@
-from typing import get_args
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket
@@ -20,7 +16,7 @@ from tornado_proxy.routing.request import (
     shown_path,
     upload_path,
 )
-from tornado_proxy.rules.model import Key, KeyFolding, fold, fold_objection
+from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.request import Request, RequestPath
 
 
@@ -59,40 +55,6 @@ def test_escapes_are_decoded_exactly_once(raw, path):
 def test_literal_dots_are_removed(raw, path):
     """A segment that is sent as `.` means nothing."""
     assert parse_request_path(raw) == path
-
-
-EVERY = get_args(KeyFolding)
-
-
-@pytest.mark.parametrize(
-    ("folding", "path", "folded"),
-    [
-        ((), "//A\\b. /", "//A\\b. /"),
-        (("emptySegments",), "//a///b//", "/a/b/"),
-        (("backslashes",), "\\a/b\\", "/a/b/"),
-        (("case",), "/ÄB/Straße", "/äb/strasse"),
-        (("unicode",), "/e\u0301/ﬁ", "/é/fi"),
-        (("trailingDots",), "/a. ./b.c /d..", "/a/b.c/d"),
-        (EVERY, "/A\\\\É. /x", "/a/é/x"),
-    ],
-)
-def test_a_store_folds_what_it_does_not_see(folding, path, folded):
-    """Each difference that a store does not see is left out of a path."""
-    assert fold(path, folding) == folded
-
-
-@given(st.lists(st.sampled_from([*"/\\. aAéÉß", "e\u0301", "／", "．"])).map("".join))
-def test_a_folded_path_is_folded_completely(text):
-    """A path that was folded is not changed by folding it again, unless it is refused."""
-    folded = fold(f"/{text}", EVERY)
-    assert fold(folded, EVERY) == folded or fold_objection(f"/{text}", EVERY)
-
-
-@pytest.mark.parametrize("path", ["/a\\..\\b", "/．．/a", "/... /a", "/a/ "])
-def test_a_path_that_folds_to_dots_is_refused(path):
-    """What a store would read as the directory above, or as a directory itself, is no path."""
-    assert fold_objection(path, EVERY)
-    assert fold_objection(path, ()) is None
 
 
 def test_unescaped_bytes_are_read_as_utf_8():

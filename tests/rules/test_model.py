@@ -1,3 +1,5 @@
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,11 +12,14 @@ from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import (
     InvalidResult,
+    KeyFolding,
     RewriteError,
     RuleTest,
     TemplateFailed,
     UserRequired,
     evaluate,
+    fold,
+    fold_objection,
     host_objection,
     objection,
     path_objection,
@@ -396,3 +401,37 @@ def test_a_target_without_a_configuration_has_its_name_only():
 def test_a_configured_target_has_its_mount():
     """With a configuration, templates read a path that begins with the first mount of the target."""
     assert _outcome('"/where" -> "/site/docs/where"', TargetData("site", mount_paths=("/docs/", "/d/"))).passed
+
+
+EVERY = get_args(KeyFolding)
+
+
+@pytest.mark.parametrize(
+    ("folding", "path", "folded"),
+    [
+        ((), "//A\\b. /", "//A\\b. /"),
+        (("emptySegments",), "//a///b//", "/a/b/"),
+        (("backslashes",), "\\a/b\\", "/a/b/"),
+        (("case",), "/ÄB/Straße", "/äb/strasse"),
+        (("unicode",), "/e\u0301/ﬁ", "/é/fi"),
+        (("trailingDots",), "/a. ./b.c /d..", "/a/b.c/d"),
+        (EVERY, "/A\\\\É. /x", "/a/é/x"),
+    ],
+)
+def test_a_store_folds_what_it_does_not_see(folding, path, folded):
+    """Each difference that a store does not see is left out of a path."""
+    assert fold(path, folding) == folded
+
+
+@given(st.lists(st.sampled_from([*"/\\. aAéÉß", "e\u0301", "／", "．"])).map("".join))
+def test_a_folded_path_is_folded_completely(text):
+    """A path that was folded is not changed by folding it again, unless it is refused."""
+    folded = fold(f"/{text}", EVERY)
+    assert fold(folded, EVERY) == folded or fold_objection(f"/{text}", EVERY)
+
+
+@pytest.mark.parametrize("path", ["/a\\..\\b", "/．．/a", "/... /a", "/a/ "])
+def test_a_path_that_folds_to_dots_is_refused(path):
+    """What a store would read as the directory above, or as a directory itself, is no path."""
+    assert fold_objection(path, EVERY)
+    assert fold_objection(path, ()) is None
