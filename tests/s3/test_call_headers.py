@@ -9,7 +9,7 @@ from scripted_s3 import object_reply, reply, scripted_s3
 from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.config.model import Bucket, CallHeaders
-from tornado_proxy.s3.endpoint import addressing_style
+from tornado_proxy.s3.client import addressing_style
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.store import Write
 

@@ -8,7 +8,7 @@ import pytest
 
 from tornado_proxy.s3.answers import ListAnswer, ObjectHead
 from tornado_proxy.s3.boto3_reads import list_answer
-from tornado_proxy.s3.reads import Deadlines, Reader, page
+from tornado_proxy.s3.reads import Reader, page
 from tornado_proxy.s3.resumable import ReadLimits, read_memory
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
 from tornado_proxy.storage.errors import (
@@ -49,8 +49,11 @@ class OpenedObject:
         self.is_closed = True
 
 
+LIMITS = ReadLimits("bucket", read_memory(MIB), tries=8, seconds=60.0, pause=2.0)
+
+
 def reader_of(calls: RecordedCalls) -> Reader:
-    return Reader(calls, 60.0, ReadLimits("bucket", read_memory(MIB), tries=8, seconds=60.0, pause=2.0))
+    return Reader(calls, 60.0, LIMITS)
 
 
 OPENED = OpenedObject()
@@ -341,52 +344,11 @@ async def _slow(seconds: float) -> str:
 
 
 async def test_a_call_that_takes_too_long_ends():
-    """A call that exceeds its deadline is cancelled, and the error has the limit."""
+    """A call that exceeds its time is cancelled, the error has the limit, and its task can make another call."""
+    reader = Reader(RecordedCalls([INFO]), 0.05, LIMITS)
     with pytest.raises(TimedOut, match=r"S3 did not answer within 0\.05 s"):
-        await Deadlines(0.05).bound(_slow(60))
-
-
-async def test_each_call_has_its_own_deadline():
-    """A call returns if it meets its deadline, even if a concurrent call exceeds its own."""
-    deadlines = Deadlines(1)
-    late = asyncio.ensure_future(deadlines.bound(_slow(60)))
-    await asyncio.sleep(0.95)
-    assert await deadlines.bound(_slow(0.1)) == "answered"
-    with pytest.raises(TimedOut):
-        await late
-
-
-async def test_a_cancelled_call_does_not_time_out():
-    """A cancelled call raises `CancelledError`, not `TimedOut`."""
-    call = asyncio.ensure_future(Deadlines(60).bound(_slow(60)))
-    await asyncio.sleep(0)
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
-
-
-async def test_a_call_can_be_cancelled_as_it_times_out():
-    """A call that is cancelled in the same turn of the loop in which it times out raises `CancelledError`."""
-    deadlines = Deadlines(0.02)
-    call = asyncio.ensure_future(deadlines.bound(_slow(60)))
-    await asyncio.sleep(0)
-    deadlines._ends[call] = 0.0
-    deadlines._expire(asyncio.get_running_loop())
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
-
-
-async def test_a_task_can_make_a_call_after_a_time_out():
-    """A task whose call timed out can make another call."""
-    deadlines = Deadlines(0.05)
-
-    async def twice() -> str:
-        with pytest.raises(TimedOut):
-            await deadlines.bound(_slow(60))
-        return await deadlines.bound(_slow(0))
-
-    assert await asyncio.ensure_future(twice()) == "answered"
+        await reader._within(_slow(60))
+    assert await reader.head("a", Conditions()) == INFO
 
 
 def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> dict:

@@ -306,12 +306,6 @@ async def test_a_part_can_be_read_repeatedly():
     assert (body.seek(2), body.read(2), body.seek(-1, 2), body.read(), body.seek(0, 1)) == (2, b"23", 9, b"9", 10)
 
 
-def block_of(body: PartBody):
-    """The first shared block of a part, behind the one that is its own."""
-    body.seek(PIECE_OF_THREAD)
-    return body.read(1).obj
-
-
 async def test_a_part_has_any_number_of_blocks():
     """Bytes that begin and end anywhere in the blocks of a part are read in their order."""
     body, data = PartBody(UploadMemory(8 * MIB)), random.Random(1).randbytes(3 * PIECE_OF_THREAD + 7)
@@ -325,42 +319,15 @@ async def test_a_part_has_any_number_of_blocks():
     )
 
 
-async def test_the_blocks_of_a_part_that_was_sent_are_used_again():
-    """The next part of an upload is written to memory that exists, and has none of the bytes that were there."""
-    memory = UploadMemory(8 * MIB)
-    sent, other, following = PartBody(memory), PartBody(memory), PartBody(memory)
-    for body in (sent, other):
-        await fill(body, 2 * PIECE_OF_THREAD)
-    block = block_of(sent)
-    sent.close(is_unread=True)
-    await following.append(memoryview(b"n" * (PIECE_OF_THREAD + 5)), 2 * PIECE_OF_THREAD)
-    assert block_of(following) is block
-    assert content(Part(1, following, is_last=True)) == b"n" * (PIECE_OF_THREAD + 5)
-
-
-async def test_the_blocks_of_a_part_that_may_be_read_are_not_used_again():
-    """A thread that still sends an aborted part never reads the bytes of another upload."""
-    memory = UploadMemory(8 * MIB)
-    aborted, other = PartBody(memory), PartBody(memory)
-    await fill(aborted, 2 * PIECE_OF_THREAD)
-    block = block_of(aborted)
-    aborted.close()
-    await fill(other, 2 * PIECE_OF_THREAD)
-    assert block_of(other) is not block
+async def test_a_closed_part_returns_its_memory_to_the_system():
+    """A body that is referred to keeps none, and a thread that still sends it gets an error."""
+    body = PartBody(UploadMemory(8 * MIB))
+    await fill(body, 2 * PIECE_OF_THREAD)
+    block = weakref.ref(body._blocks[1])
+    body.close()
+    assert block() is None
     with pytest.raises(ValueError, match="closed"):
-        aborted.read()
-
-
-async def test_closing_the_last_part_returns_all_memory_to_the_system():
-    """Blocks are kept only while some part has memory; a body that is referred to keeps none."""
-    memory = UploadMemory(8 * MIB)
-    bodies = [PartBody(memory) for _ in range(2)]
-    for body in bodies:
-        await fill(body, 2 * PIECE_OF_THREAD)
-    blocks = [weakref.ref(block_of(body)) for body in bodies]
-    for body in bodies:
-        body.close(is_unread=True)
-    assert [block() for block in blocks] == [None, None]
+        body.read()
 
 
 BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")

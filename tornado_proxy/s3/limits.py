@@ -74,8 +74,6 @@ BUCKET_SEEN_FOR = 60.0
 """Seconds for which a bucket that answered is known to exist."""
 VALIDATORS_KEPT = 1024
 """Objects whose validators are remembered."""
-DEADLINE_CHECKS = 8
-"""Looks at the deadlines within one time limit, so that no call exceeds it by more than an eighth."""
 
 HELD_FOR_SLOW = 128 * 1024
 """Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket. In
@@ -129,9 +127,6 @@ LARGEST_EVEN_PART = 16 * 1024 * 1024
 """Bytes of a part of a client that announces much, and sends little of it."""
 UPLOAD_WITHOUT_MEMORY = 64 * 1024
 """Bytes of an upload that need no shared memory, so that a small file never waits for large ones. In the manual."""
-BLOCKS_KEPT = 16 * 1024 * 1024
-"""Bytes of blocks that are kept for the next part while there are others: to write to new memory costs five times
-as much as to write to memory that was used before."""
 SHARE_OF_CLIENT = 1 / 2
 """Share of the memory that the parts of one client may have. The oldest may exceed it."""
 LEFT_IN_SHARE = 3 / 8

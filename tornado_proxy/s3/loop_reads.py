@@ -20,9 +20,8 @@ from tornado_proxy.s3.answers import (
     read_error,
     read_listing,
 )
-from tornado_proxy.s3.client import find_endpoint, make_client
+from tornado_proxy.s3.client import Endpoint, find_endpoint, make_client, tls_context
 from tornado_proxy.s3.connection import S3Response
-from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.limits import (
     LARGEST_ERROR,

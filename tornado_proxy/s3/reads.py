@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from itertools import takewhile
 from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -16,7 +15,6 @@ from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
 from tornado_proxy.s3.limits import (
     BUCKET_SEEN_FOR,
-    DEADLINE_CHECKS,
     LONGEST_PAGE,
     MOST_LIST_ANSWERS,
     MOST_READ_TRIES,
@@ -28,46 +26,6 @@ from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, start_after
 
 T = TypeVar("T")
-
-
-class Deadlines:
-    """Limits the time of calls with one timer for all; a timer for each would cost as much as its signature."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._ends: dict[asyncio.Task[object], float] = {}  # when each running call must end, earliest first
-        self._expired: dict[asyncio.Task[object], int] = {}  # expired calls, with their earlier cancellations
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def bound(self, call: Awaitable[T]) -> T:
-        """Returns the result of a call; raises `TimedOut` if it takes too long, even if S3 keeps sending."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None, "only a task can be cancelled"
-        self._ends[task] = loop.time() + self._seconds
-        if self._timer is None:
-            self._schedule(loop)
-        try:
-            return await call
-        except asyncio.CancelledError as error:
-            if task in self._expired and task.uncancel() <= self._expired[task]:
-                raise errors.TimedOut(f"S3 did not answer within {self._seconds:g} s") from error
-            raise
-        finally:
-            self._ends.pop(task, None)
-            self._expired.pop(task, None)
-
-    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_later(min(self._seconds / DEADLINE_CHECKS, 1.0), self._expire, loop)
-
-    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
-        for task in list(takewhile(lambda task: self._ends[task] <= now, self._ends)):
-            del self._ends[task]
-            self._expired[task] = task.cancelling()
-            task.cancel()
-        self._timer = None
-        if self._ends:
-            self._schedule(loop)
 
 
 class ReadCalls(Protocol):
@@ -109,7 +67,7 @@ class Reader:
         self._calls = calls
         self._limits = limits
         self._notice = notice
-        self._within = Deadlines(timeout).bound
+        self._timeout = timeout
         self._bucket_seen = -math.inf
         self._validators: dict[str, tuple[str | None, datetime | None]] = {}
 
@@ -227,6 +185,14 @@ class Reader:
                 if request.if_match is not None:
                     raise
         raise errors.Busy(f"`{request.key}` changes faster than it can be opened")
+
+    async def _within(self, call: Awaitable[T]) -> T:
+        """Returns the result of a call; raises `TimedOut` if it takes too long, even if S3 keeps sending."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await call
+        except TimeoutError as error:
+            raise errors.TimedOut(f"S3 did not answer within {self._timeout:g} s") from error
 
     async def _open_part(self, request: ObjectRequest) -> ObjectResponse:
         return await self._within(self._calls.get(request))

@@ -19,8 +19,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.boto3_reads import Boto3Reads
-from tornado_proxy.s3.client import find_endpoint, make_client, make_session
-from tornado_proxy.s3.endpoint import has_tenant
+from tornado_proxy.s3.client import find_endpoint, has_tenant, make_client, make_session
 from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE

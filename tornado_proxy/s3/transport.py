@@ -26,7 +26,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.response import assert_header_parsing
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.s3.endpoint import tls_context
+from tornado_proxy.s3.client import tls_context
 from tornado_proxy.s3.executor import InterruptibleConnection, current_call
 from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, PIECE_OF_THREAD
 from tornado_proxy.s3.pool import lifetime

@@ -26,7 +26,6 @@ from tornado_proxy.routing.limits import MOST_PARTS
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import (
-    BLOCKS_KEPT,
     COMPLETION_WITHIN,
     LARGEST_EVEN_PART,
     LARGEST_PART,
@@ -49,11 +48,6 @@ from tornado_proxy.wire.shares import CLIENT, Line
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import CompleteMultipartUploadOutputTypeDef
-
-
-def _new_block() -> mmap:
-    """Returns a block whose pages exist once they were written; private ones cost less than shared ones."""
-    return mmap(-1, PIECE_OF_THREAD, MAP_PRIVATE | MAP_ANONYMOUS)
 
 
 class _Share:
@@ -93,7 +87,6 @@ class UploadMemory:
         self._line: Line[tuple[PartBody, int]] = Line(
             self._give, lambda _: None
         )  # a part gives all back as it is closed
-        self._blocks: list[mmap] = []  # kept for the next part
 
     async def take(self, part: PartBody, count: int) -> None:
         """Takes a number of bytes for a part, which gives them back; raises `Busy` if none become free in time."""
@@ -120,18 +113,8 @@ class UploadMemory:
             del self._shares[part.client]
             if share.parts:
                 self._shares[part.client] = share  # the turn of the next client
-        if not self._shares:
-            self._blocks.clear()
         while self._line.serve():
             pass
-
-    def block(self) -> mmap:
-        """Returns a block for bytes that were taken."""
-        return self._blocks.pop() if self._blocks else _new_block()
-
-    def keep(self, blocks: Sequence[mmap]) -> None:
-        """Keeps some blocks that nothing uses any more, until no part has memory."""
-        self._blocks += blocks[: max(0, BLOCKS_KEPT // PIECE_OF_THREAD - len(self._blocks))]
 
     def _share(self, client: str) -> _Share:
         # What no client asked for has no share.
@@ -200,7 +183,7 @@ class PartBody:
         while data:
             start = self._length % PIECE_OF_THREAD
             if not start:
-                self._blocks.append(self._memory.block() if self._blocks else _new_block())
+                self._blocks.append(mmap(-1, PIECE_OF_THREAD, MAP_PRIVATE | MAP_ANONYMOUS))  # pages exist once written
             piece = data[: PIECE_OF_THREAD - start]
             self._blocks[-1][start : start + len(piece)] = piece
             self._length += len(piece)
@@ -230,14 +213,9 @@ class PartBody:
         """Returns the position."""
         return self._position
 
-    def close(self, *, is_unread: bool = False) -> None:
-        """Releases the memory; a thread that still reads gets an error. Closing again has no effect.
-
-        If nothing reads it any more, other parts use its blocks again.
-        """
-        blocks, self._blocks = self._blocks, None
-        if blocks and is_unread:
-            self._memory.keep(blocks[1:])
+    def close(self) -> None:
+        """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
+        self._blocks = None
         self._memory.give_back(self)
 
 
@@ -368,7 +346,7 @@ class Upload:
         with translated(f"uploading a part of `{self._names['Key']}`"):
             self._sent.append(await call.result(self._executor.timeout))
         await asyncio.shield(asyncio.wrap_future(call.ended))
-        part.body.close(is_unread=True)  # its thread may not have run so far as to ask for it
+        part.body.close()  # its thread may not have run so far as to ask for it
         self._pending.popleft()
 
     def _send(self, part: Part) -> UploadedPart:
@@ -404,7 +382,7 @@ def whole_etag(parts: Sequence[UploadedPart]) -> str | None:
 def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:
     """Closes the body of a part on its loop; may be called from any thread."""
     with suppress(RuntimeError):  # the loop has ended, so nobody waits for memory
-        loop.call_soon_threadsafe(partial(part.body.close, is_unread=True))
+        loop.call_soon_threadsafe(part.body.close)
 
 
 def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any]], timeout: float) -> None:
