@@ -25,7 +25,6 @@ STATE: dict[str, Any] = {
     "digest": "9f1bec081b85aa17",
     "loadedAt": "2026-05-28T20:26:40.000Z",
     "targets": {},
-    "rules": {},
     "failingTests": [],
     "lastAttempt": None,
     "lastFailedAttempt": None,

@@ -38,9 +38,9 @@ from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.diagnostic import Severity, render
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.building import look_now
 from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.stores import look_now
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.probe import Outlook
 from tornado_proxy.telemetry.events import ReloadReport

@@ -27,8 +27,8 @@ from tornado_proxy.config.server import Log
 from tornado_proxy.rules.diagnostic import Diagnostic, counted
 from tornado_proxy.rules.testing import FAILING_TEST
 from tornado_proxy.service import demo
+from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
-from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import (
     Configuration,
     SnapshotReader,
@@ -36,7 +36,7 @@ from tornado_proxy.service.reload.snapshot import (
     read_to_check,
     tolerant_of_dates,
 )
-from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.service.reload.trials import run_rule_tests
 from tornado_proxy.service.run import runtime
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging, form_of
 from tornado_proxy.service.run.process import Launch, Process
@@ -150,7 +150,7 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
         return ExitStatus.CLEAN
     # Few checks probe.
     from tornado_proxy.cli.configuration import probe_text  # noqa: PLC0415
-    from tornado_proxy.service.reload.probing import probe_buckets  # noqa: PLC0415
+    from tornado_proxy.service.reload.trials import probe_buckets  # noqa: PLC0415
 
     results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
     print(probe_text(results), end="")

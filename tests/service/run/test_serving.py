@@ -13,8 +13,8 @@ import pytest
 from hostile_s3 import wait_until
 from serving import part, serve
 
+from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.run.runtime import run_event_loop
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.telemetry.events import RequestRecord, Served

@@ -10,8 +10,8 @@ from enum import Enum
 import msgspec
 
 from tornado_proxy.rules.diagnostic import Diagnostic, errors
-from tornado_proxy.service.reload.probing import BUCKET_DOWN
 from tornado_proxy.service.reload.snapshot import Snapshot
+from tornado_proxy.service.reload.trials import BUCKET_DOWN
 from tornado_proxy.telemetry.events import ReloadOutcome
 
 

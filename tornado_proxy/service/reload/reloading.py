@@ -20,12 +20,11 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.service.limits import READ_WITHIN
 from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.edit import EditState, RefusedFor, Step, refused
-from tornado_proxy.service.reload.probing import probed
-from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
-from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.service.reload.trials import probed, run_rule_tests
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.web.generation import Generation

@@ -18,10 +18,10 @@ import msgspec
 
 from tornado_proxy.service.limits import FEEDS_A_PERIOD, GRACE_TO_SPARE, PROBE_JITTER, SHOWN_DEFECTS
 from tornado_proxy.service.reload.background import comes_within
+from tornado_proxy.service.reload.building import probe_stores
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.snapshot import Snapshot
-from tornado_proxy.service.reload.stores import probe_stores
 from tornado_proxy.service.reload.watching import follow
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets

@@ -35,14 +35,13 @@ from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
-from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
 from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
-from tornado_proxy.web.generation import Generation
+from tornado_proxy.web.generation import Generation, Generations
 
 _LOG = logging.getLogger("tornado_proxy")
 
