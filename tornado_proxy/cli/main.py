@@ -6,7 +6,6 @@ Only the module of the command that runs is imported, so that each starts fast.
 from __future__ import annotations
 
 import argparse
-import atexit
 import gc
 import importlib
 import re
@@ -49,8 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
     if words and words[0] in _DAEMONS:
         _ready_a_daemon()
-    elif arguments is None:
-        atexit.register(gc.freeze)  # the process is ending: a last search for cycles would free nothing that matters
     if (obstacle := output.prepare_streams()) is not None:
         print(f"{name}: {obstacle}", file=sys.stderr)
         return ExitStatus.FAILED
@@ -84,6 +81,7 @@ def _ready_a_daemon() -> None:
     """
     import signal  # noqa: PLC0415 - the tools do not need it
 
+    gc.disable()  # nearly all objects of a start stay; a service turns it on when it serves
     output.fill_streams()
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
@@ -91,10 +89,7 @@ def _ready_a_daemon() -> None:
 
 def _dispatched(words: Sequence[str]) -> int:
     if words and words[0] in COMMANDS:
-        gc.disable()  # nearly all objects of a start stay
         run, parser = load_command(words[0])
-        if words[0] not in _DAEMONS:
-            gc.enable()  # a service turns it on when it serves
         try:
             return run(parser.parsed(words[1:]))
         except CommandError as error:
