@@ -27,7 +27,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import User
-from tornado_proxy.web import application
+from tornado_proxy.web import handler
 from tornado_proxy.web.archive import FORMATS, ArchiveMember, distinct
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
@@ -347,7 +347,7 @@ async def test_a_disconnect_closes_the_object():
 async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
     """A client that does not read its archives holds most places, not the last; their end gives them back."""
     monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
-    monkeypatch.setattr(application, "ARCHIVES_AT_ONCE", 5)
+    monkeypatch.setattr(handler, "ARCHIVES_AT_ONCE", 5)
     store = MemoryStore()
     store.add("d/a", b"x" * (32 << 20))
     statuses = []
@@ -366,7 +366,7 @@ async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
 async def test_a_refused_archive_leaves_its_place(monkeypatch, directory, status):
     """An archive that is too large, or of a directory that is not there, keeps no place."""
     monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
-    monkeypatch.setattr(application, "ARCHIVES_AT_ONCE", 1)
+    monkeypatch.setattr(handler, "ARCHIVES_AT_ONCE", 1)
     options = ListingOptions(archive=ArchiveOptions(enabled=True, max_files=1))
     async with serve({"d/a": b"", "d/b": b""}, listing=options) as site:
         assert [(await site.get(f"/{directory}?format=zip")).status for _ in range(2)] == [status, status]

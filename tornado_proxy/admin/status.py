@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
 from math import ceil, floor, log, log10
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import msgspec
@@ -21,9 +20,6 @@ from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.telemetry.metrics import WAITS, Tally
 from tornado_proxy.telemetry.recent import RequestRow
-
-if TYPE_CHECKING:
-    from tornado_proxy.admin.draft import DraftPage
 
 Points = Sequence[tuple[float, float | None]]  # time and value, in order of time; None where there is no value
 
@@ -237,7 +233,7 @@ class StatusPages:
         text = self._template.render(page=overview, may_act=may_act, **names)
         return text.encode("utf-8", "replace")
 
-    def render_draft(self, page: DraftPage) -> bytes:
+    def render_draft(self, page: msgspec.Struct) -> bytes:
         """Returns the page of a draft."""
         text = self._draft.render(page=page, style=self._style.name, script=self._draft_script.name)
         return text.encode("utf-8", "replace")

@@ -17,19 +17,17 @@ from tornado.httputil import (
     RequestStartLine,
     ResponseStartLine,
 )
-from tornado.web import Application
 
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, host_name, read_address, read_request
 from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind
 from tornado_proxy.semantics.request import READING, WRITING
-from tornado_proxy.storage.errors import Busy
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.generation import Generation, Parts
-from tornado_proxy.web.handler import HEALTHY, Handler
+from tornado_proxy.web.handler import HEALTHY, Handler, SharedApplication
 from tornado_proxy.web.handlers import (
     AnswerHandler,
     DecidedHandler,
@@ -38,23 +36,17 @@ from tornado_proxy.web.handlers import (
     SignInHandler,
     TargetListHandler,
 )
-from tornado_proxy.web.limits import ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, WALKS_AT_ONCE
 from tornado_proxy.wire.incoming import Asked
-from tornado_proxy.wire.shares import Shares
 from tornado_proxy.wire.stream import Stream, peer_of
 
 _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
 
 
-class ProxyApplication(Application):
+class ProxyApplication(SharedApplication):
     """Serves the targets of the generation that `current` returns; `emit` gets the events."""
 
     def __init__(self, current: Callable[[], Generation], emit: Callable[[Event], None]) -> None:
-        super().__init__()
-        self.emit = emit
-        self.in_flight = 0  # requests that are being answered
-        self.walks = Shares("a walk through a directory", WALKS_AT_ONCE, MOST_WAITING_WALKS, Busy)
-        self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, Busy)
+        super().__init__(emit)
         self.closing = AsyncExitStack()  # what `close` ends
         self._current = current
 

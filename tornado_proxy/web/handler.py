@@ -6,17 +6,19 @@ import asyncio
 import re
 import time
 from asyncio import CancelledError, Future
+from collections.abc import Callable
 from contextlib import suppress
 from email.utils import formatdate
 from enum import Enum, auto
 from functools import lru_cache, partial
 from http.client import responses
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 from tornado.httputil import HTTPHeaders, ResponseStartLine
 from tornado.iostream import StreamClosedError
+from tornado.web import Application
 
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
@@ -26,19 +28,23 @@ from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import Request, RequestPath
+from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import USE, BucketUse
-from tornado_proxy.telemetry.events import ErrorServed, Failed, ObjectUsed, RequestRecord, Served
+from tornado_proxy.telemetry.events import ErrorServed, Event, Failed, ObjectUsed, RequestRecord, Served
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageUnavailable, customized
 from tornado_proxy.web.generation import Generation
-from tornado_proxy.web.limits import LONGEST_LOGGED_HEADER, PIECE_SENT
+from tornado_proxy.web.limits import (
+    ARCHIVES_AT_ONCE,
+    LONGEST_LOGGED_HEADER,
+    MOST_WAITING_WALKS,
+    PIECE_SENT,
+    WALKS_AT_ONCE,
+)
 from tornado_proxy.wire.incoming import TOO_SLOW, Asked, ClientDisconnected, Fields
-from tornado_proxy.wire.shares import CLIENT
+from tornado_proxy.wire.shares import CLIENT, Shares
 from tornado_proxy.wire.stream import Stream
-
-if TYPE_CHECKING:
-    from tornado_proxy.web.application import ProxyApplication
 
 REQUEST_ID = "X-Request-Id"
 
@@ -64,6 +70,17 @@ class AnswerProgress(Enum):
     ENDED = auto()
 
 
+class SharedApplication(Application):
+    """What the requests of an application share: who hears of events, and where they wait."""
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        super().__init__()
+        self.emit = emit
+        self.in_flight = 0  # requests that are being answered
+        self.walks = Shares("a walk through a directory", WALKS_AT_ONCE, MOST_WAITING_WALKS, Busy)
+        self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, Busy)
+
+
 class Handler:
     """A request that is being answered, with the parts of one generation, from its start to its end.
 
@@ -83,7 +100,7 @@ class Handler:
 
     def __init__(  # noqa: PLR0913, PLR0917 - what one request needs
         self,
-        application: ProxyApplication,
+        application: SharedApplication,
         asked: Asked,
         given: Any,
         generation: Generation,

@@ -22,7 +22,7 @@ from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.wire.http2_frames import LAST_STREAM, ConnectionBroken, FrameReader, Protocol, Purse
-from tornado_proxy.wire.http2_stream import Head, Http2Stream, check_trailers, read_head, stand_in
+from tornado_proxy.wire.http2_stream import Head, Http2Stream, StreamConnection, check_trailers, read_head, stand_in
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, MalformedMessage
 from tornado_proxy.wire.limits import (
     BYTES_A_TURN,
@@ -34,7 +34,7 @@ from tornado_proxy.wire.limits import (
     PRICE_OF_REFUSAL,
 )
 from tornado_proxy.wire.reading import NEVER
-from tornado_proxy.wire.stream import AnswerState, ClientConnection, Notify, RequestState
+from tornado_proxy.wire.stream import AnswerState, Notify, RequestState
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -48,7 +48,7 @@ class Deadline(Enum):
     END = auto()  # the client, to close
 
 
-class Http2Connection(ClientConnection):
+class Http2Connection(StreamConnection):
     """Serves many requests at once."""
 
     def __init__(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from abc import abstractmethod
 from asyncio import Future
 from collections import deque
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from h2.errors import ErrorCodes
 from hpack.struct import HeaderTuple, NeverIndexedHeaderTuple
@@ -33,10 +34,7 @@ from tornado_proxy.wire.incoming import (
 )
 from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS, PIECE_OF_STREAM
 from tornado_proxy.wire.reading import NEVER
-from tornado_proxy.wire.stream import STAND_IN, AnswerState, RequestState, Stream
-
-if TYPE_CHECKING:
-    from tornado_proxy.wire.http2 import Http2Connection
+from tornado_proxy.wire.stream import STAND_IN, AnswerState, ClientConnection, RequestState, Stream
 
 RawFields = Sequence[tuple[bytes, bytes]]
 
@@ -154,6 +152,32 @@ def _read_fields(raw: RawFields) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
+class StreamConnection(ClientConnection):
+    """A connection as its streams see it: what they ask it to send, and tell it."""
+
+    sent: Future[None]  # until the client takes more
+
+    @abstractmethod
+    def send_head(self, stream: Http2Stream, fields: list[HeaderTuple]) -> None:
+        """Sends the head of an answer."""
+
+    @abstractmethod
+    def send_continue(self, stream: Http2Stream) -> None:
+        """Asks the client for the body (RFC 9110 15.2.1)."""
+
+    @abstractmethod
+    def send(self, stream: Http2Stream) -> None:
+        """Sends what the client takes of an answer, and ends the stream after its last piece."""
+
+    @abstractmethod
+    def end(self, stream: Http2Stream, code: ErrorCodes = ErrorCodes.NO_ERROR) -> None:
+        """Forgets a stream that the application is done with; resets it unless both sides have ended it."""
+
+    @abstractmethod
+    def consume(self, number: int, size: int) -> None:
+        """Opens the windows by bytes of a body that were taken."""
+
+
 class Http2Stream(Stream):
     """A request of HTTP/2 and its answer.
 
@@ -161,9 +185,9 @@ class Http2Stream(Stream):
     has reset the stream; `deadline` is when the client must have taken more of the answer.
     """
 
-    _connection: Http2Connection
+    _connection: StreamConnection
 
-    def __init__(self, connection: Http2Connection, number: int, head: Head, mistake: RequestError | None) -> None:
+    def __init__(self, connection: StreamConnection, number: int, head: Head, mistake: RequestError | None) -> None:
         super().__init__(connection, mistake, has_body=head.has_body)
         self.number = number
         self.is_read = not head.has_body
