@@ -86,6 +86,8 @@ def get(port: int) -> str:
 def use(trace: Trace, port: int, rules: Path, *, names: bool) -> None:
     """Sends the GET and makes the edit, then ends the service."""
     try:
+        while not is_listened_at(port):
+            time.sleep(0.1)
         time.sleep(_SETTLED)
         trace.runs = True
         get(port)
@@ -98,6 +100,12 @@ def use(trace: Trace, port: int, rules: Path, *, names: bool) -> None:
         assert "X-Tornado-Proxy-Generation: 2-" in get(port), "the edit is not in force"
     finally:
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def is_listened_at(port: int) -> bool:
+    """Whether somebody listens at a port."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def free_port() -> int:
