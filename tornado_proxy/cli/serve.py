@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -42,12 +41,10 @@ from tornado_proxy.service.run.logs import close_logging, configure_logging, flu
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
+from tornado_proxy.service.run.supervisor import Supervisor
 from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
-
-if TYPE_CHECKING:
-    from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -122,9 +119,8 @@ def _served(arguments: argparse.Namespace) -> int:
             return _checked(start.configuration, arguments)
         try:
             runtime.raise_descriptor_limit()
-            supervisor = _supervisor(start, arguments)
             event_loop = start.configuration.settings.server.event_loop
-            runtime.run_event_loop(_serve(start, supervisor, reader, arguments), event_loop)
+            runtime.run_event_loop(_serve(start, reader, arguments), event_loop)
         except Unbuildable as error:
             _report(error.diagnostics, log)
         except (CannotListen, runtime.CannotServe) as error:
@@ -187,21 +183,11 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
         yield msgspec.structs.replace(first, configuration=milder, in_spite_of_tests=True)
 
 
-def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
-    """Returns the supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
-    if arguments.workers == 1:
-        return None
-    from tornado_proxy.service.run.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
-
-    return Supervisor(start.configuration, arguments.workers)
-
-
-async def _serve(
-    start: _Start, supervisor: Supervisor | None, reader: SnapshotReader, arguments: argparse.Namespace
-) -> None:
+async def _serve(start: _Start, reader: SnapshotReader, arguments: argparse.Namespace) -> None:
     settings = start.configuration.settings
     configure_logging(settings.log)
-    serving = supervisor or SingleProcess(start.configuration)
+    workers: int = arguments.workers
+    serving = SingleProcess(start.configuration) if workers == 1 else Supervisor(start.configuration, workers)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:
@@ -249,7 +235,7 @@ def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
     else:
         configure_logging(log)
         log_diagnostics(diagnostics)
-        close_logging()  # a process with threads cannot fork its workers
+        close_logging()
 
 
 def _fail(message: str, log: Log | None = None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import os
 import signal
 import socket
@@ -135,29 +134,6 @@ async def test_a_process_without_a_worker_is_not_ready(files):
 def _resident() -> int:
     """Returns the bytes of memory that the process has."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="glibc keeps what was freed")
-async def test_memory_that_a_start_freed_is_given_back(files):
-    """The start of the admin listener leaves free memory below what is in use."""
-    sizes: asyncio.Queue[int] = asyncio.Queue()
-
-    @asynccontextmanager
-    async def administer(_process):
-        blocks = [bytes(2000) for _ in range(20_000)]
-        sizes.put_nowait(_resident())
-        del blocks[:-1]
-        yield blocks
-
-    sockets = open_sockets(Listener("127.0.0.1", 0))
-    launch = Launch(sockets, files.read, administer, lambda: sizes.put_nowait(_resident()))
-    running = asyncio.get_running_loop().create_task(Process(launch, _FakeServing(files.load())).run())
-    before, ready = await sizes.get(), await sizes.get()
-    signal.raise_signal(signal.SIGTERM)
-    await running
-    for each in sockets.sockets:
-        each.close()
-    assert before - ready > 20_000_000
 
 
 async def test_a_stopping_process_is_not_ready(files):

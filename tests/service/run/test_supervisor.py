@@ -1,11 +1,14 @@
-"""A supervisor and its workers, each test in a process of its own, since a supervisor forks."""
+"""A supervisor and its workers, each test in a process of its own."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
+import hanging_rules
 import pytest
 from files import Files
 
@@ -20,26 +23,7 @@ from pathlib import Path
 from tornado_proxy.service.run.sockets import open_sockets
 from tornado_proxy.service.reload.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.service.run import supervisor as module
-
-class HangsOnce:
-    # Rule files whose first reading hangs for some seconds.
-
-    def __init__(self, rules, mark, seconds):
-        self.rules, self.mark, self.seconds = rules, mark, seconds
-
-    @property
-    def files(self):
-        try:
-            with open(self.mark, "x") as mark:
-                mark.write(str(os.getpid()))
-            time.sleep(self.seconds)
-        except FileExistsError:
-            pass
-        return self.rules.files
-
-    @property
-    def diagnostics(self):
-        return ()
+from hanging_rules import HangsOnce
 
 def hanging(seconds=3600):
     rules = HangsOnce(configuration.snapshot.rules, sys.argv[1] + ".read", seconds)
@@ -78,7 +62,9 @@ def run(tmp_path):
     def run_statements(statements: str) -> str:
         program = PROGRAM.replace("{statements}", "".join(f"    {line}\n" for line in statements.strip().splitlines()))
         command = [sys.executable, "-c", program, str(files.configuration)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        # Workers import the fake too.
+        environment = {**os.environ, "PYTHONPATH": str(Path(hanging_rules.__file__).parent)}
+        result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
         assert result.returncode == 0, result.stderr
         return result.stdout
 
@@ -226,17 +212,3 @@ async with asyncio.timeout(30):
 print("ended")
 """)
     assert printed == "ended\n"
-
-
-def test_processes_are_named(run):
-    """`ps` shows which process is which, and a worker that replaces another has its name."""
-    output = run("""
-title = lambda pid: Path(f"/proc/{pid}/cmdline").read_text().strip("\\0")
-print(title(os.getpid()), title(supervisor._fork_server.pid), *sorted(map(title, await pids())), sep="|")
-await kill_one()
-while sum("generation" in worker for worker in supervisor.workers()) < 2:
-    await asyncio.sleep(0.01)
-print(*sorted(map(title, await pids())), sep="|")
-""")
-    workers = "tornado-proxy: worker 1|tornado-proxy: worker 2"
-    assert output.splitlines() == [f"tornado-proxy: supervisor|tornado-proxy: fork server|{workers}", workers]

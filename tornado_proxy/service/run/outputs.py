@@ -102,7 +102,7 @@ def _file_behind(descriptor: int) -> Path | None:
     return path if is_there else None
 
 
-# Looked up at the start: a worker that is forked after a rotation inherits the file that was renamed.
+# Looked up at the start, before a rotation renames the file.
 _LOG_FILE = _file_behind(STANDARD_ERROR)
 
 

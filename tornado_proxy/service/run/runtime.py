@@ -39,7 +39,7 @@ def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asy
 
 
 class CannotServe(Exception):
-    """The event loop is not installed, a worker ended before it served, or the fork server ended."""
+    """The event loop is not installed, or a worker ended before it served."""
 
 
 class DetachedExecutor(ThreadPoolExecutor):

@@ -11,13 +11,13 @@ import itertools
 import logging
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
-from setproctitle import setproctitle
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.service.limits import (
@@ -34,10 +34,9 @@ from tornado_proxy.service.limits import (
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
-from tornado_proxy.service.run.logs import set_log_level
+from tornado_proxy.service.run.logs import flush_logging, set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
-from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
+from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
@@ -49,6 +48,10 @@ RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
 
 
+WORKER = "from tornado_proxy.service.run.worker import main; main()"
+"""The program of a worker."""
+
+
 class WorkerHandle:
     """A worker's process and channel, and its last state.
 
@@ -57,13 +60,11 @@ class WorkerHandle:
 
     def __init__(
         self,
-        server: ForkServer,
-        process: ForkedProcess,
+        process: asyncio.subprocess.Process,
         channel: Channel,
         spread: Callable[[WorkerHandle, ObjectWritten], None],
     ) -> None:
-        self.pid, self._status = process
-        self._server = server
+        self.pid, self._process = process.pid, process
         self._channel = channel
         self._spread = spread
         self._numbers = itertools.count()
@@ -117,18 +118,19 @@ class WorkerHandle:
     async def ended(self) -> int:
         """Waits for the end of the process; returns its status, negative for a signal."""
         await self._listening  # its last report may still be in the channel
-        return await asyncio.shield(self._status)
+        return await self._process.wait()
 
     def kill(self) -> None:
         """Ends it at once."""
-        self._server.kill(self.pid)
+        with suppress(ProcessLookupError):
+            self._process.kill()
 
     async def close(self) -> None:
         """Kills it if it still runs, and closes its channel."""
         self.kill()
         for task in (self._listening, self._watching):
             task.cancel()
-        await asyncio.shield(self._status)
+        await self._process.wait()
         await self._channel.close()
 
     async def _listen(self) -> None:
@@ -166,7 +168,7 @@ class WorkerHandle:
 
 
 class Supervisor:
-    """Keeps `count` workers; raises `Unbuildable`. Make it before any thread and before the event loop: it forks."""
+    """Keeps `count` workers; raises `Unbuildable`."""
 
     def __init__(self, configuration: Configuration, count: int) -> None:
         self.configuration = configuration
@@ -176,9 +178,6 @@ class Supervisor:
         self._builder = GenerationBuilder(configuration.settings, lambda _: None)
         parts = self._builder.build(configuration)
         self._generations = Generations(Generation(1, parts), lambda _: None)
-        # Only now, so that all workers share the memory of pages and of boto3.
-        self._fork_server = ForkServer(partial(work_on, configuration.settings.server.event_loop))
-        setproctitle("tornado-proxy: supervisor")
         self._sockets: Sequence[socket.socket] = ()
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
@@ -255,7 +254,7 @@ class Supervisor:
                 worker.post("forget", written)
 
     async def wind_down(self, grace: float) -> None:
-        """Winds every worker down, and kills those that do not end; raises `CannotServe` if the fork server ended."""
+        """Winds every worker down, and kills those that do not end."""
         self._stopping = True
         # Closed first, so that the last worker is the last process that can accept, and empties the queue.
         for each in self._sockets:
@@ -269,11 +268,8 @@ class Supervisor:
         for task in self._keeping.values():
             task.cancel()
         await asyncio.gather(*self._keeping.values(), return_exceptions=True)
-        await self._fork_server.close()
         await self._generations.close()
         await self._builder.close()
-        if self._fork_server.is_lost:
-            raise CannotServe("the fork server ended")
 
     async def _keep(self, place: int, first: asyncio.Future[bool]) -> None:
         """Keeps one place filled until the end; `first` gets whether its first worker serves."""
@@ -286,14 +282,24 @@ class Supervisor:
                 await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
 
     async def _spawn(self) -> WorkerHandle:
+        """Starts a worker: a program of its own, since a process with threads cannot be forked safely."""
+        await asyncio.to_thread(flush_logging)  # after a rotation, the worker inherits the new file
         ours, theirs = socket.socketpair()
         with theirs:
+            descriptors = [each.fileno() for each in (theirs, *self._sockets)]
+            arguments = [self.configuration.settings.server.event_loop, *map(str, descriptors)]
             try:
-                process = await self._fork_server.fork([theirs, *self._sockets])
+                # In a session of its own: Ctrl-C on a terminal is for the supervisor.
+                process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-P", "-c", WORKER, *arguments),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    pass_fds=descriptors,
+                    start_new_session=True,
+                )
             except BaseException:
                 ours.close()
                 raise
-        return WorkerHandle(self._fork_server, process, await Channel.over(ours), self._spread)
+        return WorkerHandle(process, await Channel.over(ours), self._spread)
 
     async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
         """Fills a place once, until its worker has ended."""
@@ -305,7 +311,7 @@ class Supervisor:
             return
         self._workers[place] = worker
         try:
-            _resolve(first, serves=bool(await worker.call("start", replace(self._start, place=place + 1))))
+            _resolve(first, serves=bool(await worker.call("start", self._start)))
             status = await worker.ended()
             if not self._stopping:
                 self.worker_ends += 1

@@ -12,13 +12,13 @@ import pickle
 import signal
 import socket
 import struct
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
-from setproctitle import setproctitle
 
 from tornado_proxy.service.limits import HEARTBEAT_EVERY
 from tornado_proxy.service.reload.background import in_background
@@ -39,11 +39,10 @@ Method = Literal["start", "activate", "report", "requests", "purge", "forget", "
 
 
 class Start(msgspec.Struct, frozen=True):
-    """The argument of a worker's first call: the snapshot to serve, and its place among the workers, from 1."""
+    """The argument of a worker's first call: the snapshot to serve."""
 
     number: int
     snapshot: Snapshot
-    place: int = 1
     inherited: bool = False  # whether the service manager holds the sockets too
     log_level: str | None = None  # the one that an operator has set since the start of the service
 
@@ -118,12 +117,17 @@ class Channel:
             return
 
 
-def work_on(event_loop: Literal["auto", "asyncio", "uvloop"], sockets: Sequence[socket.socket]) -> None:
-    """Runs a worker's process; the first socket is its channel, the others listen."""
-    end, *listening = sockets
-    for taken in listening:
-        taken.setblocking(False)
-    run_event_loop(_work(end, listening), event_loop)
+def main() -> None:
+    """Runs a worker's process; the arguments are an event loop, the descriptor of a channel, and listening sockets."""
+    # They may be sent to all processes of the service; the supervisor heeds them.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
+    event_loop, *descriptors = sys.argv[1:]
+    end, *listening = (socket.socket(fileno=int(each)) for each in descriptors)
+    for each in (end, *listening):
+        each.setblocking(False)
+        each.set_inheritable(False)
+    run_event_loop(_work(end, listening), cast("Literal['auto', 'asyncio', 'uvloop']", event_loop))
     end_process(0)
 
 
@@ -142,7 +146,6 @@ async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
 
 class _Worker:
     def __init__(self, channel: Channel, start: Start) -> None:
-        setproctitle(f"tornado-proxy: worker {start.place}")
         configuration = compile_snapshot(start.snapshot)
         configure_logging(configuration.settings.log)
         if start.log_level is not None:
