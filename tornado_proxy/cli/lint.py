@@ -9,12 +9,13 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from msgspec.structs import replace
 
 from tornado_proxy.cli.inputs import add_file, add_flag, default_places, file_name
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
+from tornado_proxy.config.model import Settings
 from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, Look, changed, difference, fix_all, lint, replace_file
@@ -23,9 +24,6 @@ from tornado_proxy.lint.settings import ALL, LintSettings, SettingsMistake, Unkn
 from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
-
-if TYPE_CHECKING:
-    from tornado_proxy.config.model import Settings
 
 _STANDARD_INPUT = "-"
 _CONFIGURATIONS = (".yaml", ".yml")

@@ -9,7 +9,9 @@ import argparse
 import gc
 import importlib
 import re
+import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NoReturn, cast
@@ -67,8 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             output.give_up_output()
             print(f"{name}: {error.strerror}", file=sys.stderr)
         else:
-            import traceback  # noqa: PLC0415 - for defects only
-
             traceback.print_exc()
     return ExitStatus.FAILED
 
@@ -79,8 +79,6 @@ def _ready_a_daemon() -> None:
     A reload requested while it starts is not lost: it reads its files again before it is ready. Scripts that rotate
     logs send SIGUSR1 to have them opened again, as nginx does; a service does that by itself.
     """
-    import signal  # noqa: PLC0415 - the tools do not need it
-
     gc.disable()  # nearly all objects of a start stay; a service turns it on when it serves
     output.fill_streams()
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):

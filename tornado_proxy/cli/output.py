@@ -14,7 +14,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TextIO
 
-from tornado_proxy.rules.diagnostic import Diagnostic, did_you_mean
+from tornado_proxy.rules.diagnostic import Diagnostic, did_you_mean, render, visible
 
 _OF_STREAMS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 _EVERY = 0.1  # seconds between two states of the bar
@@ -114,8 +114,6 @@ def give_up_output() -> None:
 
 def show(diagnostics: Iterable[Diagnostic]) -> None:
     """Prints diagnostics to standard error, each with its excerpt."""
-    from tornado_proxy.rules.diagnostic import render  # noqa: PLC0415 - only where there is something to show
-
     color = wants_color(sys.stderr)
     for each in diagnostics:
         print(render(each, color=color), file=sys.stderr)
@@ -135,8 +133,6 @@ def is_interactive(stream: TextIO) -> bool:
 
 def print_diff(lines: Iterable[str]) -> None:
     """Prints the lines of a difference: in colours and harmless for a terminal, unchanged for a program."""
-    from tornado_proxy.rules.diagnostic import visible  # noqa: PLC0415 - only where there is something to show
-
     is_colored = wants_color(sys.stdout)
     for line in lines:
         color = next((color for start, color in _DIFF_COLORS.items() if line.lstrip().startswith(start)), "")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from gotemplate.regexp.alphabet import Budget
 from gotemplate.regexp.automaton import language
 from gotemplate.regexp.proofs import Example, overlap
+from tornado_proxy.config.model import Target
 from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, shown
 from tornado_proxy.lint.limits import MOST_NAMES_TRIED, OPEN_PATH_STEPS
 from tornado_proxy.routing.access import Access, Anyone, path_expression
@@ -20,9 +20,6 @@ from tornado_proxy.rules.model import RewriteError, UserRequired
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
-
-if TYPE_CHECKING:
-    from tornado_proxy.config.model import Target
 
 
 @check(Category.SECURITY, Severity.WARNING, needs_configuration=True)
