@@ -149,14 +149,11 @@ class _Loader:
             return None
         headers = page.headers
         has_policy = any(name.lower() == "content-security-policy" for name, _ in headers)
-        if target is not None and not has_policy and self._is_exposed(target, page):
+        # Those of the page and its helpers that an upload can replace.
+        exposed = [each for each, _ in exposed_templates(target, self._uploads)] if target else []
+        if not has_policy and any(each is page or isinstance(each, HelperOptions) for each in exposed):
             headers = (*headers, ("Content-Security-Policy", _UNTRUSTED))
         return Recipe(kind, body, headers, page.status or base.status, self._helpers(target))
-
-    def _is_exposed(self, target: Target, page: PageOptions) -> bool:
-        """Whether an upload can replace the template of a page, or one of its helpers."""
-        exposed = (each for each, _ in exposed_templates(target, self._uploads))
-        return any(each is page or isinstance(each, HelperOptions) for each in exposed)
 
     def _part(self, options: PageOptions | HelperOptions) -> Part | None:
         if options.path is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
-from jinja2 import ChoiceLoader, DictLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 from markupsafe import Markup
 
@@ -203,7 +203,10 @@ class Theme:
             auto_reload=False,
         )
         environment.globals["theme"] = self
-        self._templates = _loaded(environment, templates or {})
+        # Loaded now: a request may find no free descriptor.
+        self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
+        for name in templates or {}:
+            self._templates[name].filename = name  # of a theme's own, in a traceback
 
     def render(self, name: str, root: str, values: Mapping[str, object]) -> str:
         """Returns a page of a mount, or of another directory; its assets lie below that."""
@@ -218,16 +221,6 @@ class Theme:
         made = _named(f"{stem}.{name.rpartition('.')[2]}", body)
         self.assets[made.name] = made
         return made.name, ""
-
-
-def _loaded(environment: Environment, own: Iterable[str]) -> Mapping[str, Template]:
-    """Returns all templates by name; a traceback has the names of a theme's own."""
-    # Loaded now: a request may find no free descriptor.
-    names = environment.list_templates(extensions=["html"])
-    templates = {name: environment.get_template(name) for name in names}
-    for name in own:
-        templates[name].filename = name
-    return templates
 
 
 @cache

@@ -378,8 +378,11 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
             size = TEXT_METHODS[obj.__name__]
             charge_reading(budget, obj.__self__)
             budget.text(size(obj.__self__, *args, **kwargs) if size else 0)
-        elif not _is_callable(obj):
-            raise SecurityError(f"{described(obj)} cannot be called")
+        else:
+            is_method = isinstance(obj, (BuiltinMethodType, MethodType))
+            is_listed = is_method and obj.__name__ in _ATTRIBUTES.get(type(obj.__self__), ())
+            if not is_listed and not any(obj is function for function in GLOBALS.values()):
+                raise SecurityError(f"{described(obj)} cannot be called")
         result = context.call(obj, *args, **kwargs)
         charge_result(budget, result)
         return result
@@ -392,13 +395,6 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Returns the result of an operator."""
         return apply(budget_of(context), operator, left, right)
-
-
-def _is_callable(obj: Any) -> bool:
-    """Returns whether a template may call something that is not a macro."""
-    if isinstance(obj, (BuiltinMethodType, MethodType)):
-        return obj.__name__ in _ATTRIBUTES.get(type(obj.__self__), ())
-    return any(obj is function for function in GLOBALS.values())
 
 
 _ENVIRONMENT = KeyEnvironment()

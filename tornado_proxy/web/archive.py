@@ -11,7 +11,7 @@ import re
 import struct
 import zipfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import ExitStack, aclosing, suppress
 from datetime import UTC, datetime
 from posixpath import splitext
@@ -122,7 +122,12 @@ def distinct(paths: Sequence[str]) -> list[str]:
     Unicode, or in dots and spaces at the end. A safe path stays unless it meets another one; others are numbered.
     """
     safe = list(map(_safe, paths))
-    taken = _directories(safe)
+    taken = set[str]()
+    for path in safe:
+        parent = _folded(path.rpartition("/")[0])
+        while parent and parent not in taken:
+            taken.add(parent)
+            parent = parent.rpartition("/")[0]
     chosen, copies, met = {}, Counter[str](), list[int]()
     for at in sorted(range(len(paths)), key=lambda at: safe[at] != paths[at]):
         if (folded := _folded(safe[at])) in taken:
@@ -137,17 +142,6 @@ def distinct(paths: Sequence[str]) -> list[str]:
             chosen[at] = f"{directory}{slash}{_fitting(name, f' ({copies[safe[at]] + 1})')}"
         taken.add(folded)
     return [chosen[at] for at in range(len(paths))]
-
-
-def _directories(paths: Iterable[str]) -> set[str]:
-    """Returns the directories of paths, as `_folded` makes them."""
-    found: set[str] = set()
-    for path in paths:
-        directory = _folded(path.rpartition("/")[0])
-        while directory and directory not in found:
-            found.add(directory)
-            directory = directory.rpartition("/")[0]
-    return found
 
 
 def _folded(path: str) -> str:

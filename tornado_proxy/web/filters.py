@@ -36,10 +36,24 @@ class PolicyHeaders:
     """Adds headers about other origins and caches to answers, as the configuration asks."""
 
     def __init__(self, server: Server) -> None:
-        cors = server.cors
-        self._cors = _cors_policy(cors) if cors and cors.enabled else None
-        self._passes_options = cors is not None and cors.options_passthrough
-        self._cache = _cache_headers(server.cache) if server.cache else ()
+        cors, cache = server.cors or Cors(), server.cache or CacheHeaders()
+        listed = replace(
+            CorsPolicy.of(cors.allow_origins, cors.allow_methods, cors.allow_headers),
+            exposed=", ".join(cors.expose_headers),
+            max_age=cors.max_age,
+            has_credentials=cors.allow_credentials,
+        )
+        self._cors = None if not cors.enabled else OPEN if cors.allow_all else listed
+        self._passes_options = cors.options_passthrough
+        configured = (
+            ("Expires", cache.expires),
+            ("Cache-Control", cache.cache_control),
+            ("Pragma", cache.pragma),
+            ("X-Accel-Expires", cache.x_accel_expires),
+        )
+        self._cache: Headers = tuple((name, value) for name, value in configured if value)
+        if cache.no_cache_enabled:
+            self._cache = _NO_CACHE
 
     def preflight(self, asked: Asked) -> Answer | None:
         """Returns the answer to a preflight, which browsers send without credentials; None for any other request."""
@@ -79,29 +93,6 @@ def _ask(asked: Asked) -> Ask:
     """Returns what looks up the headers of a request."""
     headers = asked.headers
     return lambda name: headers.get(name, "")
-
-
-def _cors_policy(cors: Cors) -> CorsPolicy:
-    if cors.allow_all:
-        return OPEN
-    return replace(
-        CorsPolicy.of(cors.allow_origins, cors.allow_methods, cors.allow_headers),
-        exposed=", ".join(cors.expose_headers),
-        max_age=cors.max_age,
-        has_credentials=cors.allow_credentials,
-    )
-
-
-def _cache_headers(cache: CacheHeaders) -> Headers:
-    if cache.no_cache_enabled:
-        return _NO_CACHE
-    headers = (
-        ("Expires", cache.expires),
-        ("Cache-Control", cache.cache_control),
-        ("Pragma", cache.pragma),
-        ("X-Accel-Expires", cache.x_accel_expires),
-    )
-    return tuple((name, value) for name, value in headers if value)
 
 
 # Each coding with the window that makes zlib write its format.
