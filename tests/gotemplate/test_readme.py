@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from recorded import vectors
 
 import gotemplate
@@ -28,3 +29,15 @@ def test_the_vectors_are_as_many_as_the_text_says():
     assert {name: int(count.replace(",", "")) for count, name in counts} == {
         name: len(vectors(file)) for name, file in files.items()
     }
+
+
+_ROWS = [
+    re.split(r"(?<!\\)\|", line)[1:-1] for line in README.splitlines() if line.startswith("| `{{") or "{{-" in line
+]
+
+
+@pytest.mark.parametrize(("template", "result"), _ROWS)
+def test_templates_write_what_their_row_says(template, result):
+    """The template in each row has the result beside it."""
+    template, result = (cell.strip().strip("`").replace(r"\|", "|") for cell in (template, result))
+    assert gotemplate.compile_template(template).render() == result

@@ -2,7 +2,6 @@ import re
 from pathlib import Path
 
 import pytest
-from go_programs import rendered
 
 from gotemplate.limits import DEEPEST_TEMPLATE, LONGEST_EXPRESSION, MOST_TEMPLATES
 from gotemplate.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
@@ -90,9 +89,3 @@ def test_the_limits_are_documented():
         DEEPEST_TEMPLATE,
         MOST_TEMPLATES,
     ]
-
-
-@pytest.mark.parametrize(("template", "result"), _rows(_section("Syntax")))
-def test_examples_have_their_documented_results(template, result):
-    """The template in each row of the table has the result in the row."""
-    assert rendered(template.strip("`")) == result.strip("`")
