@@ -11,7 +11,7 @@ import pytest
 from tornado_proxy.s3.boto3_reads import list_answer, opened
 from tornado_proxy.s3.executor import Executor
 from tornado_proxy.s3.limits import READ_OF_THREAD
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
@@ -72,13 +72,6 @@ async def test_a_body_is_read_a_chunk_at_a_time(executor):
     assert chunks_read == [1, 2, 3]
 
 
-async def test_a_range_has_its_own_length(executor):
-    """The body of a range is complete, although the info has the size of the object."""
-    part = opened(answer(Stream(b"0123"), 206, content_range="bytes 0-3/100"), ByteRange(0, 3), executor)
-    assert [await part.read(), await part.read()] == [b"0123", b""]
-    assert (part.head.info.size, part.head.content_range) == (100, ContentRange(0, 3, 100))
-
-
 async def test_a_body_that_is_too_short_raises(executor):
     """A body that is shorter than its Content-Length raises `Unreachable`."""
     short = opened(answer(Stream(bytes(READ_OF_THREAD)), content_length=str(READ_OF_THREAD + 10)), None, executor)
@@ -110,15 +103,6 @@ def test_an_invalid_answer_is_closed(executor, status, headers):
     assert stream.closed
 
 
-async def test_a_body_is_closed_at_once(executor):
-    """`close` closes a body at once if no thread reads it, and can be called twice."""
-    stream = Stream(bytes(2 * READ_OF_THREAD))
-    body = opened(answer(stream), None, executor)
-    body.close()
-    assert stream.closed
-    body.close()
-
-
 async def test_a_body_is_closed_after_it_was_read():
     """`close` closes a completely read body at once, even if the thread of the last read is still busy."""
     executor = LingeringExecutor(1, timeout=5)
@@ -148,16 +132,6 @@ async def test_a_body_is_not_closed_while_a_thread_reads_it(executor):
         if not stream.closed:
             await asyncio.sleep(0.005)
     assert stream.closed
-
-
-async def test_a_failed_read_raises_a_storage_error(executor):
-    """An error of the connection becomes `Unreachable`."""
-    stream = Stream(bytes(2 * READ_OF_THREAD))
-    body = opened(answer(stream), None, executor)
-    stream.broken = True
-    await body.read()
-    with pytest.raises(Unreachable, match="reading a body"):
-        await body.read()
 
 
 def test_the_headers_of_an_answer_become_an_info(executor):

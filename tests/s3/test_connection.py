@@ -143,13 +143,6 @@ async def test_a_connection_is_closed_after_its_last_answer(reply):
         await wait_until(lambda: owner.lost == 1)
 
 
-async def test_bytes_after_a_large_body_close_the_connection():
-    """Bytes after a large body of a known length are dropped, and the connection is closed."""
-    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {MIB}", bytes(MIB) + b"more")) as s3:
-        _, body, error, owner = await request(s3)
-    assert (len(body), error, owner.lost) == (MIB, None, 1)
-
-
 async def test_a_body_in_the_answer_to_a_head_closes_the_connection():
     """A body after the answer to a HEAD closes the connection, because it would become the next answer."""
     async with hostile_s3(http("HTTP/1.1 200 OK\nContent-Length: 3", b"abc")) as s3:
@@ -253,31 +246,6 @@ async def test_a_body_without_a_reader_is_not_received():
         while chunk := await answer.read():
             received += len(chunk)
         assert (buffered < MIB, received, owner.free) == (True, size, 1)
-        connection.abort()
-
-
-async def test_no_chunk_is_large():
-    """A chunk has at most 512 KiB."""
-    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {4 * MIB}", bytes(4 * MIB))) as s3:
-        connection, _ = await connect(s3)
-        answer = connection.ask(REQUEST, is_head_only=False)
-        sizes = []
-        while chunk := await answer.read():
-            sizes.append(len(chunk))
-        connection.abort()
-    assert max(sizes) <= 512 * 1024
-
-
-async def test_little_waits_for_a_fast_reader_that_stops():
-    """Of a body that was read as fast as it came, no more than one chunk waits when its reader stops."""
-    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {64 * MIB}", bytes(64 * MIB))) as s3:
-        connection, _ = await connect(s3)
-        answer = connection.ask(REQUEST, is_head_only=False)
-        received = 0
-        while received < 16 * MIB:
-            received += len(await answer.read())
-        await asyncio.sleep(0.05)
-        assert 0 < len(answer.peek()) <= 512 * 1024
         connection.abort()
 
 

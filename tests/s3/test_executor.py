@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
-from endless_s3 import endless_s3
-from faulty_s3 import faulty_s3
 from scripted_s3 import Then, error_reply, object_reply, receive, reply, scripted_s3, with_ending
 from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.s3.executor import CallAbandoned, Executor, InterruptibleConnection, current_call
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.storage.errors import Busy, ObjectExists, TimedOut, Unreachable, UpstreamError
+from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import Write
 
 
@@ -56,23 +54,6 @@ async def wait_until(condition) -> None:
     pytest.fail("the condition never became true")
 
 
-async def test_a_call_is_made_in_a_thread(two_threads):
-    """A call runs in another thread than the loop."""
-    assert await two_threads.run(threading.get_ident) != threading.get_ident()
-
-
-async def test_the_exception_of_a_call_is_raised(two_threads):
-    """`run` raises the exception of its call unchanged."""
-    with pytest.raises(ZeroDivisionError):
-        await two_threads.run(lambda: 1 // 0)
-
-
-async def test_calls_run_concurrently(two_threads):
-    """Two calls that wait for each other both end, each in its thread."""
-    barrier = threading.Barrier(2)
-    await asyncio.gather(two_threads.run(lambda: barrier.wait(10)), two_threads.run(lambda: barrier.wait(10)))
-
-
 async def test_the_result_of_a_cancelled_call_is_undone(two_threads):
     """`undo` gets the result of a call that returns after its caller was cancelled."""
     begun, gate, undone = threading.Event(), threading.Event(), threading.Event()
@@ -95,24 +76,6 @@ async def test_the_result_of_a_cancelled_call_is_undone(two_threads):
     gate.set()
     await asyncio.to_thread(undone.wait, 10)
     assert results == ["a connection"]
-
-
-@pytest.mark.parametrize("undo", [None, lambda _: pytest.fail("nothing to undo")])
-async def test_the_failure_of_a_cancelled_call_is_ignored(two_threads, undo):
-    """`undo` is not called if a call fails after its caller was cancelled."""
-    begun, gate = threading.Event(), threading.Event()
-
-    def call():
-        begun.set()
-        gate.wait(10)
-        raise ConnectionError
-
-    running = asyncio.ensure_future(two_threads.run(call, undo))
-    await asyncio.to_thread(begun.wait, 10)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    gate.set()
 
 
 async def test_a_call_that_is_cancelled_in_the_queue_is_never_made(two_threads):
@@ -253,14 +216,6 @@ async def test_an_upload_may_exceed_the_timeout():
     ]
 
 
-async def test_a_closed_executor_makes_no_new_call(two_threads):
-    """A closed executor refuses `run`, and accepts `submit` for work that has begun."""
-    two_threads.close()
-    with pytest.raises(Unreachable):
-        await two_threads.run(threading.get_ident)
-    assert await two_threads.submit(lambda: "a chunk").result(10) == "a chunk"
-
-
 async def test_threads_of_a_released_executor_end():
     """The threads of an executor end when its last reference is deleted, without the garbage collector."""
     executor = Executor(2, queue=10, timeout=60)
@@ -373,41 +328,6 @@ async def test_an_upload_over_a_slow_line_is_stored():
     assert time.monotonic() - begun > 3
 
 
-@pytest.mark.integration
-async def test_an_upload_at_300_kilobytes_a_second_is_stored():
-    """An upload over a slow line is stored with the default timeouts."""
-    with slow_s3(rate=300_000) as (url, lengths):
-        async with store_at(url, connect_timeout=5, read_timeout=30, part_size=16 * MIB) as store:
-            await store.put("a", async_chunks(bytes(8 * MIB)), Write())
-    assert lengths == [8 * MIB]
-
-
-async def test_many_concurrent_uploads_are_stored():
-    """64 concurrent uploads, which take longer than the connect timeout, are stored."""
-    with endless_s3() as (url, traffic):
-        async with store_at(url, threads=64, connect_timeout=1, read_timeout=30, max_attempts=1) as store:
-            await asyncio.gather(*[store.put(f"{n}", async_chunks(bytes(5 * MIB)), Write()) for n in range(64)])
-    assert traffic.stored == 64
-
-
-async def test_an_upload_to_a_silent_s3_fails():
-    """An upload fails if S3 does not read the body."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        async with store_at(url, read_timeout=0.3, max_attempts=1) as store:
-            with pytest.raises((TimedOut, Unreachable)):
-                await store.put("a", async_chunks(bytes(32 * MIB)), Write())
-
-
-async def test_an_answer_that_never_ends_times_out():
-    """A read times out if S3 sends a byte now and then and never completes its answer."""
-    with faulty_s3() as s3:
-        async with store_at(s3.url, "executor", read_timeout=5, timeout=0.5) as store:
-            for request in (store.head("drip", ANY), store.open("drip", ANY), store.open("drip-body", ANY)):
-                with pytest.raises(TimedOut):
-                    await request
-
-
 async def test_the_close_of_a_hanging_body_frees_its_thread():
     """A thread that waits for the rest of a body is free for the next request when the body is closed."""
     half = with_ending(object_reply(bytes(MIB)), Then.SILENCE, after=600 * KIB)
@@ -423,17 +343,6 @@ async def test_the_close_of_a_hanging_body_frees_its_thread():
             await asyncio.wait([reading])
             await opened.close()
             assert await read_object(store, "next") == b"next"
-
-
-async def test_a_hanging_body_times_out():
-    """A chunk times out after `timeout`, even if the read timeout is longer."""
-    half = with_ending(object_reply(bytes(MIB)), Then.SILENCE, after=600 * KIB)
-    with scripted_s3(half) as s3:
-        async with store_at(s3.url, "executor", read_timeout=30, timeout=2) as store:
-            opened = await store.open("a", ANY)
-            with pytest.raises(TimedOut):
-                assert [chunk async for chunk in opened.chunks()] == []
-            await opened.close()
 
 
 CREATE = Write(replace=False)
@@ -458,11 +367,3 @@ async def test_other_writes_are_repeated(write, answer):
     with scripted_s3(answer, reply(200, ETag='"e"')) as s3:
         async with store_at(s3.url, "executor", max_attempts=3) as store:
             assert (await store.put("a", async_chunks(b"x"), write)).etag == '"e"'
-
-
-async def test_an_existing_object_is_reported():
-    """A write with `replace=False` raises `ObjectExists` if its first attempt finds an object."""
-    with scripted_s3(error_reply(412, "PreconditionFailed")) as s3:
-        async with store_at(s3.url, "executor", max_attempts=3) as store:
-            with pytest.raises(ObjectExists):
-                await store.put("a", async_chunks(b"x"), CREATE)

@@ -95,20 +95,6 @@ async def test_s3_checks_the_condition_of_a_completion(write, answer, condition,
     assert (request_lines(s3), s3.header(0, "If-None-Match")) == (["POST /bucket/a?uploadId=u"], condition)
 
 
-async def test_an_upload_is_aborted_if_its_beginning_is_cancelled():
-    """An upload that S3 begins after the caller was cancelled is aborted."""
-    gate = threading.Event()
-    with scripted_s3(type(BEGUN)(BEGUN.data, gate=gate), ABORTED) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
-            beginning = asyncio.ensure_future(store.begin_upload("a", Write()))
-            await s3.wait_for_requests()
-            beginning.cancel()
-            await asyncio.wait([beginning])
-            gate.set()
-            await s3.wait_for_requests()
-    assert request_lines(s3) == ["POST /bucket/a?uploads", "DELETE /bucket/a?uploadId=u"]
-
-
 async def test_an_upload_is_completed_once_at_a_time():
     """Completions of one upload are sent one after the other, since some S3s fail if they meet."""
     gate = threading.Event()

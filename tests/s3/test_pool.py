@@ -14,7 +14,6 @@ from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 from tornado_proxy.s3 import pool as pools
 from tornado_proxy.s3.pool import Pool, PoolLimits, most_connections
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
-from tornado_proxy.wire import shares
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 SILENT = Reply(b"", Then.SILENCE)
@@ -131,97 +130,7 @@ async def test_the_number_of_connections_is_limited():
     assert s3.connections_made == 3
 
 
-async def test_the_number_of_waiting_requests_is_limited():
-    """A request is refused with `Busy` if all connections are in use and the queue is full."""
-    async with hostile_s3(SILENT) as s3:
-        pool = pool_at(s3.port, connections=1, waiting=2)
-        waiting = [asyncio.ensure_future(get(pool)) for _ in range(3)]
-        await wait_until(lambda: len(s3.requests) == 1)
-        with pytest.raises(Busy):
-            await get(pool)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        pool.close()
-
-
-async def test_a_cancelled_request_leaves_the_queue():
-    """The place of a cancelled request in the queue is free at once."""
-    async with hostile_s3(SILENT) as s3:
-        pool = pool_at(s3.port, connections=1, waiting=1)
-        first = asyncio.ensure_future(get(pool))
-        await wait_until(lambda: len(s3.requests) == 1)
-        for _ in range(20):
-            waiting = asyncio.ensure_future(get(pool))
-            await asyncio.sleep(0)
-            waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
-        first.cancel()
-        await asyncio.gather(first, return_exceptions=True)
-        pool.close()
-
-
-async def test_a_request_that_waits_too_long_is_refused(monkeypatch):
-    """A request that gets no connection in time is refused with `Busy`."""
-    monkeypatch.setattr(shares, "PLACE_WITHIN", 0.1)
-    async with hostile_s3(with_ending(object_reply(bytes(64 * MIB)), Then.SILENCE, after=4 * MIB)) as s3:
-        pool = pool_at(s3.port, connections=1)
-        # The body is not read, so the pool expects nothing of S3 and keeps the connection.
-        answer = await pool.request(REQUEST)
-        with pytest.raises(Busy, match="free"):
-            await get(pool)
-        answer.close()
-        pool.close()
-
-
-async def test_all_requests_in_the_queue_are_served():
-    """Every request in the queue ends, and the pool still works, after others failed or were cancelled."""
-    async with hostile_s3(lambda number: Reply(b"", Then.CLOSE) if number % 2 else object_reply(b"x")) as s3:
-        pool = pool_at(s3.port, connections=2, waiting=1000)
-        tasks = [asyncio.ensure_future(get(pool)) for _ in range(300)]
-        for task in random.Random(5).sample(tasks, 100):
-            await asyncio.sleep(0)
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        assert {type(result) for result in results} <= {bytes, Unreachable, asyncio.CancelledError}
-        s3.answer = lambda _: object_reply(b"last")
-        assert await get(pool) == b"last"
-        pool.close()
-    assert repr(pool).endswith("0 busy, 0 idle>")
-
-
 # Time
-
-
-async def test_silence_times_out_in_head_and_body():
-    """A request times out if S3 is silent before, in or after the head of its answer."""
-    complete = object_reply(bytes(1000))
-    for after in (0, 10, len(complete.data) - 1000, len(complete.data) - 1):
-        async with hostile_s3(with_ending(complete, Then.SILENCE, after=after)) as s3:
-            pool = pool_at(s3.port, read_timeout=0.1)
-            with pytest.raises(TimedOut):
-                await get(pool)
-            await wait_until(lambda: not s3.open_connections)
-            pool.close()
-
-
-async def test_a_slow_head_times_out():
-    """A request times out if the head of its answer is not complete in time, even if bytes arrive."""
-
-    async def serve(_, writer):
-        for byte in b"HTTP/1.1 200 OK\r\nX: " + b"y" * 30:
-            writer.write(bytes([byte]))
-            await asyncio.sleep(0.01)
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    pool = pool_at(server.sockets[0].getsockname()[1], read_timeout=0.2)
-    with pytest.raises(TimedOut):
-        await get(pool)
-    await asyncio.sleep(0.4)
-    pool.close()
-    server.close()
 
 
 async def test_a_slow_client_does_not_time_s3_out():
@@ -252,19 +161,6 @@ async def test_a_connection_that_is_not_accepted_times_out():
             each.close()
 
 
-async def test_a_request_has_no_timer():
-    """A thousand requests add no timer to the loop, as one timer of the pool checks all deadlines."""
-    async with hostile_s3(object_reply(b"x")) as s3:
-        pool = pool_at(s3.port)
-        loop = asyncio.get_running_loop()
-        await get(pool)
-        before = len(loop._scheduled)
-        for _ in range(1000):
-            await get(pool)
-        assert len(loop._scheduled) <= before
-        pool.close()
-
-
 # Closing
 
 
@@ -278,19 +174,6 @@ async def test_answers_can_be_read_after_the_pool_is_closed():
             await pool.request(REQUEST)
         assert len(await answer.read_all(MIB)) == MIB
         await wait_until(lambda: not s3.open_connections)
-
-
-async def test_waiting_requests_fail_when_the_pool_is_closed():
-    """A request in the queue raises `Unreachable` when the pool is closed."""
-    async with hostile_s3(SILENT) as s3:
-        pool = pool_at(s3.port, connections=1)
-        tasks = [asyncio.ensure_future(get(pool)) for _ in range(2)]
-        await wait_until(lambda: len(s3.requests) == 1)
-        pool.close()
-        with pytest.raises(Unreachable):
-            await tasks[1]
-        tasks[0].cancel()
-        await asyncio.gather(tasks[0], return_exceptions=True)
 
 
 async def test_thousands_of_faults_leave_nothing_open():

@@ -10,7 +10,7 @@ from tornado_proxy.s3.answers import ListAnswer, ObjectHead
 from tornado_proxy.s3.boto3_reads import list_answer
 from tornado_proxy.s3.reads import Reader, page
 from tornado_proxy.s3.resumable import ReadLimits, read_memory
-from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage.errors import (
     AccessDenied,
     BucketMissing,
@@ -254,14 +254,6 @@ async def test_a_listing_continues_after_an_entry():
     assert calls.recorded == [("list", None, 3), ("list", "d/b/\U0010ffff", 3)]
 
 
-async def test_a_name_without_later_entries_leads_to_the_first_page():
-    """A name with no entries after it leads to the first page, not to an empty one."""
-    calls = RecordedCalls([ListAnswer((Entry("d/a"),), truncated=True), ListAnswer(()), ListAnswer((Entry("d/a"),))])
-    reader = reader_of(calls)
-    after = (await reader.list("d/", None, 1)).next_after
-    assert [entry.name for entry in (await reader.list("d/", after, 1)).entries] == ["a"]
-
-
 async def test_a_truncated_answer_without_entries_is_followed():
     """A listing continues at S3's continuation token if an answer has only the marker, or no entry."""
     calls = RecordedCalls(
@@ -285,31 +277,6 @@ async def test_truncated_answers_without_entries_end(continuation):
     assert len(calls.recorded) == (10 if continuation else 1)
 
 
-@pytest.mark.parametrize(
-    ("requested", "sent"),
-    [
-        (None, ContentRange(0, 3, 10)),
-        (PART, ContentRange(0, 3, 10)),
-        (PART, ContentRange(2, 4, 10)),
-        (ByteRange(8, 20), ContentRange(8, 8, 10)),
-    ],
-)
-async def test_a_range_that_was_not_requested_is_an_error(requested, sent):
-    """A 206 with another range than the requested one is closed and raises an error."""
-    opened = OpenedObject(ObjectHead(INFO, sent, None))
-    with pytest.raises(UpstreamError, match="was not requested"):
-        await reader_of(RecordedCalls([opened])).open("a", Conditions(), requested)
-    assert opened.is_closed
-
-
-async def test_the_requested_range_is_opened():
-    """A requested range that exceeds the object is opened up to the end of the object."""
-    opened = OpenedObject(ObjectHead(INFO, ContentRange(8, 9, 10), None))
-    assert (
-        await reader_of(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20))
-    ).content_range == opened.head.content_range
-
-
 async def test_a_head_of_a_missing_bucket_is_not_a_missing_object():
     """After a 404 of a HEAD, which has no error code, a listing shows whether the bucket is missing."""
     calls = RecordedCalls([ObjectMissing("404"), BucketMissing("NoSuchBucket")])
@@ -326,13 +293,6 @@ async def test_an_existing_bucket_is_not_checked_again(answer, lists):
         with pytest.raises(ObjectMissing):
             await reader.head("a", Conditions())
     assert [call[0] for call in calls.recorded].count("list") == lists
-
-
-async def test_closing_closes_the_calls():
-    """`close` of a reader closes its calls."""
-    calls = RecordedCalls([])
-    await reader_of(calls).close()
-    assert calls.recorded == [("close",)]
 
 
 # Time

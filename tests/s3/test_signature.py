@@ -214,10 +214,3 @@ async def test_an_expired_pair_is_not_used(chain, clock):
     await keys.ask()
     keys.distrust()
     assert keys.at_hand() is None
-
-
-async def test_the_repr_of_key_pairs_has_no_secret(chain):
-    """The `repr` of `KeyPairs` has no secret."""
-    keys = KeyPairs(chain)
-    await keys.ask()
-    assert repr(keys) == "<KeyPairs>"

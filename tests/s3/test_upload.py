@@ -8,7 +8,6 @@ import weakref
 
 import pytest
 from endless_s3 import endless_s3
-from hostile_s3 import wait_until
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_s3 import error_reply, reply, scripted_s3
@@ -29,31 +28,6 @@ def content(part) -> bytes:
 
 
 MIB, TIB = 1024**2, 1024**4
-
-
-async def test_chunks_become_parts_of_one_size():
-    """All parts but the last have the same size, for chunks of any sizes."""
-    parts = [
-        (part.number, content(part), part.is_last)
-        async for part in cut(async_chunks(b"abc", b"d", b"efghijk"), 4, Write(), UploadMemory(100))
-    ]
-    assert parts == [(1, b"abcd", False), (2, b"efgh", False), (3, b"ijk", True)]
-
-
-@pytest.mark.parametrize("chunks", [[], [b""], [b"", b""]])
-async def test_an_empty_stream_is_one_empty_part(chunks):
-    """A stream without bytes becomes one empty part."""
-    assert [
-        (part.number, content(part), part.is_last)
-        async for part in cut(async_chunks(*chunks), 4, Write(), UploadMemory(100))
-    ] == [(1, b"", True)]
-
-
-async def test_a_stream_of_the_part_size_is_one_part():
-    """A stream that fits into one part becomes one part, because a full part waits for more bytes."""
-    assert [part.is_last async for part in cut(async_chunks(b"ab", b"cd", b""), 4, Write(), UploadMemory(100))] == [
-        True
-    ]
 
 
 @given(st.lists(st.binary(max_size=20), max_size=10), st.integers(1, 9))
@@ -274,17 +248,6 @@ async def test_a_small_file_takes_no_shared_memory():
     assert (contents, memory.free) == ([bytes(60_000)], 0)
 
 
-async def test_a_large_part_takes_shared_memory_until_it_is_closed():
-    """A large part takes shared memory, and gives it back once when it is closed."""
-    memory = UploadMemory(4 * MIB)
-    parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, Write(), memory)]
-    assert (len(parts), memory.free) == (3, 2 * MIB - 100_000)
-    assert sum(len(content(part)) for part in parts) == 100_000 + 2 * MIB
-    for part in [*parts, *parts]:
-        part.body.close()
-    assert memory.free == 4 * MIB
-
-
 async def test_an_interrupted_upload_gives_its_memory_back():
     """The memory of a part that is being filled is given back if the stream raises."""
     memory = UploadMemory(4 * MIB)
@@ -296,14 +259,6 @@ async def test_an_interrupted_upload_gives_its_memory_back():
     with pytest.raises(ConnectionResetError):
         assert [part async for part in cut(broken(), MIB, Write(), memory)] == []
     assert memory.free == 4 * MIB
-
-
-async def test_a_part_can_be_read_repeatedly():
-    """A part supports `seek` and `tell`, because boto3 reads it for the signature and for each attempt."""
-    body = PartBody(UploadMemory(100))
-    await body.append(memoryview(b"0123456789"), 100)
-    assert (body.read(4), body.tell(), body.read(100), body.read(1)) == (b"0123", 4, b"456789", b"")
-    assert (body.seek(2), body.read(2), body.seek(-1, 2), body.read(), body.seek(0, 1)) == (2, b"23", 9, b"9", 10)
 
 
 async def test_a_part_has_any_number_of_blocks():
@@ -364,19 +319,6 @@ async def test_an_upload_is_begun_sent_and_completed():
     assert (request_lines(s3)[0], request_lines(s3)[3]) == ("POST /bucket/a?uploads", "POST /bucket/a?uploadId=u")
     assert sorted(request_lines(s3)[1:3]) == [f"PUT /bucket/a?uploadId=u&partNumber={number}" for number in (1, 2)]
     assert (s3.header(0, "Content-Type"), s3.header(3, "If-None-Match")) == ("text/x", "*")
-
-
-async def test_a_stored_part_gives_its_memory_back():
-    """The memory of a part is given back after S3 has stored the part."""
-    memory = UploadMemory(MIB)
-    with scripted_s3(BEGUN, STORED, COMPLETED) as s3:
-        async with store_at(s3.url) as store:
-            upload = await begin(store)
-            await upload.send(Part(1, await part_body(bytes(100_000), memory), is_last=True))
-            assert memory.free == MIB - 100_000
-            await upload.finish()
-            await upload.complete({})
-            await wait_until(lambda: memory.free == MIB)  # the thread that sent the part ends shortly after the answer
 
 
 async def test_an_aborted_upload_gives_its_memory_back():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from memory_store import MemoryStore
-from stores import async_chunks, read_object
+from stores import read_object
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.fields import Checksum
@@ -23,21 +23,6 @@ async def test_an_object_is_added_with_its_info():
         '"900150983cd24fb0d6963f7d28e17f72"',
         datetime(2026, 5, 1, 10, tzinfo=UTC),
     )
-
-
-def test_an_etag_and_a_date_may_be_given():
-    """A test can set the validators of an object."""
-    moment = datetime(2020, 1, 1, tzinfo=UTC)
-    info = MemoryStore().add("a", b"", ObjectInfo(0, '"mine"', moment))
-    assert (info.etag, info.last_modified) == ('"mine"', moment)
-
-
-def test_keys_are_reported_in_order():
-    """`keys` returns all keys in the order of their bytes."""
-    store = MemoryStore()
-    for key in ("b", "a/", "é", "Z"):
-        store.add(key, b"")
-    assert (store.keys(), repr(store)) == (("Z", "a/", "b", "é"), "<MemoryStore of 4 objects>")
 
 
 async def test_an_opened_object_does_not_change():
@@ -61,18 +46,3 @@ async def test_a_write_notices_an_object_that_was_stored_during_the_upload():
     with pytest.raises(ObjectExists):
         await store.put("a", chunks(), Write(replace=False))
     assert await read_object(store, "a") == b"theirs"
-
-
-async def test_a_refused_write_reads_nothing():
-    """A write that may not replace an object is refused before a chunk is read."""
-    store = MemoryStore()
-    store.add("a", b"")
-    chunks = async_chunks(b"x")
-    with pytest.raises(ObjectExists):
-        await store.put("a", chunks, Write(replace=False))
-    assert [chunk async for chunk in chunks] == [b"x"]
-
-
-async def test_a_signed_url_has_an_invalid_host():
-    """The URL of a store in memory has a host that cannot exist."""
-    assert await MemoryStore().presign("a b", 60) == "https://memory.invalid/a%20b?X-Amz-Expires=60"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from memory_store import MemoryStore
 
-from tornado_proxy.routing.plan import Browse, Redirect, RedirectToSignedUrl, Refuse, Remove, Serve
+from tornado_proxy.routing.plan import Browse, Redirect, RedirectToSignedUrl, Refuse, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.probe import look
@@ -49,12 +47,6 @@ async def test_the_object_is_described(store):
     assert (await look(store, (Serve(KEY),))).info.size == 4
 
 
-async def test_nothing_is_changed(store):
-    """A removal is not tried."""
-    assert (await look(store, (Remove(KEY),))).attempt == Remove(KEY)
-    assert (await look(store, (Serve(KEY),))).info is not None
-
-
 async def test_a_failure_is_an_answer(store, monkeypatch):
     """A bucket that cannot be reached is reported with its status."""
 
@@ -63,10 +55,3 @@ async def test_a_failure_is_an_answer(store, monkeypatch):
 
     monkeypatch.setattr(store, "head", fail)
     assert (await look(store, (Serve(KEY),))).error == "502 Bad Gateway: S3 cannot be reached"
-
-
-async def test_a_bucket_that_does_not_answer_is_not_waited_for(store, monkeypatch):
-    """The question has a time limit."""
-    monkeypatch.setattr("tornado_proxy.storage.probe.LOOK_WITHIN", 0)
-    monkeypatch.setattr(store, "head", lambda _key, _conditions: asyncio.Event().wait())
-    assert (await look(store, (Serve(KEY),))).error == "S3 did not answer within 0 s"

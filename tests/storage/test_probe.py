@@ -44,13 +44,6 @@ class _FrozenStore(MemoryStore):
         await asyncio.Event().wait()
 
 
-async def test_a_readable_bucket_is_up():
-    """A bucket that can be listed and read is up, even if it is empty."""
-    result = await probe(SITE, MemoryStore())
-    assert (result.is_up, result.granted) == (True, ("s3:ListBucket", "s3:GetObject"))
-    assert (result.target, result.bucket) == ("site", "my-bucket")
-
-
 async def test_an_upload_only_target_is_not_read():
     """A probe does not try to read if the target has no GET."""
     actions = Actions(get=GetAction(enabled=False), put=PutAction(enabled=True))
