@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import weakref
 
 import pytest
 from memory_store import MemoryStore
-from serving import PAGES, generation, head, serve
+from serving import PAGES, head, serve
 
-from tornado_proxy.config.actions import Actions, GetAction, Webhook
 from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
-from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.telemetry.events import ErrorServed, ObjectUsed, Served
+from tornado_proxy.telemetry.events import ErrorServed, Served
 
 _OF_A_REQUEST = ("date", "x-request-id", "x-cache", "age")
 
@@ -54,57 +50,11 @@ async def test_an_object_in_memory_has_the_answer_of_one_that_was_fetched(method
     assert [(event.status, event.sent) for event in events] == [(first[0], len(first[2]))] * 2
 
 
-@pytest.mark.parametrize("size", [500, 100_000])
-async def test_a_hit_is_counted_once(size):
-    """Each request of an object counts as a hit or a miss, also of one that is too large to be sent in one piece."""
-    store = _cached(bytes(size))
-    async with serve(store) as site:
-        for _ in range(3):
-            await site.get("/a.txt")
-    assert (store.counts.miss, store.counts.hit) == (1, 2)
-
-
 async def test_a_large_object_is_streamed():
     """An object in memory that is too large to be sent in one piece arrives whole."""
     content = bytes(range(256)) * 1024
     async with serve(_cached(content)) as site:
         assert [(await site.get("/a.txt")).body == content for _ in range(2)] == [True, True]
-
-
-async def test_webhooks_hear_of_an_object_in_memory():
-    """A GET whose target has webhooks emits their event each time."""
-    hook = Webhook("POST", GuardedUrl("http://hooks.test/"))
-    async with serve(_cached(), actions=Actions(GetAction(webhooks=(hook,)))) as site:
-        for _ in range(2):
-            await site.get("/a.txt")
-        assert sum(isinstance(event, ObjectUsed) for event in site.events) == 2
-
-
-async def test_repeated_requests_keep_their_own_headers():
-    """A template of rules sees the headers of each request, also where an address was asked for before."""
-    rules = "rewrite `^/a$` -> jinja \"/{{ request.headers['X-Version'] }}\""
-    async with serve({"1": b"one", "2": b"two"}, rules=rules) as site:
-        answers = [await site.get("/a", X_Version=version) for version in ("1", "2", "1")]
-    assert [each.body for each in answers] == [b"one", b"two", b"one"]
-
-
-class _Text(str):
-    """A text that can be referred to weakly."""
-
-    __slots__ = ("__weakref__",)
-
-
-async def test_nothing_of_a_configuration_outlives_it():
-    """What is remembered of answers ends with the generation, whose settings have secrets and the text of a file."""
-    store, policy = _cached(), _Text("own")
-    is_kept = weakref.ref(policy)
-    async with serve(store) as site:
-        site.swap(generation(store, actions=Actions(GetAction(content_security_policy=policy))))
-        del policy
-        assert [(await site.get("/a.txt")).headers["content-security-policy"] for _ in range(2)] == ["own"] * 2
-        site.swap(generation(store))
-        gc.collect()
-        assert is_kept() is None
 
 
 async def test_a_client_that_reads_nothing_is_sent_no_more():

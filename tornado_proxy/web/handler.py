@@ -63,9 +63,8 @@ class AnswerProgress(Enum):
     """How far the answer to a request has come."""
 
     AWAITED = auto()
-    CHANGING = (
-        auto()
-    )  # S3 may have taken a change, of which webhooks must be told: the request goes on without its client
+    # S3 may have taken a change, of which webhooks must be told: the request goes on without its client.
+    CHANGING = auto()
     BEGUN = auto()  # its head was sent; only the rest of it may follow
     ENDED = auto()
 
