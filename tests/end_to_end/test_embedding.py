@@ -88,3 +88,16 @@ def test_an_application_can_be_closed(bucket, tmp_path):
         return asyncio.all_tasks() - {asyncio.current_task()}
 
     assert asyncio.run(scenario()) == set()
+
+
+def test_the_library_leaves_the_types_of_the_program_alone():
+    """The machine's own table of media types stays what `mimetypes` reads, also after an upload has used ours."""
+    program = """
+import mimetypes
+before = [*mimetypes.knownfiles]
+import tornado_proxy.service.embedding
+from tornado_proxy.web import incoming_file
+incoming_file._types().guess_type("a.txt")
+assert before and mimetypes.knownfiles == before
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -58,7 +58,7 @@ async def test_the_waits_for_an_answer_and_its_body_are_added_up():
     assert use.seconds > waited[0].seconds >= 0.04
 
 
-@pytest.mark.parametrize("form", ["json", "journal", "text"])
+@pytest.mark.parametrize("form", ["json", "text"])
 async def test_a_record_has_them_if_the_log_shows_them(form):
     """Lines of JSON and entries of the journal do."""
     with scripted_s3(object_reply(b"x", x_amz_request_id="9C")) as s3:

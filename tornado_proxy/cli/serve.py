@@ -37,7 +37,7 @@ from tornado_proxy.service.reload.snapshot import (
 )
 from tornado_proxy.service.reload.trials import run_rule_tests
 from tornado_proxy.service.run import runtime
-from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging, form_of
+from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
@@ -229,7 +229,7 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
 
 def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
     """Prints diagnostics with excerpts, or logs them if the log is for programs."""
-    if log is None or form_of(log) == "text":
+    if log is None or log.format == "text":
         with suppress(OSError):  # a full disk keeps no service from starting
             show(diagnostics)
     else:

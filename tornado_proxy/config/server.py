@@ -307,8 +307,8 @@ class Log(SettingsSection, frozen=True):
 
     level: LogLevel = "info"
     """The least severe level that is logged."""
-    format: Literal["text", "json", "journal"] = "text"
-    """Whether lines are text or JSON, or entries of systemd's journal with fields (text where none reads the log)."""
+    format: Literal["text", "json"] = "text"
+    """Whether lines are text or JSON."""
     access: bool = True
     """Whether each request is logged, whatever the level."""
     access_levels: bool = False

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal, get_args
 
 import msgspec
@@ -54,18 +54,6 @@ def json_text(value: str | Mapping[str, Field]) -> str:
         return harmless(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def journal_entry(priority: int, message: str, fields: Mapping[str, Field]) -> str:
-    """Returns an entry of systemd's journal, a field a line; further lines of the message are indented."""
-    lines = [f"{_journal_name(name)}={harmless(str(value))}" for name, value in fields.items() if value is not None]
-    return "\n".join((f"MESSAGE={message}", f"PRIORITY={priority}", "SYSLOG_IDENTIFIER=tornado-proxy", *lines))
-
-
-@cache
-def _journal_name(name: str) -> str:
-    """Returns the name of a field of JSON as one of the journal, such as USER_AGENT."""
-    return re.sub("(?=[A-Z])", "_", name).upper()
-
-
 def _escaped(character: str) -> str:
     """Returns JSON's escape: the long one, which is the same for all characters."""
     return f"\\u{ord(character):04x}" if character < "\U00010000" else json.dumps(character)[1:-1]
@@ -76,17 +64,15 @@ _USER_INFORMATION = re.compile(r"//[^/?#\s@]*@")
 _BARE = re.compile(r'[^\s"=\\]+')
 
 
-Form = Literal["text", "json", "journal"]
+Form = Literal["text", "json"]
 
 
 def access_log(
     form: Form, write: Callable[[str], None], error_mark: str = ""
 ) -> Callable[[Served | ErrorServed], None]:
-    """Returns a listener that writes a line for each request, in text with a mark before a 5xx."""
-    if form == "text" and error_mark:
-        return lambda event: write(f"{error_mark if event.status >= 500 else ''}{_text_line(event)}")
-    render = {"text": _text_line, "json": lambda event: json_text(_fields(event)), "journal": _entry}[form]
-    return lambda event: write(render(event))
+    """Returns a listener that writes a line for each request, with a mark before that of a 5xx."""
+    render = _text_line if form == "text" else lambda event: json_text(_fields(event))
+    return lambda event: write(f"{error_mark if event.status >= 500 else ''}{render(event)}")
 
 
 def _text_line(event: Served | ErrorServed) -> str:
@@ -141,15 +127,6 @@ def _fields(event: Served | ErrorServed) -> dict[str, Field]:
     if event.reason:
         fields["reason"] = _reason(event)
     return fields
-
-
-def _entry(event: Served | ErrorServed) -> str:
-    """The same as an entry of the journal, which has a time and a level of its own."""
-    fields = _fields(event)
-    del fields["time"], fields["level"]
-    fields["requestId"] = fields.pop("id")
-    reason = f": {fields['reason']}" if event.reason else ""
-    return journal_entry(3 if event.status >= 500 else 6, harmless(f"{fields.pop('message')}{reason}"), fields)
 
 
 def _is_broken(event: Served | ErrorServed) -> bool:

@@ -42,7 +42,6 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule, no secre
 _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
 
 # The library's own table, not the machine's: the same name has the same type everywhere. It takes 2 ms to make.
-mimetypes.knownfiles.clear()
 _types = cache(mimetypes.MimeTypes)
 _COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import select
 import socket
 from contextlib import contextmanager
@@ -13,9 +12,8 @@ import pytest
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run import logs
-from tornado_proxy.service.run.outputs import JournalOutput, StreamOutput
+from tornado_proxy.service.run.outputs import StreamOutput
 from tornado_proxy.telemetry.events import ErrorServed, RequestRecord
-from tornado_proxy.telemetry.log import access_log, journal_entry
 
 
 @contextmanager
@@ -116,91 +114,9 @@ def test_a_line_that_a_full_disk_cut_is_ended(tmp_path, monkeypatch):
     assert (dropped, (tmp_path / "log").read_bytes()) == ([2, 1, 0], b"first\nseco\nfifth\nsixth\n")
 
 
-@pytest.fixture
-def journal(tmp_path):
-    """A socket that stands in for the journal's."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
-        listening.bind(str(tmp_path / "journal"))
-        listening.settimeout(10)
-        yield listening
-
-
-def _fields(datagram: bytes) -> dict[str, str]:
-    """Reads the native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL)."""
-    fields = {}
-    while datagram:
-        line, _, datagram = datagram.partition(b"\n")
-        name, equals, value = line.partition(b"=")
-        if not equals:
-            size = int.from_bytes(datagram[:8], "little")
-            value, end, datagram = datagram[8 : 8 + size], datagram[8 + size : 9 + size], datagram[9 + size :]
-            assert end == b"\n"
-        fields[name.decode()] = value.decode()
-    return fields
-
-
 RECORD = RequestRecord(
     "4f2a", 0.0, "127.0.0.1", "GET", "h", "/ä\n", 7, "site", facts={"userAgent": "curl/8", "s3RequestId": "9C"}
 )
-
-
-@pytest.fixture
-def output(journal):
-    """An output to that socket."""
-    output = JournalOutput(journal.getsockname())
-    yield output
-    output.close()
-
-
-def test_a_request_is_an_entry_with_fields(journal, output):
-    """Each datum of a request is a field of its entry, by which the journal finds it; a 5xx is an error."""
-    entries = []
-    access_log("journal", entries.append)(ErrorServed(RECORD, 502, 90, 0, 0.0125, "Unreachable: no\nanswer"))
-    output.write([f"{entries[0]}\n".encode()])
-    fields = _fields(journal.recv(65536))
-    assert fields["MESSAGE"] == "GET /ä\\u000a 502: Unreachable: no\\u000aanswer"
-    assert (fields["PRIORITY"], fields["STATUS"], fields["TARGET"], fields["REQUEST_ID"]) == (
-        "3",
-        "502",
-        "site",
-        "4f2a",
-    )
-    assert (fields["USER_AGENT"], fields["S3_REQUEST_ID"], fields["MS"]) == ("curl/8", "9C", "12.5")
-    assert all(re.fullmatch("[A-Z][A-Z0-9_]*", name) for name in fields)
-
-
-def test_a_message_of_several_lines_is_one_entry(journal, output):
-    """A traceback is a part of its message."""
-    message = "a defect\n  Traceback\n  ValueError: " + "x" * 300
-    entry = journal_entry(3, message, {"code": "a-code", "line": None})
-    output.write([f"{entry}\n".encode()])
-    fields = _fields(journal.recv(65536))
-    assert fields == {
-        "MESSAGE": message, "PRIORITY": "3", "SYSLOG_IDENTIFIER": "tornado-proxy", "CODE": "a-code"
-    }  # fmt: skip
-
-
-def test_an_entry_larger_than_a_datagram_is_sent_as_a_file(journal, output):
-    """The longest path is not lost."""
-    entry = journal_entry(6, "x" * 1_000_000, {})
-    output.write([f"{entry}\n".encode()])
-    data, (descriptor,), _, _ = socket.recv_fds(journal, 10, 1)
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        assert (data, _fields(file.read())["MESSAGE"]) == (b"", "x" * 1_000_000)
-
-
-def test_without_a_journal_entries_are_dropped(tmp_path):
-    """The service goes on while the journal is away."""
-    output = JournalOutput(str(tmp_path / "missing"))
-    assert output.write([b"MESSAGE=x\n"]) == 1
-    output.close()
-
-
-def test_without_a_journal_its_format_is_text(monkeypatch):
-    """A service that is started by hand writes lines of text."""
-    monkeypatch.delenv("JOURNAL_STREAM", raising=False)
-    assert logs.form_of(Log(format="journal")) == "text"
 
 
 @pytest.mark.parametrize(("is_journal", "mark"), [(True, "<3>"), (False, "level=error ")])

@@ -1,4 +1,4 @@
-"""The process's log: lines of text or JSON, or entries of the journal, which a thread writes, so that nobody waits.
+"""The process's log: lines of text or JSON, which a thread writes, so that nobody waits.
 
 `logging.handlers.QueueListener` would do this too, but its end waits for a stuck reader for ever.
 """
@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.limits import LOG_GATHERED_FOR, LOG_ROOM
-from tornado_proxy.service.run.outputs import JournalOutput, LogOutput, StreamOutput, is_journal
+from tornado_proxy.service.run.outputs import StreamOutput, is_journal
 from tornado_proxy.telemetry.events import ErrorServed, Served
-from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_text, moment
+from tornado_proxy.telemetry.log import Field, access_log, harmless, json_text, moment
 
 ACCESS = "tornado_proxy.access"
 
@@ -32,23 +32,12 @@ class _Text(logging.Formatter):
         return [harmless(line) for line in lines]
 
 
-class _Journal(_Text):
+class _JournalText(_Text):
     """Lines with a priority (sd-daemon(3)) instead of the time, which the journal adds itself."""
 
     def format(self, record: logging.LogRecord) -> str:
         lines = (harmless(record.getMessage()), *(f"  {line}" for line in self.traceback(record)))
         return "\n".join(f"<{_priority(record)}>{line}" for line in lines)
-
-
-class _JournalEntry(_Text):
-    """An entry of the journal with the record's `fields`; a traceback is part of its message."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        message = "\n  ".join((harmless(record.getMessage()), *self.traceback(record)))
-        fields: Mapping[str, Field] = getattr(record, "fields", {})
-        # The message has these already.
-        told = {name: value for name, value in fields.items() if name not in ("message", "help")}
-        return journal_entry(_priority(record), message, told)
 
 
 class _Json(logging.Formatter):
@@ -59,7 +48,13 @@ class _Json(logging.Formatter):
         return json_text({**line, **fields, **traceback})
 
 
-_FORMATTERS: Mapping[Form, type[logging.Formatter]] = {"text": _Text, "json": _Json, "journal": _JournalEntry}
+class _JournalJson(_Json):
+    """The same with a priority, which the journal takes off."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"<{_priority(record)}>{super().format(record)}"
+
+
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.NOTSET, 7))
 
 
@@ -73,9 +68,12 @@ def _lost(count: int, reason: str) -> logging.LogRecord:
 
 def configure_logging(log: Log) -> None:
     """Sends the log to standard error, or to the journal behind it, in the configured format."""
-    root, form = close_logging(), form_of(log)
-    formatter = _Journal if form == "text" and is_journal(os.environ) else _FORMATTERS[form]
-    root.addHandler(Outlet(formatter(), JournalOutput() if form == "journal" else StreamOutput.of_standard_error()))
+    root, in_journal = close_logging(), is_journal(os.environ)
+    if log.format == "text":
+        formatter: logging.Formatter = _JournalText() if in_journal else _Text()
+    else:
+        formatter = _JournalJson() if in_journal else _Json()
+    root.addHandler(Outlet(formatter, StreamOutput.of_standard_error()))
     # Warnings of libraries, such as one about an old Python, are logged too.
     logging.captureWarnings(True)
     set_log_level(log.level)
@@ -92,18 +90,14 @@ def set_log_level(level: str) -> None:
     logging.getLogger("tornado_proxy").setLevel(level.upper())
 
 
-def form_of(log: Log) -> Form:
-    """Returns the form of lines: text where entries of the journal are asked for, but no journal reads them."""
-    return "text" if log.format == "journal" and not is_journal(os.environ) else log.format
-
-
 def access_listener(log: Log) -> Callable[[Served | ErrorServed], None] | None:
     """Returns a listener that logs each request, or None if that is switched off."""
     write = line_writer() if log.access else None
     if write is None:
         return None
-    error_mark = "<3>" if is_journal(os.environ) else "level=error "
-    return access_log(form_of(log), write, error_mark if log.access_levels else "")
+    # In JSON, each line has its level already.
+    error_mark = "<3>" if is_journal(os.environ) else "level=error " if log.format == "text" else ""
+    return access_log(log.format, write, error_mark if log.access_levels else "")
 
 
 def line_writer() -> Callable[[str], None] | None:
@@ -141,7 +135,7 @@ class Outlet(logging.Handler):
 
     patience = 1.0  # seconds that the end of the process waits for a reader
 
-    def __init__(self, formatter: logging.Formatter, output: LogOutput, room: int = LOG_ROOM) -> None:
+    def __init__(self, formatter: logging.Formatter, output: StreamOutput, room: int = LOG_ROOM) -> None:
         super().__init__()
         self.setFormatter(formatter)
         self._output = output
@@ -206,7 +200,6 @@ class Outlet(logging.Handler):
             # Lines that arrive meanwhile are written together, and do not wake the thread one by one.
             self._hurry.wait(LOG_GATHERED_FOR)
             self._hurry.clear()
-        self._output.close()
 
     def _write(self, lines: Sequence[bytes]) -> None:
         before = self._unwritten

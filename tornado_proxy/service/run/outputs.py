@@ -1,34 +1,18 @@
-"""Where the lines of the log go: a descriptor, which may be a file that is rotated, or systemd's journal."""
+"""Where the lines of the log go: a descriptor, which may lead to a file that is rotated, or to systemd's journal."""
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import logging
 import os
-import re
 import select
-import socket
 import stat
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 
 _LOG = logging.getLogger("tornado_proxy")
-
-
-class LogOutput(Protocol):
-    """Takes lines, or entries of the journal, in the thread of the log."""
-
-    def write(self, lines: Sequence[bytes]) -> int:
-        """Writes lines with their ends; waits while the reader is slow. Returns how many nothing took."""
-
-    def close(self) -> None:
-        """Lets go of what it opened."""
 
 
 def is_journal(environment: Mapping[str, str]) -> bool:
@@ -38,59 +22,6 @@ def is_journal(environment: Mapping[str, str]) -> bool:
     except OSError:
         return False
     return environment.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
-
-
-class JournalOutput:
-    """Sends each entry to the journal as a datagram (systemd.io/JOURNAL_NATIVE_PROTOCOL).
-
-    By hand: python-systemd needs a compiler, and what else there is are handlers of `logging`, which send in the thread
-    that answers requests, so that these would wait with a journal that is slow.
-    """
-
-    def __init__(self, path: str = "/run/systemd/journal/socket") -> None:
-        self._path = path
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-
-    def write(self, lines: Sequence[bytes]) -> int:
-        """Sends entries; waits while the journal is slow. Returns how many were dropped because there is none."""
-        return sum(not self._send(_native(entry)) for entry in lines)
-
-    def close(self) -> None:
-        """Closes the socket."""
-        self._socket.close()
-
-    def _send(self, entry: bytes) -> bool:
-        try:
-            try:
-                self._socket.sendto(entry, self._path)
-            except OSError as error:
-                if error.errno != errno.EMSGSIZE:
-                    raise
-                self._send_file(entry)
-        except OSError:
-            return False
-        return True
-
-    def _send_file(self, entry: bytes) -> None:
-        """Sends an entry that is too large for a datagram in a sealed file."""
-        with os.fdopen(os.memfd_create("entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
-            file.write(entry)
-            file.flush()
-            fcntl.fcntl(
-                file,
-                fcntl.F_ADD_SEALS,
-                fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE,
-            )
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", file.fileno()))]
-            self._socket.sendmsg([], rights, 0, self._path)
-
-
-def _native(entry: bytes) -> bytes:
-    """Returns an entry in the protocol's own form, in which a value of several lines follows its size."""
-    if b"\n " not in entry:
-        return entry
-    fields = [field.partition(b"=") for field in re.split(rb"\n(?! )", entry.rstrip(b"\n"))]
-    return b"".join(b"%b\n%b%b\n" % (name, len(value).to_bytes(8, "little"), value) for name, _, value in fields)
 
 
 def _file_behind(descriptor: int) -> Path | None:
@@ -139,9 +70,6 @@ class StreamOutput:
         if self._file is not None:
             self._follow(self._file)
         return sum(self._write(piece) for piece in _pieces(lines, self._most))
-
-    def close(self) -> None:
-        """Leaves the descriptor open, which others write to as well."""
 
     def _follow(self, file: Path) -> None:
         before = os.fstat(self._descriptor)
