@@ -51,7 +51,6 @@ ATTACKS = {
         "wire/test_connection.py::test_an_endless_head_is_a_431",
         "wire/test_server.py::test_the_longest_idle_connection_gives_way",
         "wire/test_server.py::test_no_running_request_gives_way",
-        "wire/test_server.py::test_memory_is_given_back_after_connections_have_ended",
     ],
     "a client of a proxy that does not know it, with the headers of a trusted proxy": [
         "wire/test_server.py::test_a_client_without_an_address_names_no_user",
