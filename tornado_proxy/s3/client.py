@@ -109,7 +109,9 @@ def make_client(bucket: Bucket, session: Session | None = None) -> S3Client:
     except ValueError as error:  # botocore raises it for an unusable endpoint
         raise UpstreamError(f"{doing}: {error}") from error
     for operation in ("GetObject", "HeadObject"):
-        client.meta.events.register(f"before-call.s3.{operation}", _ask_for_checksums)
+        # The parameter `ChecksumMode` would do the same, but boto3 would hash every body, which the client can do.
+        asked = {"x-amz-checksum-mode": "ENABLED"}
+        client.meta.events.register(f"before-call.s3.{operation}", partial(_set_headers, asked))
     client.meta.events.unregister("before-parameter-build.s3", validate_bucket_name)  # it knows no tenants
     _add_headers(client, bucket.request_config)
     return client
@@ -143,14 +145,6 @@ def _config(bucket: Bucket) -> Config:
         response_checksum_validation="when_required",
         s3={"addressing_style": addressing_style(bucket), "payload_signing_enabled": True},
     )
-
-
-def _ask_for_checksums(params: dict[str, Any], **_: object) -> None:
-    """Requests the checksums of objects from S3.
-
-    The parameter `ChecksumMode` would do the same, but boto3 would hash every body; the client can do that itself.
-    """
-    params["headers"]["x-amz-checksum-mode"] = "ENABLED"
 
 
 _METADATA = re.compile(r"(x-amz-meta-).*")

@@ -208,7 +208,8 @@ class LoopReads:
 
     async def _move_to(self, region: str, asked: Endpoint) -> None:
         """Sends all requests to another region from now on."""
-        endpoint = await asyncio.to_thread(_endpoint_in, region, self._bucket)
+        moved = msgspec.structs.replace(self._bucket, region=region)
+        endpoint = await asyncio.to_thread(lambda: find_endpoint(make_client(moved), moved.name))
         if endpoint is not None and self._endpoint is asked:
             self._pool.close()
             self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
@@ -235,10 +236,6 @@ class LoopReads:
     def _doing(self, request: _ReadRequest) -> str:
         of = "" if request.key is None else f" of `{request.key}`"
         return f"{request.doing}{of} in `{self._bucket.name}`"
-
-
-def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
-    return find_endpoint(make_client(msgspec.structs.replace(bucket, region=region)), bucket.name)
 
 
 def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:

@@ -9,6 +9,7 @@ import resource
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from math import inf
 from ssl import SSLCertVerificationError, SSLContext, SSLError
 from typing import cast
@@ -122,16 +123,14 @@ class Pool:
         self._busy[connection] = place
         return connection
 
-    def _make(self) -> S3Connection:
-        return S3Connection(self.give_back, self.lose, self._limits.read_timeout, IDLE_FOR, self._pauses)
-
     async def _connect(self) -> S3Connection:
         loop = asyncio.get_running_loop()
         host, port = self._address
+        make = partial(S3Connection, self.give_back, self.lose, self._limits.read_timeout, IDLE_FOR, self._pauses)
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 transport, made = await loop.create_connection(
-                    self._make, host, port, ssl=self._tls, server_hostname=host if self._tls else None
+                    make, host, port, ssl=self._tls, server_hostname=host if self._tls else None
                 )
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error

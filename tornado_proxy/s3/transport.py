@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import socket
 import time
-from functools import cached_property
 from http.client import HTTPResponse, RemoteDisconnected
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 from urllib.parse import urlsplit
@@ -160,15 +159,11 @@ class Transport:
 
     def _manager(self, proxy: str | None) -> PoolManager:
         if (found := self._managers.get(proxy)) is None:
-            options: Any = {**self._options, "ssl_context": self._tls}
+            options: Any = {**self._options, "ssl_context": tls_context()}
             found = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
             found.pool_classes_by_scheme = self._pools
             self._managers[proxy] = found
         return found
-
-    @cached_property
-    def _tls(self) -> object:
-        return tls_context()
 
 
 def _refuse_retry(

@@ -248,7 +248,8 @@ class CachingStore(ForwardingStore):
         """Caches an entry, or the fact that the object must not be cached, so that later requests do not wait."""
         self._drop(key)
         kept = entry if entry.is_shared else replace(entry, info=None, body=None)
-        kept.weight = _weight(key, kept)
+        texts = (key, kept.body, *(astuple(kept.info) if kept.info else ()))
+        kept.weight = CACHE_OVERHEAD + sum(getsizeof(each) for each in texts if isinstance(each, str | bytes))
         if self._make_room(kept.weight):
             self._entries[key] = kept
             self._use(kept.weight)
@@ -299,9 +300,3 @@ def _decides(conditions: Conditions, info: ObjectInfo | None) -> bool:
 def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
     """Whether the bytes are unchanged: both ETags are strong and equal."""
     return known is not None and known.size == info.size and strong_match(known.etag or "", info.etag or "")
-
-
-def _weight(key: str, entry: _CachedObject) -> int:
-    """Returns the bytes that an entry takes."""
-    texts = astuple(entry.info) if entry.info else ()
-    return CACHE_OVERHEAD + sum(getsizeof(each) for each in (key, entry.body, *texts) if isinstance(each, str | bytes))
