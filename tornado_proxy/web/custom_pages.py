@@ -93,16 +93,15 @@ class BucketPages:
         return read.page
 
     async def _refresh(self, target: str, read: _Read, recipe: Recipe, store: Store) -> None:
-        failure = ""
+        failure, is_away = "", False
         try:
             texts = {key: await read_text(store, ObjectKey(key), LARGEST_TEMPLATE) for key in recipe.keys}
             read.page = await asyncio.to_thread(recipe.compiled, texts)
-            self._away.discard(target)
         except (StorageError, CustomPageMistake, PageFailed) as error:
             failure = _failure(recipe, str(error) or type(error).__name__)
-            if isinstance(error, StorageError) and not error.by_client:
-                self._away.add(target)
+            is_away = isinstance(error, StorageError) and not error.by_client
         finally:
+            (self._away.add if is_away else self._away.discard)(target)
             read.failure = failure
             read.until = self._clock() + (TEMPLATE_AGAIN_AFTER if failure else TEMPLATE_FRESH)
             read.task = None
