@@ -3,7 +3,6 @@ import asyncio
 import pytest
 
 from tornado_proxy.auth.authenticator import (
-    Authenticator,
     CertificateAuthenticator,
     HeaderAuthenticator,
     SignIn,
@@ -12,19 +11,11 @@ from tornado_proxy.auth.authenticator import (
     only_reads,
     opens_page,
 )
-from tornado_proxy.auth.basic import BasicAuthenticator, Verifier
-from tornado_proxy.config.providers import BasicProvider, CertificateProvider, HeaderProvider
+from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.forwarded import ClientCertificate
 from tornado_proxy.semantics.request import Request, User
-
-
-def test_basic_authentication_is_an_authenticator():
-    """`BasicAuthenticator` has the method of the protocol `Authenticator`."""
-    authenticator: Authenticator = BasicAuthenticator(BasicProvider("staff", "Files"), [], Verifier())
-    assert callable(authenticator.authenticate)
-
 
 PROVIDER = HeaderProvider("proxy", "X-User", "X-Email", "X-Groups")
 

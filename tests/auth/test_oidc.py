@@ -199,23 +199,6 @@ def test_the_bytes_of_a_query_are_returned_to():
     assert _run(steps()) == "https://files.example/a?%E4=%C3%A4&x=%FF"
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Accept": "application/json"},
-        {"X_Requested_With": "XMLHttpRequest"},
-        {"Sec_Fetch_Mode": "cors"},
-        {"Authorization": "Basic YTpi"},
-        {"Authorization": "Digest a", "Accept": "text/html"},
-        {"Authorization": "token"},
-    ],
-)
-def test_a_program_gets_a_401(headers):
-    """A program gets 401 instead of a redirect to the login page."""
-    answer = _run(_Scenario().authenticate("/a", **headers))
-    assert (answer.status, answer.challenge, answer.location) == (401, "Bearer", None)
-
-
 def test_an_upload_without_a_session_gets_a_401():
     """An upload gets 401, because a redirect would lose its body."""
     assert _run(_Scenario().authenticate("/a/", method="PUT", Accept="text/html")).status == 401
@@ -621,18 +604,6 @@ def test_a_renewed_session_that_is_too_large_ends():
     _run(steps())
 
 
-def test_a_changed_cookie_is_not_a_session():
-
-    async def steps():
-        scenario = _Scenario()
-        await scenario.sign_in()
-        head, changed, tail = scenario.cookies["oidc"][:40], scenario.cookies["oidc"][40], scenario.cookies["oidc"][41:]
-        scenario.cookies["oidc"] = head + ("A" if changed != "A" else "B") + tail
-        assert (await scenario.authenticate()).status == 307
-
-    _run(steps())
-
-
 def test_a_session_counts_for_its_host_and_provider_only():
     """A session is refused on another host, unless both share a cookie domain, and by another provider."""
 
@@ -734,39 +705,6 @@ def _accepts(address):
         ).status == 302
 
     return _run(steps())
-
-
-@pytest.mark.parametrize("address", ["/", "/a?b=//c", "https://files.example/", "https://FILES.example/x"])
-def test_an_address_of_this_site_can_be_returned_to(address):
-    """A path, or a URL of the same scheme, host and port, is accepted."""
-    assert _accepts(address)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "https://evil.example/",
-        "//evil.example",
-        "/\\evil.example",
-        "\\\\evil.example",
-        "/\t/evil.example",
-        "/\x0b/evil.example",
-        "https:evil.example",
-        "https:///evil.example",
-        "https://files.example@evil.example/",
-        "https://files.example.evil.example/",
-        "https://files.example:8443/",
-        "http://files.example/",
-        "javascript:alert(1)",
-        "data:text/html,x",
-        "a",
-        "https://[",
-        "/" + "a" * 2001,
-    ],
-)
-def test_any_other_address_is_refused(address):
-    """An address of another site is refused, because a redirect to it would mislead users."""
-    assert not _accepts(address)
 
 
 @given(st.text("/\\:@.?#\t\n ehtps[]", max_size=20))

@@ -1,7 +1,6 @@
 import asyncio
 import hmac
 import json
-import time
 from base64 import urlsafe_b64encode
 from urllib.parse import parse_qs
 
@@ -96,13 +95,6 @@ def test_unusable_metadata_is_refused(answer, message):
     """Unsuccessful, malformed or foreign metadata raises ProviderError (Discovery 4.3)."""
     provider, _ = _provider(discovery=(answer,))
     with pytest.raises(ProviderError, match=message):
-        asyncio.run(provider.metadata())
-
-
-def test_a_provider_without_keys_is_refused():
-    """A provider without a key for signatures raises ProviderError."""
-    provider, _ = _provider(discovery=(_json(DOCUMENT), _json({"keys": []})))
-    with pytest.raises(ProviderError, match="no key for signatures"):
         asyncio.run(provider.metadata())
 
 
@@ -384,12 +376,6 @@ def test_a_key_inside_the_token_is_ignored():
         _verify(jwt.encode(header, CLAIMS, UNKNOWN_RSA))
 
 
-def test_an_unknown_key_has_its_own_error():
-    """A token with an unknown key raises UnknownKey, because the provider may have rotated its keys."""
-    with pytest.raises(UnknownKey):
-        _verify(_token(kid="new"))
-
-
 @pytest.mark.parametrize(
     "document",
     [{}, {"keys": {}}, {"keys": []}, {"keys": [{"kty": "oct", "k": "c2VjcmV0"}, {"kty": "RSA"}, 1]}],
@@ -428,9 +414,3 @@ def test_a_name_that_is_not_one_segment_is_refused(name):
     """A user's name that can't be a segment of a key raises TokenError."""
     with pytest.raises(TokenError):
         user_of({"preferred_username": name}, "groups")
-
-
-def test_token_times_are_seconds_since_1970():
-    """The times in a token are compared with seconds since 1970."""
-    with pytest.raises(TokenError, match="not valid yet"):
-        verify_token(_token(), replace(METADATA, keys=SIGNING_KEYS), "me", min(time.time(), NOW - 1000))

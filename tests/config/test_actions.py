@@ -10,7 +10,6 @@ from tornado_proxy.config.actions import (
     HeadAction,
     PutAction,
     SystemMetadata,
-    Webhook,
 )
 from tornado_proxy.config.quantities import GIB
 from tornado_proxy.config.server import Tracing
@@ -106,11 +105,6 @@ def _get_action(hook):
     return f"actions: {{GET: {{config: {{webhooks: [{{{hook}}}]}}}}}}"
 
 
-def test_a_webhook_has_defaults():
-    """By default a webhook is called with POST, without repetition."""
-    assert target(_get_action(HOOK)).actions.get.webhooks == (Webhook(GuardedUrl("https://hooks.example/x")),)
-
-
 def test_a_webhook_is_read():
     """The secret headers of a webhook are references, and its `repr` has no secret."""
     hook = f"{HOOK}, method: PUT, headers: {{A: b}}, secretHeaders: {{Authorization: {{env: SECRET}}}}, retryCount: 2"
@@ -119,13 +113,6 @@ def test_a_webhook_is_read():
     ((name, secret),) = webhook.secret_headers
     assert (name, secret.reveal()) == ("Authorization", "secret")
     assert "'secret'" not in repr(webhook)
-
-
-@pytest.mark.parametrize("action", ["GET", "HEAD", "PUT", "DELETE"])
-def test_each_action_has_its_own_webhooks(action):
-    """Each action has its webhooks in the attribute of its name."""
-    parsed = target(f"actions: {{{action}: {{enabled: true, config: {{webhooks: [{{{HOOK}}}]}}}}}}")
-    assert len(getattr(parsed.actions, action.lower()).webhooks) == 1
 
 
 @pytest.mark.parametrize(
@@ -143,14 +130,6 @@ def test_a_mistake_in_a_webhook_is_reported(hook, message):
     """An incomplete or invalid webhook is an error."""
     diagnostics = codes_and_messages_in_target(_get_action(hook))
     assert any(message in text for _, text in diagnostics), diagnostics
-
-
-def test_a_secret_header_is_not_shown():
-    """A mistake at a secret header is reported without its value."""
-    text = (
-        f"targets: {{site: {{bucket: {{name: my-bucket}}, {_get_action(f'{HOOK}, secretHeaders: {{A: hunter2}}')}}}}}\n"
-    )
-    assert "hunter2" not in report(text)
 
 
 def test_tracing_is_off_unless_it_is_configured():

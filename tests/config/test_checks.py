@@ -49,13 +49,6 @@ def test_items_of_a_list_have_places(context):
     assert [_texts(spans) for spans in paths] == [["/x", "/y"], ["/z"]]
 
 
-def test_an_option_has_places(context):
-    """An option has a place for its key and one for its value, in a group too."""
-    put = context.settings.targets[0].actions.put
-    assert _texts((context.key(put, "config.maxSize"), *context.values(put, "config.maxSize"))) == ["maxSize", "5"]
-    assert context.is_set(put, "config.maxSize")
-
-
 def test_a_missing_option_has_the_place_of_its_section(context):
     """A diagnostic about a missing option points at its section."""
     put = context.settings.targets[0].actions.put
@@ -105,14 +98,6 @@ def test_different_mounts_do_not_overlap(first, second):
     assert codes_and_messages(_targets(first, second)) == []
 
 
-def test_an_overlap_shows_both_mounts():
-    """The second mount has the diagnostic, and the first one a note."""
-    (diagnostic,) = compiled(_targets(", mount: {path: [/y, /x]}", ", mount: {path: x}")).diagnostics
-    (note,) = diagnostic.notes
-    assert (diagnostic.span.text, note.span.text, note.message) == ("x", "/x", "`a` is mounted here")
-    assert diagnostic.help == "give one of them another path or host"
-
-
 @pytest.mark.parametrize(
     ("first", "second", "marked_texts"),
     [
@@ -124,25 +109,6 @@ def test_a_default_mount_is_shown_by_the_name_of_its_target(first, second, marke
     """An overlap of default mounts is shown at the names of the targets."""
     (diagnostic,) = compiled(_targets(first, second)).diagnostics
     assert (diagnostic.span.text, diagnostic.notes[0].span.text) == marked_texts
-
-
-def test_overlaps_of_invalid_mounts_are_not_reported():
-    """Overlaps are reported only if the options are valid."""
-    assert [code for code, _ in codes_and_messages(_targets(", mount: {path: 5}", ""))] == ["wrong-type"]
-
-
-@pytest.mark.parametrize(
-    ("text", "escape"),
-    [
-        ("mount: {path: [/a, /b%20c]}", "%20"),
-        ("resources: [{path: /100%25/**, whiteList: true}]", "%25"),
-    ],
-)
-def test_a_percent_escape_in_a_path_has_a_warning(text, escape):
-    """An escape in a path matches itself, because paths are compared after decoding."""
-    assert codes_and_messages_in_target(text) == [
-        ("percent-escape", f"`{escape}` is not decoded: paths are compared after decoding")
-    ]
 
 
 def test_a_lone_percent_sign_has_no_warning():
@@ -177,27 +143,6 @@ def test_listeners_with_different_addresses_are_accepted(text):
     assert codes_and_messages(f"{text}\n{MINIMAL}") == []
 
 
-def test_the_first_listener_has_a_note():
-    """If both ports are given, the diagnostic shows both."""
-    (diagnostic,) = compiled(f"server: {{port: 7000}}\ninternalServer: {{port: 7000}}\n{MINIMAL}").diagnostics
-    assert [note.span.first.line for note in diagnostic.notes] == [1]
-    assert diagnostic.span.first.line == 2
-
-
-def test_rules_listed_twice_are_an_error():
-    """A directory of rules that is listed twice would have all its rewrites twice."""
-    assert codes_and_messages(f"rules: [a, b, ./a/]\n{MINIMAL}") == [
-        ("duplicate-place", "the rules in `./a/` are listed twice")
-    ]
-
-
-def test_a_bucket_name_that_aws_refuses_has_a_warning():
-    """Without an endpoint, a bucket's name must follow the rules of AWS."""
-    assert codes_and_messages("targets: {a: {bucket: {name: My_Bucket}}}") == [
-        ("bucket-name", "`My_Bucket` is not a valid bucket name on AWS")
-    ]
-
-
 def test_other_servers_may_have_other_bucket_names():
     """With an endpoint, any bucket name is accepted."""
     assert codes_and_messages("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
@@ -225,14 +170,6 @@ def test_direct_uploads_need_allow_override():
     message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
     assert codes_and_messages_in_target(f"{config % ''}\n{resources}") == [("contradiction", message)]
     assert codes_and_messages_in_target(f"{config % ', allowOverride: true'}\n{resources}") == []
-
-
-@pytest.mark.parametrize("body", ["config: {allowOverride: true}", "config: {}"])
-def test_a_configured_action_that_is_not_enabled_has_a_warning(body):
-    """A configured action without `enabled` has a warning."""
-    assert codes_and_messages_in_target(f"actions: {{PUT: {{{body}}}}}") == [
-        ("no-effect", "`PUT` is configured but not enabled")
-    ]
 
 
 @pytest.mark.parametrize("body", ["enabled: false, config: {}", "enabled: false"])

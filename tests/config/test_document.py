@@ -112,17 +112,6 @@ def test_a_duplicate_key_has_a_note_at_the_first():
     assert fault.note == ("first given here", 0, 1)
 
 
-def test_an_invalid_key_has_one_fault():
-    """A key with a tag has one fault, not two."""
-    assert [message for _, message, _ in _faults("!x a: 1")] == ["a tag has no meaning here"]
-
-
-@pytest.mark.parametrize("tag", ["!!map {}", "!!seq []", "! {}"])
-def test_a_redundant_tag_has_no_fault(tag):
-    """YAML's own tags of collections are ignored."""
-    assert compose(f"a: {tag}").faults == ()
-
-
 def test_a_syntax_error_ends_the_composing():
     """A syntax error is the only fault, at the place where the parser stopped, and no document is left."""
     composed = compose("a: 1\nb: [c\n")
@@ -137,13 +126,6 @@ def test_a_syntax_error_where_its_collection_begins_has_no_note():
     """A note that would show the place of the fault a second time is left out."""
     (fault,) = compose("a: {b: [\n").faults
     assert (fault.start, fault.note) == (9, None)
-
-
-@pytest.mark.parametrize("text", ["a:\n\tb: c", "a: |\n\tb\n c", "a:\n  b: c\n\td: e"])
-def test_a_tab_in_an_indentation_is_reported(text):
-    """A tab in an indentation has a message of its own."""
-    ((_, message, marked_text),) = _faults(text)
-    assert (message, marked_text) == ("a tab indents this line", "\t")
 
 
 def test_a_forbidden_character_is_reported():
@@ -271,20 +253,9 @@ def test_a_merge_adds_missing_fields():
     assert {name: entry.value.data for name, entry in fields.items()} == {"a": 0, "b": 1, "c": 2}
 
 
-def test_own_fields_come_before_merged_ones():
-    """The fields of a mapping are in the order of the file, followed by the merged ones."""
-    assert list(_root("<<: {z: 1}\na: 2\nb: 3").fields) == ["a", "b", "z"]
-
-
 def test_a_merge_of_a_scalar_adds_nothing():
     """A scalar under `<<` is ignored, and reported as a fault."""
     (entry,) = _root("<<: 1").entries
-    assert merged(entry) == ()
-
-
-def test_an_ordinary_entry_merges_nothing():
-    """An entry with a key other than `<<` merges nothing."""
-    (entry,) = _root("a: {b: 1}").entries
     assert merged(entry) == ()
 
 

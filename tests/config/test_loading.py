@@ -4,14 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
-from configurations import MINIMAL, codes_and_messages, compiled, report
+from configurations import MINIMAL, compiled, report
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.limits import LARGEST_CONFIGURATION
-from tornado_proxy.config.loading import compile_configuration, load, read
+from tornado_proxy.config.loading import load, read
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.rules.diagnostic import SourceFile, render
+from tornado_proxy.rules.diagnostic import render
 
 WITH_SECRETS = """\
 targets:
@@ -43,28 +43,12 @@ def test_a_file_becomes_settings(write):
     assert loaded.settings.rules == (path.parent / "rules",)
 
 
-def test_the_path_may_be_a_string(write):
-    """A diagnostic shows the name of the file as it was given."""
-    path = str(write(f"prot: 1\n{MINIMAL}"))
-    (diagnostic,) = load(path, {}).diagnostics
-    assert diagnostic.place == f"{path}:1:1"
-
-
 def test_secrets_come_from_the_given_environment_and_from_files(write, tmp_path):
     """No secret is read from the environment of the process itself."""
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "key").write_text("secret\n")
     credentials = load(write(WITH_SECRETS), {"ACCESS": "access"}).settings.targets[0].bucket.credentials
     assert (credentials.access_key.reveal(), credentials.secret_key.reveal()) == ("access", "secret")
-
-
-def test_all_missing_secrets_are_reported(write):
-    """Each reference to a missing secret has a diagnostic."""
-    messages = [diagnostic.message for diagnostic in load(write(WITH_SECRETS), {}).diagnostics]
-    assert messages == [
-        "the environment variable `ACCESS` is not set",
-        "the file `secrets/key` cannot be read: No such file or directory",
-    ]
 
 
 def test_tools_can_leave_secrets_unresolved(write):
@@ -128,43 +112,6 @@ def test_a_case_is_reported_as_expected(case):
     assert report(text) == expected.rstrip("\n")
 
 
-def test_faults_and_mistakes_are_reported_in_one_run():
-    """Faults of the YAML and mistakes in options are reported together."""
-    text = """\
-server: {port: x}
-server: {}
-log: !none x
-targets:
-  a: {bucket: {nmae: x}, mount: {path: /a}}
-  b: {bucket: {name: b-b}}
-  c: {bucket: {name: c-c}}
-"""
-    assert codes_and_messages(text) == [
-        ("wrong-type", "`port` must be a whole number, but is a string"),
-        ("duplicate-key", "`server` is given twice"),
-        ("unsupported-yaml", "a tag has no meaning here"),
-        ("unknown-option", "unknown option `nmae`"),
-    ]
-
-
-def test_contradictions_are_reported_together():
-    """All contradictions are reported if each option is valid, even beside a fault of the YAML."""
-    text = """\
-log: {}
-log: {}
-targets:
-  b: {bucket: {name: B}}
-  c: {bucket: {name: c-c}}
-"""
-    assert [code for code, _ in codes_and_messages(text)] == ["duplicate-key", "bucket-name", "overlapping-mounts"]
-
-
-def test_errors_leave_no_settings():
-    """A configuration with an error has no settings."""
-    loaded = compiled(f"prot: 1\n{MINIMAL}")
-    assert loaded.settings is None
-
-
 def test_the_source_has_no_secret():
     """The source of the diagnostics is a copy without secrets."""
     loaded = compiled("password: hunter2\n" + MINIMAL)
@@ -177,11 +124,6 @@ def test_a_byte_order_mark_is_ignored():
     assert compiled(f"\ufeff{MINIMAL}").settings
     (diagnostic,) = compiled(f"\ufeffprot: 1\n{MINIMAL}").diagnostics
     assert diagnostic.span.text == "prot"
-
-
-def test_line_ends_of_windows_are_accepted():
-    """A line may end with CRLF."""
-    assert compiled(MINIMAL.replace("\n", "\r\n")).settings
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "\n\n"])
@@ -210,14 +152,6 @@ targets:
     a, b = compiled(text).settings.targets
     assert (b.bucket.region, b.bucket.prefix, b.mount.paths) == ("eu-west-1", "b/", ("/b/",))
     assert a.bucket.prefix == ""
-
-
-def test_an_unresolved_secret_has_its_origin():
-    """A resolver that resolves nothing gives a complete configuration, with the origins of its secrets."""
-    text = "targets: {a: {bucket: {name: a-b, credentials: {accessKey: {env: NOWHERE}, secretKey: {path: none}}}}}"
-    loaded = compile_configuration(SourceFile("config.yaml", text), Path(), unresolved)
-    assert loaded.diagnostics == ()
-    assert loaded.settings.targets[0].bucket.credentials.access_key.origin == "the environment variable `NOWHERE`"
 
 
 _WORDS = st.sampled_from(

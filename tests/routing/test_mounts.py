@@ -61,12 +61,6 @@ def test_the_longest_mount_path_wins(path, expected):
     assert _find(mounts, "any.example", path) == expected
 
 
-def test_a_mount_path_without_its_slash_leads_to_the_mount():
-    """`/m` leads to the mount `/m/` with the key `/`, and not to a file of the mount above."""
-    mounts = Mounts([_site("root"), _site("m", "", "/m/")])
-    assert _find(mounts, "", "/m") == ("m", "/m/", "/")
-
-
 def test_a_path_outside_all_mounts_has_no_target():
     """A path or a host without a mount has no target."""
     mounts = Mounts([_site("a", "a.example", "/a/")])
@@ -82,41 +76,6 @@ def test_a_path_outside_all_mounts_has_no_target():
 def test_an_exact_host_wins_over_a_pattern_and_a_pattern_over_any_host(host, name):
     mounts = Mounts([_site("any"), _site("pattern", "*.example.com"), _site("exact", "www.example.com")])
     assert _find(mounts, host, "/x") == (name, "/", "/x")
-
-
-def test_the_host_counts_before_the_path():
-    """A short mount path of the exact host wins over a longer one of a pattern, and this one over a longer one of any host."""
-    mounts = Mounts([_site("any", "", "/a/b/c/"), _site("pattern", "*.com", "/a/b/"), _site("exact", "x.com", "/a/")])
-    assert _find(mounts, "x.com", "/a/b/c/d") == ("exact", "/a/", "/b/c/d")
-    assert _find(mounts, "y.com", "/a/b/c/d") == ("pattern", "/a/b/", "/c/d")
-
-
-def test_a_host_without_a_mount_for_the_path_is_passed_over():
-    """If the exact host has no mount for the path, patterns are tried, then mounts of any host."""
-    mounts = Mounts([_site("any"), _site("pattern", "*.com", "/p/"), _site("exact", "x.com", "/e/")])
-    assert _find(mounts, "x.com", "/p/1") == ("pattern", "/p/", "/1")
-    assert _find(mounts, "x.com", "/1") == ("any", "/", "/1")
-
-
-def test_among_patterns_the_longest_mount_path_wins_then_the_first():
-    """All patterns rank the same; the longest mount path decides, and then the order of the file."""
-    mounts = Mounts([_site("first", "*.com"), _site("second", "*.x.com"), _site("long", "*.com", "/a/")])
-    assert _find(mounts, "w.x.com", "/a/b") == ("long", "/a/", "/b")
-    assert _find(mounts, "w.x.com", "/b") == ("first", "/", "/b")
-
-
-@pytest.mark.parametrize("host", ["", "www.example.com", "*.example.com"])
-def test_the_first_of_two_equal_mounts_wins(host):
-    """Of two targets with the same host and path, the first one in the file is chosen."""
-    mounts = Mounts([_site("first", host), _site("second", host)])
-    assert _find(mounts, "www.example.com", "/")[0] == "first"
-
-
-def test_a_lone_star_is_any_host():
-    """`*` matches every host, and ranks as low as a mount without a host."""
-    mounts = Mounts([_site("star", "*"), _site("pattern", "*.example.com")])
-    assert _find(mounts, "", "/")[0] == "star"
-    assert _find(mounts, "www.example.com", "/")[0] == "pattern"
 
 
 @pytest.mark.parametrize("host", ["*.example.com", "a.example.com/x", "a/b.example.com", "", "example.com /"])
@@ -245,8 +204,3 @@ def test_a_name_that_a_pattern_matches_is_hidden(make_site, globs, hidden, shown
     target = structs.replace(make_site().target, listing=ListingOptions(hidden=globs))
     site = Site(target, RuleSet("site"))
     assert [name for name in (*hidden, *shown) if not site.shows(name)] == hidden
-
-
-def test_nothing_is_hidden_by_default(make_site):
-    """Without patterns every name is shown."""
-    assert make_site().shows(".git/")

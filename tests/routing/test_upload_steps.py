@@ -121,22 +121,12 @@ def test_a_delete_with_a_step_is_refused(decide_request, make_site):
     assert (refused.status, refused.reason) == (400, "a step of an upload in parts is a PUT")
 
 
-def test_a_step_is_refused_if_put_is_disabled(decide_request, make_site):
-    """A step for a target without uploads gets 405."""
-    (refused,) = decide_request(make_site(actions=Actions()), "PUT /a?upload=start&size=1").plan
-    assert refused.status == 405
-
-
 INPUT = PutInput("docs/", "a.txt", "text/plain", 5, HeaderFields((("X-Team", "red"), ("x-team", "blue"))))
 DATA = PutData(User("ann"), INPUT, "files/docs/a.txt")
 
 
 def _render(data=DATA, **options) -> Properties:
     return PropertyTemplates(PutAction(**options)).render(data)
-
-
-def test_without_options_an_upload_has_no_properties():
-    assert _render() == Properties()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from math import inf
 
 import pytest
@@ -16,7 +16,6 @@ from tornado_proxy.semantics.conditions import (
     format_date,
     freshness,
     is_etag,
-    is_weak,
     parse_date,
     parse_etags,
     strong_match,
@@ -34,11 +33,6 @@ PROCEED, NOT_MODIFIED, PRECONDITION_FAILED = (
     ConditionResult.NOT_MODIFIED,
     ConditionResult.PRECONDITION_FAILED,
 )
-
-
-def test_no_headers_are_no_conditions():
-    """A request without conditional headers has no conditions."""
-    assert Conditions.from_headers({"Host": "example.org", "Accept": "*/*"}) == Conditions()
 
 
 @pytest.mark.parametrize(
@@ -207,11 +201,6 @@ def test_two_entity_tags_are_compared(left, right, is_strong_match, is_weak_matc
     assert (strong_match(left, right), weak_match(left, right)) == (is_strong_match, is_weak_match)
 
 
-def test_a_weak_entity_tag_has_a_prefix():
-    """A weak entity tag begins with `W/`."""
-    assert (is_weak('W/"a"'), is_weak('"a"')) == (True, False)
-
-
 @pytest.mark.parametrize(("text", "expected"), [('"a"', True), ('W/"a"', True), ("a", False), ('"a", "b"', False)])
 def test_an_entity_tag_is_recognized(text, expected):
     """An entity tag is one opaque tag in quotes, weak or not; any other text is not one."""
@@ -268,11 +257,6 @@ def test_dates_at_the_edge_of_the_grammar_are_read(text, expected):
 def test_a_text_that_is_not_a_date_gives_none(text):
     """A text that is not an HTTP date, or names an impossible date, gives None."""
     assert parse_date(text) is None
-
-
-def test_a_date_is_written_as_imf_fixdate():
-    """A date in any time zone is written in GMT."""
-    assert format_date(EXAMPLE.astimezone(timezone(timedelta(hours=-5)))) == "Sun, 06 Nov 1994 08:49:37 GMT"
 
 
 @given(st.datetimes(min_value=datetime(1, 1, 1), max_value=datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants bounds without a zone
@@ -420,11 +404,6 @@ def test_a_resolved_range_lies_within_the_size(first, length, size):
 def test_a_written_range_is_read_back(first, length):
     byte_range = ByteRange(first, None if length is None else min(first + length, HUGE - 1))
     assert ByteRange.from_header(byte_range.to_header()) == byte_range
-
-
-@given(length=st.integers(0, HUGE - 1))
-def test_a_written_suffix_range_is_read_back(length):
-    assert ByteRange.from_header(ByteRange(None, length).to_header()) == ByteRange(None, length)
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,6 @@ def test_a_peer_within_a_network_is_trusted(address):
     assert address in PROXIES
 
 
-@pytest.mark.parametrize("address", ["11.0.0.1", "2001:db9::1", "192.0.2.8", "not an address"])
-def test_a_peer_outside_the_networks_is_not_trusted(address):
-    assert address not in PROXIES
-
-
 @pytest.mark.parametrize(
     ("address", "plain"),
     [("::ffff:192.0.2.7", "192.0.2.7"), ("192.0.2.7", "192.0.2.7"), ("2001:db8::1", "2001:db8::1"), ("", "")],
@@ -148,11 +143,6 @@ def test_a_malformed_element_ends_the_chain(text):
     """Elements after a malformed element count; those before it are ignored."""
     assert _origin_behind(("Forwarded", f"for=192.0.2.7, {text}")) == PEER
     assert _origin_behind(("Forwarded", f"{text}, for=10.0.0.3;proto=https")) == Origin("10.0.0.3", "https")
-
-
-def test_a_quoted_value_is_read():
-    """A quoted value may contain escapes, and unknown pairs are ignored (RFC 7239 4)."""
-    assert _origin_behind(("Forwarded", r'by=_x; for="198.51.100\.9" ;ext="a;b=\"c"')).address == "198.51.100.9"
 
 
 def test_a_long_chain_is_cut():

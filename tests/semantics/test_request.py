@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.semantics.request import User, groups_of
+from tornado_proxy.semantics.request import Request, User, groups_of
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,7 @@ def test_the_identifier_of_a_user_is_a_name_or_an_address():
     """The identifier of a user is the user name, or else the email address."""
     assert User("ann", email="ann@example.org").identifier == "ann"
     assert User("", email="ann@example.org").identifier == "ann@example.org"
+
+
+def test_the_first_of_several_parameters_of_a_name_counts():
+    assert Request(query=(("a", "1"), ("b", ""), ("a", "2"))).parameters == {"a": "1", "b": ""}
