@@ -107,6 +107,13 @@ def test_whether_a_user_passes_another_guard_is_unknown():
     assert kind(before, site("", resources=(Resource("/**"),)), request) is Kind.ANSWER
 
 
+def test_another_password_of_a_user_is_no_other_demand():
+    """Only one side may have its secrets, as with `--probe`."""
+    resolved = BasicUser("ann", Secret("value", "another"))
+    after = site('rewrite `^/a$` -> "/b"', resources=(Resource("/**", provider="staff", users=(resolved,)),))
+    assert kind(site("", **STAFF), after, kept("/a", signed_in=True)) is Kind.KEY
+
+
 def test_the_directory_of_an_isolated_user_names_the_user():
     """A key outside of it is refused; those who may see everything are known by the key of their request."""
     before = site("", actions=ISOLATED, **STAFF)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.access import Guard, Nobody, SignedIn
+from tornado_proxy.routing.access import Nobody, SignedIn
 from tornado_proxy.routing.decide import NOT_AUTHORIZED, Decision
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Redirect, RedirectToSignedUrl, Refuse, Serve, VisitProvider
@@ -145,11 +145,17 @@ class KeptRequest(NamedTuple):
         return self.key.rpartition("/")[2] if self.method == "PUT" and self.path.endswith("/") else None
 
 
-def guards(mounts: Mounts, kept: KeptRequest) -> list[Guard]:
-    """Returns who may make a request, for each check of access to its path, and to that of an uploaded file."""
+def demands(mounts: Mounts, kept: KeptRequest) -> list[object]:
+    """Returns what is demanded of a user, for each check of access to a path, and to that of an uploaded file.
+
+    Passwords are left out: they may be unresolved on one side.
+    """
     match, name = mounts.find(kept.host, kept.path), kept.file_name
     paths = [kept.path, *([RequestPath(kept.path + name)] if name else [])]
-    return [check.guard for path in paths for check in match.site.access.checks(path, kept.method)] if match else []
+    checks = (check for path in paths for check in match.site.access.checks(path, kept.method)) if match else ()
+    passed = [check.guard for check in checks if isinstance(check.guard, SignedIn)]
+    listed = [each.users and [user.user for user in each.users] for each in passed]
+    return [(each.provider, names, each.accesses, each.opa) for each, names in zip(passed, listed, strict=True)]
 
 
 class _Part:

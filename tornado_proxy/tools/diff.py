@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tornado_proxy.config.show import ChangedOption
-from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.compare import Kind, Reason, difference, guards, reads_unkept, reason, served_key
+from tornado_proxy.routing.compare import Kind, Reason, demands, difference, reads_unkept, reason, served_key
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
@@ -235,9 +234,9 @@ class Comparer:
     def _kind(self, request: LoggedRequest, old: Decision, new: Decision) -> Kind:
         kept = request.kept
         if kept is not None:
-            # Whether the user of an earlier request passes another guard is not known.
-            asked = guards(self._new.mounts, kept) if kept.signed_in and not self._old.user(request) else []
-            is_doubtful = any(isinstance(each, SignedIn) for each in asked) and asked != guards(self._old.mounts, kept)
+            # Whether the user of an earlier request meets other demands is not known.
+            demanded = demands(self._new.mounts, kept) if kept.signed_in and not self._old.user(request) else []
+            is_doubtful = bool(demanded) and demanded != demands(self._old.mounts, kept)
             if is_doubtful or reads_unkept(old) or reads_unkept(new):
                 return Kind.UNKNOWN
         return difference(old, new)
@@ -301,7 +300,7 @@ def to_text(report: DiffReport) -> Iterator[str]:
         verb = "is" if report.refused == 1 else "are"
         yield f"{counted(report.refused, 'request')} would be refused that {verb} answered now"
     if unknown := report.kinds.get(Kind.UNKNOWN):
-        yield f"{counted(unknown, 'request')} cannot be told: the rules read a header, the query or the user"
+        yield f"{counted(unknown, 'request')} cannot be told: neither headers, query nor user are kept"
     if report.options:
         yield from ("", f"configuration: {counted(len(report.options), 'option')}")
         for option in report.options:
