@@ -18,7 +18,7 @@ PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 # Hundreds of processes are started: without bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-others $(LARGE:%=test-%) $(PURE:%=test-%) check integration docs screenshots dist deb release-check hashes man transcripts clean
+.PHONY: help demo test test-others $(LARGE:%=test-%) $(PURE:%=test-%) check integration docs screenshots dist deb release-check hashes man completions transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -90,6 +90,9 @@ release-check: $(TOOLS) deb  ## Check all that a release is made of: wheel, sdis
 hashes: $(TOOLS)  ## Write dist/requirements.txt: the hashes of all files of each dependency, for packages and images
 	$(BIN)/uv pip compile --quiet --extra http2 --extra readme --generate-hashes --no-header --no-annotate --python-version 3.11 --universal \
 	  --constraint constraints.txt --output-file dist/requirements.txt pyproject.toml
+
+completions: $(STAMP)  ## Write the scripts that complete command lines anew, after an argument has changed
+	$(BIN)/python packaging/complete.py packaging/completions
 
 man: $(STAMP)  ## Make the man pages, to be read with `man -l build/man/man1/tornado-proxy.1`; a wheel carries them
 	$(BIN)/python packaging/manual.py build/man

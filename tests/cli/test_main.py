@@ -110,7 +110,7 @@ def test_a_command_whose_standard_output_is_closed_fails(words):
     assert result.stderr.splitlines() == [f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: {CLOSED}"]
 
 
-@pytest.mark.parametrize("words", ["--version", "completion bash", "lint --list"])
+@pytest.mark.parametrize("words", ["--version", "lint --list"])
 def test_a_full_disk_is_reported_on_one_line(words):
     """A full disk is not a defect of the tool, so it prints one line and no traceback."""
     result = _run_in_shell(f"{words} >/dev/full")
@@ -173,7 +173,6 @@ def test_a_misspelt_option_is_reported_before_a_missing_one(words, message_end, 
             ["convert", "s3proxy", "conf", "--out", "new"],
             "argument s3-proxy: invalid choice: 's3proxy' (choose from 's3-proxy'); did you mean `s3-proxy`?\n",
         ),
-        (["completion", "tcsh"], "argument SHELL: invalid choice: 'tcsh' (choose from 'bash', 'zsh', 'fish')\n"),
         (["config"], "the following arguments are required: show, --config\n"),
     ],
 )

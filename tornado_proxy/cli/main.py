@@ -32,7 +32,6 @@ COMMANDS = {
     "diff": ("diff", "show what an edit of rules or of a configuration changes for the requests of a log"),
     "convert": ("configuration", "convert a configuration of s3-proxy, with a report"),
     "lsp": ("rules", "serve editors: diagnostics, help and completion for rule files"),
-    "completion": ("main", "print a script that completes command lines in a shell"),
 }
 """The commands with the modules that they are in, and their descriptions."""
 
@@ -149,62 +148,3 @@ def _top_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     return parser
-
-
-# Bash splits `--format=json` into three words, and shtab expects two.
-_BASH_WORDS = """
-_tornado_proxy() {
-    local word index words=() current=0
-    for index in "${!COMP_WORDS[@]}"; do
-        word=${COMP_WORDS[index]}
-        if [[ $word != = ]]; then
-            words+=("$word")
-        elif (( index == COMP_CWORD )); then
-            words+=("")
-        fi
-        (( index > COMP_CWORD )) || current=$(( ${#words[@]} - 1 ))
-    done
-    local COMP_WORDS=("${words[@]}") COMP_CWORD=$current
-    _shtab_tornado_proxy
-}
-complete -F _tornado_proxy tornado-proxy"""
-
-
-def completion_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument(
-        "shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="the shell: `bash`, `zsh` or `fish`"
-    )
-
-
-def run_completion(arguments: argparse.Namespace) -> int:
-    """Prints the script, which shtab makes from the parsers, so that completing starts no program."""
-    import shtab  # noqa: PLC0415 - for this command only
-
-    print(shtab.complete(_whole_parser(), arguments.shell) + (_BASH_WORDS if arguments.shell == "bash" else ""))
-    return ExitStatus.CLEAN
-
-
-def _whole_parser() -> argparse.ArgumentParser:
-    """Returns one parser for the whole command line; it imports every command."""
-    parser = argparse.ArgumentParser("tornado-proxy")
-    parser.add_argument("--version", action="store_true", help="show the version")
-    commands = parser.add_subparsers()
-    for name, (_, summary) in COMMANDS.items():
-        _, arguments = load_command(name)
-        for action in arguments._actions:  # noqa: SLF001 - argparse offers nothing public
-            _describe(action)
-        commands.add_parser(name, help=summary, parents=[arguments], add_help=False)
-    return parser
-
-
-def _describe(action: argparse.Action) -> None:
-    """Marks an argument that is a file for shtab."""
-    import shtab  # noqa: PLC0415 - the same
-
-    from tornado_proxy.cli.inputs import file_path  # noqa: PLC0415 - the same
-
-    # Places that may be something else as well (`-`, a revision) are texts; `explain`'s one PATH is a request's.
-    is_place = action.metavar in ("OLD", "NEW") or (action.metavar == "PATH" and action.nargs == "*")
-    if action.type is file_path or is_place:
-        action.complete = shtab.FILE  # type: ignore[attr-defined] # where shtab looks
