@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from typing import get_args
 
 import pytest
@@ -9,7 +11,9 @@ from rule_texts import document, statement
 from gotemplate.limits import LONGEST_KEY
 from gotemplate.regexp.alphabet import is_valid_key
 from tornado_proxy.rules.compile import compile_documents, compile_test
+from tornado_proxy.rules.diagnostic import Safety
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import (
     InvalidResult,
     KeyFolding,
@@ -18,6 +22,7 @@ from tornado_proxy.rules.model import (
     TemplateFailed,
     UserRequired,
     evaluate,
+    failure,
     fold,
     fold_objection,
     host_objection,
@@ -435,3 +440,33 @@ def test_a_path_that_folds_to_dots_is_refused(path):
     """What a store would read as the directory above, or as a directory itself, is no path."""
     assert fold_objection(path, EVERY)
     assert fold_objection(path, ()) is None
+
+
+TESTED = "rewrite moved `^/a$` -> `/b`\nrewrite `^/dots$` -> `/..`\n"
+DOTS = "`/dots` is refused (the result contains a `.` or `..` segment)"
+
+
+def _failure(test):
+    loaded = compile_rule_files([RuleFile("site.rules", f"target site {{\n{TESTED}{test}\n}}".encode())])
+    rules = loaded.rule_sets["site"]
+    return failure(evaluate(rules, rules.tests[0]))
+
+
+@pytest.mark.parametrize(
+    ("test", "message", "replacement"),
+    [
+        ('test "/a" -> "/c"', "`/a` becomes `/b`, not `/c`", '"/b"'),
+        ('test "/a" -> unchanged', "`/a` becomes `/b`, but the test expects no rewrite to match", '"/b"'),
+        ('test "/a" -> error', "`/a` becomes `/b`, but the test expects an error", '"/b"'),
+        ('test "/x" -> "/b"', "no rewrite matches `/x`, but the test expects `/b`", "unchanged"),
+        ('test "/x" -> error', "no rewrite matches `/x`, but the test expects an error", "unchanged"),
+        ('test "/dots" -> unchanged', f"{DOTS}, but the test expects no rewrite to match", "error"),
+        ('test "/dots" -> "/b"', f"{DOTS}, but the test expects `/b`", "error"),
+    ],
+)
+def test_the_message_states_the_actual_result(test, message, replacement):
+    """The fix, which is only displayed, expects it; the place is the expectation."""
+    said = _failure(test)
+    assert (said.code, said.message) == ("failing-test", message)
+    assert [(fix.edits[0].text, fix.safety) for fix in said.fixes] == [(replacement, Safety.DISPLAY)]
+    assert said.span.text == test.rpartition("-> ")[2]

@@ -25,8 +25,7 @@ from tornado_proxy.routing.mounts import Mounts, sites, target_data
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors, render
 from tornado_proxy.rules.loading import RuleFile
-from tornado_proxy.rules.model import TestOutcome, evaluate
-from tornado_proxy.rules.testing import FAILING_TEST, failure
+from tornado_proxy.rules.model import FAILING_TEST, TestOutcome, evaluate, failure
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.tools.diff import Change, Comparer

@@ -24,7 +24,7 @@ from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sock
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.rules.diagnostic import Diagnostic, counted
-from tornado_proxy.rules.testing import FAILING_TEST
+from tornado_proxy.rules.model import FAILING_TEST
 from tornado_proxy.service import demo
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood

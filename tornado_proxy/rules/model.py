@@ -1,22 +1,23 @@
-"""Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how a rewrite may fail."""
+"""Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how both may fail."""
 
 from __future__ import annotations
 
 import re
+import typing
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
-from typing import Literal, NewType
+from typing import NewType
 
 import msgspec
 
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError
-from tornado_proxy.rules.diagnostic import Diagnostic, Span
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Span, shortened
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.parser import Parsed
-from tornado_proxy.rules.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
+from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement, Verdict, string_text
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.request import READING, Request, RequestPath, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
@@ -59,7 +60,7 @@ def segment_objection(name: str) -> str | None:
     return "contains a `/`" if "/" in name else path_objection(name)
 
 
-KeyFolding = Literal["emptySegments", "backslashes", "case", "unicode", "trailingDots"]
+KeyFolding = typing.Literal["emptySegments", "backslashes", "case", "unicode", "trailingDots"]
 """A difference between keys that a store does not see."""
 
 _FOLDINGS: dict[KeyFolding, Callable[[str], str]] = {
@@ -286,3 +287,48 @@ def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None
         return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(test.key, test.user, request, data)))
     except RewriteError as error:
         return TestOutcome(test, error)
+
+
+FAILING_TEST = "failing-test"
+"""The code of a rule test that fails, in the linter and in the service."""
+
+_LONGEST = 80  # characters of a key
+
+
+def failure(outcome: TestOutcome) -> Diagnostic:
+    """Returns the diagnostic of a test that failed."""
+    rewrite, statement, got = outcome.rewrite, outcome.test.statement, outcome.got
+    notes = (Note(f"`{rewrite.label}` takes the key", rewrite.span),) if rewrite else ()
+    advice = (
+        f"change `{rewrite.label}`, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
+    )
+    if isinstance(statement.expected, Literal):
+        span = statement.expected.span
+    else:
+        source, start, end = statement.span.source, statement.span.start, statement.span.end
+        span = Span(source, max(start, end - len(statement.expected.value)), end)
+    key = _shown(outcome.test.key)
+    if isinstance(got, RewriteError):
+        fact, written = f"{key} is refused ({got})", Verdict.ERROR.value
+    elif got.rewrite:
+        fact, written = f"{key} becomes {_shown(got.key)}", string_text(Literal(got.key, span))
+    else:
+        fact, written = f"no rewrite matches {key}", Verdict.UNCHANGED.value
+    fixes = (Fix("expect what happens", (Edit(span, written),), Safety.DISPLAY),) if span.text else ()
+    return Diagnostic(FAILING_TEST, f"{fact}, {_expectation(outcome)}", span, advice, notes, fixes=fixes)
+
+
+def _expectation(outcome: TestOutcome) -> str:
+    match outcome.test.expected:
+        case Verdict.UNCHANGED:
+            return "but the test expects no rewrite to match"
+        case Verdict.ERROR:
+            return "but the test expects an error"
+        case expected if outcome.rewrite and not isinstance(outcome.got, RewriteError):
+            return f"not {_shown(expected)}"
+        case expected:
+            return f"but the test expects {_shown(expected)}"
+
+
+def _shown(key: str) -> str:
+    return f"`{shortened(key, _LONGEST)}`"

@@ -8,8 +8,7 @@ from gotemplate.regexp.proofs import Covered, NoKey
 from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check
 from tornado_proxy.lint.limits import LONGEST_COPIED_TEST
 from tornado_proxy.rules.diagnostic import Severity
-from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.rules.testing import failure
+from tornado_proxy.rules.model import Rewrite, failure
 from tornado_proxy.rules.tree import Literal, TestStatement, string_text
 
 

@@ -24,8 +24,7 @@ from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templat
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
-from tornado_proxy.rules.model import LoadedRules, RuleSet
-from tornado_proxy.rules.testing import FAILING_TEST
+from tornado_proxy.rules.model import FAILING_TEST, LoadedRules, RuleSet
 from tornado_proxy.service.limits import AT_REST, MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
 from tornado_proxy.service.reload.certificates import (
     INVALID_DATES,
