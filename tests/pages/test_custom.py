@@ -8,17 +8,15 @@ from tornado_proxy.pages.custom import (
     BucketKey,
     ControlCharacter,
     CustomPage,
-    CustomPageMistake,
     CustomPages,
     CustomRendering,
     ErrorData,
     PageData,
     PageError,
     Recipe,
-    TargetListData,
 )
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import ResourceData, TargetData
+from tornado_proxy.templates.go import PageMistake
 
 JSON = Request(headers=(("Accept", "application/json"),))
 HTML_TYPE = ("Content-Type", "text/html; charset=utf-8")
@@ -50,12 +48,6 @@ def test_helpers_can_be_called_in_bodies_and_headers():
     body = '{{ template "one" . }}{{ template "main.body.errorJsonBody" . }}'
     rendering = _render(Recipe("not_found_error", body, (("A", '{{ template "one" . }}'),), "", helpers))
     assert (rendering.body, rendering.headers[-1]) == (b'1{"error": "no"}', ("A", "1"))
-
-
-def test_links_have_the_port_of_the_request():
-    """`requestURI` has the port, although the host in rules has no port."""
-    request = Request("GET", "files.test", "/a", authority="files.test:8080", headers=())
-    assert _render(Recipe("put", "{{ requestURI .Request }}"), request).body == b"http://files.test:8080/a"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +92,7 @@ def test_headers_are_utf_8():
 )
 def test_a_mistake_names_its_part(recipe, part):
     """The part is the body, a header, the status, or the number of a helper."""
-    with pytest.raises(CustomPageMistake) as error:
+    with pytest.raises(PageMistake) as error:
         recipe.compiled()
     assert error.value.part == part
 
@@ -141,9 +133,9 @@ def test_the_page_of_a_target_replaces_the_general_one():
 def test_a_field_that_the_data_does_not_have_is_refused(kind, text, message):
     """The data have types, so a page that would fail for every request is refused, with the place of the field."""
     for recipe in (Recipe(kind, text), Recipe(kind, None, (("X-A", text),)), Recipe(kind, None, (), text)):
-        with pytest.raises(CustomPageMistake) as caught:
+        with pytest.raises(PageMistake) as caught:
             recipe.compiled()
-        mistake = caught.value.mistake
+        mistake = caught.value
         assert str(caught.value) == message
         assert text[mistake.offset : mistake.end] == message.split("`")[-2] or message.endswith("no fields")
 
@@ -153,36 +145,6 @@ def test_a_field_in_a_helper_is_refused_where_the_helper_reads_it():
     helpers = ('{{ define "a" }}{{ .Error }}{{ end }}',)
     Recipe("not_found_error", '{{ template "a" . }}', (), "", helpers).compiled()
     Recipe("put", "{{ .Request.Method }}", (), "", helpers).compiled()
-    with pytest.raises(CustomPageMistake) as caught:
+    with pytest.raises(PageMistake) as caught:
         Recipe("put", '{{ include "a" . }}', (), "", helpers).compiled()
-    assert (caught.value.part, caught.value.mistake.offset) == (0, helpers[0].index("Error"))
-
-
-@pytest.mark.parametrize(
-    ("headers", "text", "expected"),
-    [
-        ((("Content-Length", "12"),), "{{ .Request.ContentLength }}", "12"),
-        ((("Content-Length", "x"),), "{{ .Request.ContentLength }}", "0"),
-        ((), '{{ printf "%d %T" .Request.ContentLength .Request.ContentLength }}', "0 int64"),
-        ((("Transfer-Encoding", "chunked"),), "{{ .Request.ContentLength }}", "-1"),
-        ((("Transfer-Encoding", "chunked"),), "{{ .Request.TransferEncoding }}", "[chunked]"),
-        ((), "{{ .Request.TransferEncoding }}{{ .Request.Trailer }}{{ .Request.Pattern }}", "[]map[]"),
-        ((), '{{ .Request.Trailer.Get "A" }}{{ len .Request.TransferEncoding }}', "0"),
-    ],
-)
-def test_pages_see_how_a_request_is_sent(headers, text, expected):
-    """The length and the coding are those that the client announced; trailers are not kept, and there is no pattern."""
-    assert _render(Recipe("put", text), Request("PUT", headers=headers)).body == expected.encode()
-
-
-def test_the_list_of_targets_shows_actions_and_resources():
-    """An action that is not enabled is false, and can be asked all the same; a resource shows no users."""
-    text = (
-        "{{ range $name, $target := .Targets }}{{ $name }}:"
-        "{{ range list .Actions.GET .Actions.PUT }}{{ if . }}on{{ else }}off{{ end }} {{ .Enabled }},{{ end }}"
-        "{{ range .Resources }}{{ .Path }} {{ .Methods }} {{ .WhiteList }} {{ .Provider }}{{ end }}{{ end }}"
-    )
-    resources = (ResourceData("/**", ("GET",), "corp"),)
-    targets = {"site": TargetData("site", actions=("GET",), resources=resources)}
-    page = Recipe("target_list", text).compiled()
-    assert page.render(TargetListData(Request(), None, targets)).body == b"site:on true,off false,/** [GET] false corp"
+    assert (caught.value.part, caught.value.offset) == (0, helpers[0].index("Error"))

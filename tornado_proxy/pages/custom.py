@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec.structs import replace
 
-from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistake
+from gotemplate.template.errors import RenderError, RenderLimits
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Request, User
@@ -49,15 +49,6 @@ Part = str | BucketKey
 """The text of a template, or its key."""
 
 
-class CustomPageMistake(Exception):
-    """A part of a page that does not compile; `part` is `path`, a header's name, `status`, or a helper's number."""
-
-    def __init__(self, part: str | int, mistake: TemplateMistake) -> None:
-        super().__init__(str(mistake))
-        self.part = part
-        self.mistake = mistake
-
-
 class ControlCharacter(RequestError):
     """A header whose template writes a control character, which it can only have from the request."""
 
@@ -84,12 +75,12 @@ class CustomPage(msgspec.Struct, frozen=True):
     status: PageTemplate | None
 
     @property
-    def doubts(self) -> Iterator[CustomPageMistake]:
+    def doubts(self) -> Iterator[PageMistake]:
         """The mistakes that not every rendering reaches."""
         parts = (("path", self.body), *self.headers, ("status", self.status))
         for part, template in parts:
             for each in template.doubts if template else ():
-                yield _misfit(part, each)
+                yield _placed(part, each)
 
     def render(self, data: PageData) -> CustomRendering:
         """Renders the page; raises `RenderError` and `ControlCharacter`."""
@@ -131,7 +122,7 @@ class Recipe(msgspec.Struct, frozen=True):
         return tuple(each.key for each in (*self.helpers, self.body) if isinstance(each, BucketKey))
 
     def compiled(self, texts: Mapping[str, str] | None = None) -> CustomPage:
-        """Compiles the page with the texts of its `keys`; raises `CustomPageMistake`."""
+        """Compiles the page with the texts of its `keys`; raises `PageMistake`."""
         found = texts or {}
         helpers = [found[each.key] if isinstance(each, BucketKey) else each for each in self.helpers]
         body = found[self.body.key] if isinstance(self.body, BucketKey) else self.body
@@ -150,16 +141,15 @@ def _compiled(kind: str, part: str, text: str, helpers: Sequence[str]) -> PageTe
     try:
         return compile_page(text, callable_from(text, helpers), _SAMPLES.get(kind, _ERROR))
     except PageMistake as mistake:
-        raise _misfit(part, mistake) from mistake
+        raise _placed(part, mistake) from mistake.__cause__
 
 
-def _misfit(part: str, mistake: PageMistake) -> CustomPageMistake:
+def _placed(part: str, mistake: PageMistake) -> PageMistake:
     """Returns a mistake with the part where its user can find it: one in a built-in helper is the page's."""
-    if mistake.helper:
-        return CustomPageMistake(mistake.helper - 1, mistake)
     if mistake.helper == 0:
-        mistake = type(mistake)(mistake, 0, None)
-    return CustomPageMistake(part, mistake)
+        mistake = PageMistake(mistake, 0, None)
+    mistake.part = mistake.helper - 1 if mistake.helper else part
+    return mistake
 
 
 class CustomPages(msgspec.Struct, frozen=True):

@@ -22,12 +22,13 @@ from tornado_proxy.config.model import (
     ThemeOptions,
 )
 from tornado_proxy.config.shared_buckets import Uploads, exposed_templates
-from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
+from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPages, Part, Recipe
 from tornado_proxy.pages.limits import LARGEST_TEMPLATE
 from tornado_proxy.pages.render import REPLACEABLE, Pages, Theme
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
 from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.templates.go import PageMistake
 
 _UNTRUSTED = "sandbox; default-src 'self' 'unsafe-inline' data:"
 """The policy of pages whose template clients can upload: no scripts, and nothing of a visitor goes to other hosts."""
@@ -188,23 +189,23 @@ class _Loader:
             known = replace(recipe, body=None)
             if not known.keys:
                 known.compiled()
-        except CustomPageMistake as error:
+        except PageMistake as error:
             self.diagnostics.append(self._diagnostic(error, recipe, options))
 
-    def _diagnostic(self, error: CustomPageMistake, recipe: Recipe, options: PageOptions | Target) -> Diagnostic:
-        mistake, message, span = error.mistake, str(error.mistake), None
+    def _diagnostic(self, error: PageMistake, recipe: Recipe, options: PageOptions | Target) -> Diagnostic:
+        message, span = str(error), None
         if error.part == "path" or isinstance(error.part, int):
             text = recipe.helpers[error.part] if isinstance(error.part, int) else recipe.body
             source = next((each for each in self._sources.values() if each.text == text), None)
-            end = mistake.end if mistake.end is not None else mistake.offset + 1
-            span = Span(source, mistake.offset, min(end, len(source.text))) if source else None
+            end = error.end if error.end is not None else error.offset + 1
+            span = Span(source, error.offset, min(end, len(source.text))) if source else None
         else:
-            message = f"the {'status' if error.part == 'status' else f'header `{error.part}`'}: {mistake}"
+            message = f"the {'status' if error.part == 'status' else f'header `{error.part}`'}: {error}"
             if isinstance(options, Target):
                 span = options.actions.get.place.key("config")
             else:
                 span = options.place.key("status" if error.part == "status" else "headers")
-        return Diagnostic("bad-template", message, span, mistake.help)
+        return Diagnostic("bad-template", message, span, error.help)
 
     def themed(self, options: ThemeOptions) -> Pages | None:
         """Returns the service's pages with a theme; None after a mistake, which becomes a diagnostic."""

@@ -173,7 +173,12 @@ _CAPITALS = {"etag": "ETag", "id": "ID", "s3": "S3", "ssl": "SSL", "uri": "URI",
 
 
 class PageMistake(TemplateMistake):
-    """A page that cannot be compiled; `helper` is the index of the helper with the mistake, None for the page."""
+    """A page that cannot be compiled; `helper` is the index of the helper with the mistake, None for the page.
+
+    `part` is `path`, a header's name, `status`, or the number of a configured helper.
+    """
+
+    part: str | int = "path"
 
     def __init__(self, mistake: TemplateMistake, offset: int, helper: int | None) -> None:
         end = None if mistake.end is None else mistake.end - mistake.offset + offset

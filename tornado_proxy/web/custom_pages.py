@@ -15,7 +15,6 @@ from tornado_proxy.config.options import camel_case
 from tornado_proxy.pages.custom import (
     ERROR_PAGES,
     CustomPage,
-    CustomPageMistake,
     CustomPages,
     CustomRendering,
     FolderListData,
@@ -27,6 +26,7 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store
+from tornado_proxy.templates.go import PageMistake
 from tornado_proxy.web.answer import Whole, with_headers, without
 from tornado_proxy.web.limits import (
     ENTRIES_ON_LOOP,
@@ -97,7 +97,7 @@ class BucketPages:
         try:
             texts = {key: await read_text(store, ObjectKey(key), LARGEST_TEMPLATE) for key in recipe.keys}
             read.page = await asyncio.to_thread(recipe.compiled, texts)
-        except (StorageError, CustomPageMistake, PageFailed) as error:
+        except (StorageError, PageMistake, PageFailed) as error:
             failure = _failure(recipe, str(error) or type(error).__name__)
             is_away = isinstance(error, StorageError) and not error.by_client
         finally:
