@@ -52,19 +52,6 @@ def test_requests_always_differ_by_query_for_a_go_template(command, diff_command
     assert "2 of 3 distinct" in command(*diff_command).out
 
 
-def test_the_json_comparison_has_the_same_counts(command, diff_command):
-    """The status is that of the text format."""
-    result = command(*diff_command, "--format", "json")
-    assert result.status == 1
-    assert json.loads(result.out)["changed"] == {"total": 2, "different": 1, "refused": 0}
-
-
-@pytest.mark.parametrize("format", ["text", "json", "markdown"])
-def test_equal_rules_have_status_0(command, diff_command, format):
-    """Each format gives status 0 for equal rules."""
-    assert command("diff", "old.rules", "old.rules", "--requests", "paths", "--format", format).status == 0
-
-
 def test_a_compressed_log_is_read(command, diff_command):
     """Rotated logs are often compressed."""
     Path("paths").write_bytes(gzip.compress(b"/a/x\n"))
@@ -106,18 +93,6 @@ def test_rules_without_targets_cannot_be_compared(command, diff_command):
 def test_comparing_imports_no_server(diff_command):
     """A comparison of plain rules imports no heavy module."""
     assert imported_by(*diff_command) == set()
-
-
-@pytest.mark.integration
-def test_many_requests_are_compared_by_several_processes(command, diff_command):
-    """The counts are those of a single process."""
-    Path("paths").write_text("".join(f"/a/{number}\n" for number in range(21_000)))
-    assert command(*diff_command, "--examples", "0").out.splitlines() == [
-        "key changed: 21,000 of 21,000 requests, 21,000 of 21,000 distinct",
-        "",
-        "site: #1 (old.rules:2:5) → #1 (new.rules:2:5): 21,000 requests",
-        "  and 21,000 more",
-    ]
 
 
 CONFIGURATION = """

@@ -15,16 +15,13 @@ from tornado_proxy.lint.check import (
     Check,
     comments_of,
     inserted,
-    listed,
     moved,
     removed,
     reworded,
-    shown,
     subject_of,
     without,
 )
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.checks.security import missing_user
 from tornado_proxy.lint.checks.sources import unescaped_dot
 from tornado_proxy.lint.engine import apart, applicable, edited
 from tornado_proxy.rules.diagnostic import Safety
@@ -36,12 +33,6 @@ def test_a_check_is_named_after_its_function():
     """Hyphens separate the words of the name, and the docstring is the summary."""
     assert unescaped_dot.name == "unescaped-dot"
     assert unescaped_dot.summary == "A `.` that matches any character, where a dot is probably meant."
-
-
-def test_most_checks_need_no_configuration():
-    """A check declares whether it needs a configuration."""
-    assert not unescaped_dot.needs_configuration
-    assert missing_user.needs_configuration
 
 
 def test_every_check_is_listed():
@@ -60,17 +51,6 @@ def test_the_check_of_allowances_is_last():
 def test_every_category_has_checks_and_is_not_one(category):
     assert any(check.category is category for check in CHECKS)
     assert category.value not in {check.name for check in CHECKS}
-
-
-@pytest.mark.parametrize(("items", "text"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
-def test_items_are_listed_in_words(items, text):
-    """The last item is joined by `and`."""
-    assert listed(items) == text
-
-
-def test_a_long_key_is_cut():
-    """A key of more than 80 characters ends with an ellipsis."""
-    assert [shown("/a" * count) for count in (40, 41)] == [f"`{'/a' * 40}`", f"`{'/a' * 40}…`"]
 
 
 def _statements(text):
@@ -141,12 +121,6 @@ def test_a_target_has_its_blocks_of_all_files():
     assert (other.name, len(other.blocks)) == ("other", 1)
 
 
-def test_a_subject_with_a_mistake_is_not_whole():
-    """A subject is not whole if a statement with a mistake is missing."""
-    assert subject("rewrite `^/$` -> `/a`").whole
-    assert not subject("rewrite `(` -> `/a`").whole
-
-
 def test_reachability_is_proved():
     """Each rewrite has a proof of whether a key reaches it after the earlier rewrites."""
     rules = target("rewrite `^/a` -> `/1`\nrewrite `^/ab$` -> `/2`\nrewrite `^b` -> `/3`")
@@ -167,14 +141,6 @@ def test_templates_read_the_configured_target():
     (rules,) = subject(text, settings(CONFIGURATION)).targets
     assert rules.result("/a") == "/files"
     assert [outcome.passed for outcome in rules.outcomes] == [True]
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("", 0), ("rewrite `(` -> `/`\nrewrite `a` -> `/`\ntest `/` -> error", 2)]
-)
-def test_rewrites_are_counted(text, number):
-    """Rewrites with mistakes are counted, and tests are not."""
-    assert subject(text).rewrite_count == number
 
 
 @pytest.mark.parametrize("marker", ["<" * 7, "|" * 7, "=" * 7, ">" * 7])

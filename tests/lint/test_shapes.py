@@ -2,22 +2,16 @@ import pytest
 from linting import target
 
 from gotemplate.regexp.parser import parse
-from gotemplate.regexp.syntax import Alternation, Text
 from tornado_proxy.lint.shapes import (
-    bare,
     constant,
-    edge_part,
     ends_anchored,
-    has_group,
     head,
-    is_address,
     open_end,
     open_start,
     reference,
     slips,
     starts_anchored,
     tail,
-    takes_anything,
 )
 from tornado_proxy.rules.tree import Dialect
 
@@ -44,33 +38,6 @@ def test_anchors_are_found_in_the_tree(source, start, end):
     """An end is anchored if every match must touch it."""
     tree = parse(source).tree
     assert (starts_anchored(tree), ends_anchored(tree)) == (start, end)
-
-
-def test_the_part_at_an_edge_is_found():
-    """Groups are opened, and parts that match no character are skipped."""
-    first = edge_part(parse("^(?:(a)b)").tree, last=False)
-    assert isinstance(first, Text)
-    assert first.characters == "a"
-    assert isinstance(edge_part(parse("(?:a|b)$").tree, last=True), Alternation)
-
-
-@pytest.mark.parametrize("source", ["", "^", "^$", "(?i)", "(?:^)"])
-def test_an_empty_source_has_no_part_at_its_edges(source):
-    """A source that matches no character has no part at its edges."""
-    assert edge_part(parse(source).tree, last=False) is None
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"), [(".*", True), ("(?:.)+", True), (".?", False), ("[^/]*", False), (".", False)]
-)
-def test_a_repeated_dot_takes_anything(source, expected):
-    """No other part takes anything."""
-    assert takes_anything(edge_part(parse(source).tree, last=False)) is expected
-
-
-def test_parentheses_are_removed():
-    """The content of a part is the same inside any number of groups."""
-    assert isinstance(bare(parse("((?:a|b))").tree), Alternation)
 
 
 @pytest.mark.parametrize(
@@ -100,23 +67,6 @@ def test_the_fixed_text_at_both_ends_is_found(template, beginning, ending):
     """The text before the first expression and after the last one is part of every result."""
     (rewrite,) = target(f"rewrite `^/(.*)$` -> {template}").rewrites
     assert (head(rewrite), tail(rewrite)) == (beginning, ending)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("https://a/", True), ("s3://b", True), ("/https://a", False), ("a:b", False)]
-)
-def test_an_address_has_a_scheme(text, expected):
-    """A text is an address if it begins with a scheme."""
-    assert is_address(text) is expected
-
-
-@pytest.mark.parametrize(
-    ("reference", "exists"), [("name", True), ("0", True), ("2", True), ("3", False), ("nam", False)]
-)
-def test_a_group_is_found_by_name_or_number(reference, exists):
-    """The whole match is group 0."""
-    (rewrite,) = target("rewrite `^/(?P<name>.)(.)$` -> `/`").rewrites
-    assert has_group(rewrite.pattern, reference) is exists
 
 
 @pytest.mark.parametrize(

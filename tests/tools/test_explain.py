@@ -32,7 +32,6 @@ from tornado_proxy.tools.explain import (
     to_json,
     to_text,
     usage_json,
-    usage_text,
 )
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
 
@@ -454,49 +453,6 @@ def _report(*addresses, top=10, strange=0):
     return UsageReport(
         sites, log, count_usage(Simulator(Mounts(sites), RequestDefaults()), log, lambda part: None), top
     )
-
-
-def test_an_unused_rewrite_is_shown():
-    """Every rewrite has its line, with its share of the target's requests."""
-    assert usage_text(_report("/press/a", "/press/b", "/press/b", "/else")) == dedent("""\
-        requests    4, 3 distinct
-
-        target      site: 4 requests
-        rewrites            3   75.0 %  press  ^/press/  site.rules:3:5
-                            0    0.0 %  #2     ^/never$  site.rules:4:5
-                            0    0.0 %  #3     ^/dots$   site.rules:5:5
-        no rewrite          1   25.0 %
-                            1  /else
-        """)
-
-
-def test_paths_without_a_rewrite_are_listed_by_frequency():
-    """The number of paths is limited, and equally frequent ones are sorted by name."""
-    report = _report("/c", "/b", "/b", "/a", top=2)
-    assert report.unmatched("site") == [("/b", 2), ("/a", 1)]
-
-
-def test_refusals_are_listed_with_an_example():
-    """The number of reasons is limited, and the others are counted."""
-    text = usage_text(_report("/dots", "/dots", "/a/../b", "nonsense", top=1))
-    assert (
-        "refused             2  400  the result contains a `.` or `..` segment  for example /dots\n"
-        "                       2 more reasons\n"
-    ) in text
-
-
-def test_lines_without_a_request_and_uploads_are_reported():
-    """The report has the number of each and the first line without a request."""
-    header = usage_text(_report("/a", strange=2)).split("\n\n")[0]
-    assert header == dedent("""\
-        requests    3, 2 distinct
-                    2 lines without a request; the first is line 7
-                    2 left out: a log does not contain the name of an uploaded file""")
-
-
-def test_all_shares_of_an_empty_log_are_zero():
-    """Shares of no requests are 0 %."""
-    assert "  0    0.0 %  press" in usage_text(_report())
 
 
 def test_the_json_of_usage_obeys_its_schema():

@@ -2,81 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from gotemplate.regexp.automaton import language
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.tools.convert.patterns import (
     Here,
     NeverFound,
     NotConvertible,
     Piece,
-    PossibleCaptures,
     check_slashes,
-    disjoint,
     literal,
-    never_begins,
-    never_found,
     plain_target_here,
     source_here,
 )
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"), [("^//a", True), ("^a", True), ("//", True), ("^/a", False), (".*", False)]
-)
-def test_a_source_that_needs_empty_segments_never_matches(source, expected):
-    """Keys with empty segments don't reach the rules."""
-    assert never_found(source) is expected
-
-
-@pytest.mark.parametrize(
-    ("source", "text", "expected"),
-    [
-        ("a", "", True),
-        ("/a", "", False),
-        (".*", "", False),
-        ("/(?:x)", "/folder.1/", True),
-        ("/(?:f)", "/folder.1/", False),
-        ("/folderx", "/folder.", True),
-    ],
-)
-def test_a_source_may_match_no_key_with_a_given_beginning(source, text, expected):
-    """The proof is about all keys, or about those that begin with a text."""
-    assert never_begins(source, text) is expected
-
-
-def test_sources_without_a_common_key_are_disjoint():
-    """Sources are not disjoint unless that is proved."""
-    assert disjoint(language("^/a"), language("^/b"))
-    assert not disjoint(language("^/a"), language("b$"))
-
-
-CAPTURES = {
-    r"^/docs(.*)$": (True, True, True),
-    r"^/docs/(.*)$": (False, True, True),
-    r"^/(\w+)$": (False, False, False),
-    r"^/(\w*)/x$": (False, False, False),
-    r"^/(a)?b": (False, False, True),
-    r"^/(?:(a)|b)": (False, False, True),
-    r"^/(?:(/\w+)+)": (True, True, True),
-    r"^/a(/b/)?c": (True, True, True),
-    r"^/a(?:(/b))?": (True, False, True),
-    r"^(\b/)": (True, True, True),
-    r"^/\Q.\E(a)": (True, True, True),
-    r"^/(?:x(y)){1}": (False, False, False),
-}
-
-
-@pytest.mark.parametrize(("source", "expected"), CAPTURES.items())
-def test_possible_captures_of_a_group_are_known(source, expected):
-    """A group may begin or end with a slash, or be empty, unless the opposite is proved."""
-    piece = PossibleCaptures(source).piece("$1", [1])
-    assert (piece.begins_with_slash, piece.ends_with_slash, piece.empty) == expected
-
-
-def test_the_whole_match_may_begin_with_a_slash():
-    """No property of group 0 is proved."""
-    assert PossibleCaptures("^/a").piece("$0", [0]).begins_with_slash
-
 
 SOURCES_HERE = {
     ("^file$", ""): ("^/file$", False),

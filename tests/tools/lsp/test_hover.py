@@ -9,7 +9,6 @@ import pytest
 from editing import CURSOR, analysed_at_cursor, site, with_tree
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_texts import statement
 
 from gotemplate.regexp.automaton import language
 from tornado_proxy.lint.checks import CHECKS
@@ -19,12 +18,10 @@ from tornado_proxy.tools.lsp.hover import (
     TemplateReference,
     code,
     definitions,
-    group_of,
     hover_at,
     lenses,
     outline,
     page,
-    paragraphs,
     phrase,
     prose,
     reference_at,
@@ -179,20 +176,6 @@ def test_a_hover_has_the_span_of_its_subject(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("name", "extent"), [("page", (6, 21)), ("2", (6, 21)), ("1", (2, 5)), ("3", None), ("x", None)]
-)
-def test_a_group_is_found_by_name_and_by_number(name, extent):
-    """The extent of the group is a part of the source."""
-    group = group_of(statement('rewrite `^/(a)/(?P<page>[^/]+)` -> "/$1"'), name)
-    assert (group.extent if group else None) == extent
-
-
-def test_a_source_with_a_mistake_has_no_groups():
-    """An invalid source has no tree."""
-    assert group_of(statement('rewrite `^/(` -> "/a"'), "1") is None
-
-
-@pytest.mark.parametrize(
     ("dialect", "text", "expected"),
     [
         (Dialect.PLAIN, "/a/$pa‸ge/b", TemplateReference("page", 3, 8, is_group=True)),
@@ -305,13 +288,6 @@ def test_the_lens_of_a_rewrite_counts_its_tests():
     ]
 
 
-def test_the_lens_of_several_tests_has_a_plural():
-    """Two tests fail or pass."""
-    failing = site('rewrite a `^/a` -> "/b"', 'test "/a1" -> "/x"', 'test "/a2" -> "/x"')
-    assert _titles(failing)[1] == "rewrite a `^/a: 2 of 2 tests fail"
-    assert _titles(failing.replace("/x", "/b"))[1] == "rewrite a `^/a: 2 tests pass"
-
-
 def test_a_lens_leads_to_the_first_test_that_fails():
     """If all tests pass, the lens leads to the first one."""
     text = site('rewrite a `^/a` -> "/b"', 'test "/a1" -> "/b"', 'test "/a2" -> "/x"')
@@ -334,11 +310,6 @@ def test_the_fence_of_code_does_not_occur_in_it(text, expected):
     assert code(text) == expected
 
 
-def test_long_code_is_shortened():
-    """Only the first 200 characters are shown."""
-    assert code("x" * 500) == f"`{'x' * 200}…`"
-
-
 @given(st.text(alphabet=st.one_of(st.sampled_from("` a"), st.characters()), min_size=1, max_size=40))
 def test_the_fence_of_any_code_occurs_only_at_both_ends(text):
     """No run of backticks in the text has the length of the fence."""
@@ -352,11 +323,6 @@ def test_the_fence_of_any_code_occurs_only_at_both_ends(text):
 def test_prose_escapes_all_markdown_but_backticks():
     """Text between backticks is code, and an underscore is not emphasis."""
     assert prose("`a_b` is *no* key_") == "`a_b` is \\*no\\* key\\_"
-
-
-def test_empty_paragraphs_are_omitted():
-    """Paragraphs are separated by a blank line."""
-    assert paragraphs(["a", "", "b"]) == "a\n\nb"
 
 
 @pytest.mark.parametrize(
@@ -418,30 +384,6 @@ def test_the_outline_has_nested_lines_for_compound_parts():
         "      `c`",
         "      nothing",
         "the end of the key",
-    ]
-
-
-def test_the_outline_lists_the_branches_of_an_alternation():
-    """Each branch with several parts has a line for each part."""
-    assert _outline("a.|b+") == [
-        "one of these:",
-        "  all of this:",
-        "    `a`",
-        "    any character",
-        "  `b`, once or more",
-    ]
-
-
-def test_the_outline_marks_groups_without_a_number():
-    """A non-capturing group has neither number nor name."""
-    assert _outline("(?:a.)?(?i:b.)") == [
-        "once or not at all:",
-        "  together:",
-        "    `a`",
-        "    any character",
-        "in any case:",
-        "  `b` in any case",
-        "  any character",
     ]
 
 

@@ -311,24 +311,6 @@ def test_a_text_that_is_too_large_has_no_results(vscode):
 TEXTS = st.text(alphabet=st.one_of(st.sampled_from("a\né\r😀\u2028\x0c"), st.characters()), max_size=30)
 
 
-@pytest.mark.parametrize(
-    ("encoding", "character"),
-    [
-        (types.PositionEncodingKind.Utf8, 9),
-        (types.PositionEncodingKind.Utf16, 6),
-        (types.PositionEncodingKind.Utf32, 5),
-    ],
-    ids=str,
-)
-def test_positions_count_code_units_of_the_encoding(encoding, character):
-    """A character beyond the Basic Multilingual Plane takes more than one unit, in both directions."""
-    text = 'x\n"/😀é/"'
-    lines = Lines(text, PositionCodec(encoding))
-    offset = text.index('"', 3)
-    assert lines.position(offset) == types.Position(1, character)
-    assert lines.offset(types.Position(1, character)) == offset
-
-
 def test_a_position_within_a_character_is_after_it():
     """A position between the two halves of a surrogate pair is the offset after the pair."""
     assert Lines("a😀b", PositionCodec()).offset(types.Position(0, 2)) == 2
@@ -384,21 +366,6 @@ def _range(start: tuple[int, int], end: tuple[int, int]) -> types.Range:
     return types.Range(types.Position(*start), types.Position(*end))
 
 
-@pytest.mark.parametrize(
-    ("encoding", "start", "end"),
-    [
-        (types.PositionEncodingKind.Utf8, 4, 5),
-        (types.PositionEncodingKind.Utf16, 2, 3),
-        (types.PositionEncodingKind.Utf32, 1, 2),
-    ],
-)
-def test_ranges_use_the_negotiated_encoding(encoding, start, end):
-    """Positions are translated in both directions."""
-    translation = Translation(PositionCodec(encoding))
-    assert translation.range(_SPAN) == _range((1, start), (1, end))
-    assert translation.offset(_SOURCE, types.Position(1, start)) == _SPAN.start
-
-
 def test_an_open_file_has_the_uri_of_the_client():
     """The URI of a file that is not open is made from the path."""
     translation = Translation(open={"/rules/a b.rules": ("file:///rules/a%20b.rules?x", 7)})
@@ -432,13 +399,6 @@ def test_an_editor_without_snippets_gets_the_label(snippets, text):
     assert (item.text_edit.new_text, item.sort_text) == (text, "0003")
 
 
-def test_a_completion_may_have_a_manual_page():
-    """The editor shows the page beside the list."""
-    completion = Completion("x", types.CompletionItemKind.EnumMember, "a phrase", "a page")
-    item = Translation().completion(completion, _range((1, 0), (1, 1)), 0)
-    assert (item.detail, item.documentation.value) == ("a phrase", "a page")
-
-
 def test_edits_of_several_files_are_grouped_by_file():
     """Each file of a workspace edit has its own edits."""
     edits = [Edit(_SPAN, "y"), Edit(Span(SourceFile("untitled:1", "z"), 0, 1), "")]
@@ -452,12 +412,6 @@ def test_edits_of_several_files_are_grouped_by_file():
 
 def _symbols(text: str) -> list[types.DocumentSymbol]:
     return [Translation().symbol(each) for each in document(text).blocks]
-
-
-def test_symbols_are_nested():
-    """A target is a module that contains its rewrites as functions."""
-    (target,) = _symbols('target site { rewrite `^/a$` -> "/b" }')
-    assert (target.kind, target.children[0].kind) == (types.SymbolKind.Module, types.SymbolKind.Function)
 
 
 def test_the_outline_of_a_file_takes_linear_time():
