@@ -13,7 +13,7 @@ import pytest
 from scripted_s3 import Then, error_reply, object_reply, receive, reply, scripted_s3, with_ending
 from stores import async_chunks, read_object, store_at
 
-from tornado_proxy.s3.executor import CallAbandoned, Executor, InterruptibleConnection, current_call
+from tornado_proxy.s3.executor import CallAbandoned, Executor, current_call
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import Write
@@ -285,37 +285,6 @@ def slow_s3(rate: int) -> Iterator[tuple[str, list[int]]]:
         threading.Thread(target=accept, daemon=True).start()
         yield f"http://127.0.0.1:{server.getsockname()[1]}", lengths
         server.shutdown(socket.SHUT_RDWR)
-
-
-class _Line:
-    """A line of a number of bytes a second, as the end of a chain of connections; it has a clock of its own."""
-
-    sock = None
-
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-        self.now = 0.0
-        self.sizes: list[int] = []
-
-    def send(self, data: memoryview) -> None:
-        """Takes the time of the line."""
-        self.sizes.append(len(data))
-        self.now += len(data) / self.rate
-
-
-class _OverLine(InterruptibleConnection, _Line):
-    pass
-
-
-def test_pieces_are_small_where_a_connection_is_slow(monkeypatch):
-    """A piece of 256 KiB would be silence for long on a slow line; a quick one takes large pieces, after the first MiB."""
-    connection = _OverLine(100 * MIB)
-    monkeypatch.setattr(time, "monotonic", lambda: connection.now)
-    connection.send(bytes(2 * MIB))
-    assert connection.sizes == [64 * KIB] * 16 + [256 * KIB] * 4
-    connection.sizes, connection.rate = [], 100 * KIB
-    connection.send(bytes(400 * KIB))
-    assert connection.sizes == [256 * KIB, 64 * KIB, 64 * KIB, 16 * KIB]
 
 
 async def test_an_upload_over_a_slow_line_is_stored():

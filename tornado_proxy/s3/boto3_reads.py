@@ -136,13 +136,11 @@ class Boto3Reads:
 
     async def get(self, request: ObjectRequest) -> ThreadedResponse:
         """Sends a GetObject and opens its answer."""
-        key, part, if_match, changed_from, version, _ = request
-        condition = "IfModifiedSince" if isinstance(changed_from, datetime) else "IfNoneMatch"
+        key, part, if_match, version, _ = request
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
             **({"VersionId": version} if version else {}),
-            **({condition: changed_from} if changed_from else {}),
         }
 
         send = partial(ask, self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted)

@@ -19,7 +19,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from tornado_proxy.s3.limits import MOST_UNSENT, PIECE_OF_THREAD, QUICK_FOR, SLOW_PIECE, SMALL_PIECE
+from tornado_proxy.s3.limits import MOST_UNSENT, PIECE_SENT_TO_S3
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import note_request_id
 
@@ -160,7 +160,6 @@ class InterruptibleConnection:
     close: Callable[[], None]
     # An answer that ends with its connection takes over `sock`, and closes it.
     _socket: socket.socket | None = None
-    _quick = 0  # bytes that were sent since a piece was slow
     _response: Callable[[], Any] = staticmethod(lambda: None)
     sock: socket.socket | None
 
@@ -187,21 +186,16 @@ class InterruptibleConnection:
             call.is_sent = True
 
     def send(self, data: Any) -> None:
-        """Sends bytes in pieces, so that each piece has the whole time-out."""
+        """Sends bytes in pieces: each has the whole time-out, so that a slow connection is no silent one."""
         if not isinstance(data, bytes | bytearray | memoryview):
             super().send(data)  # type: ignore[misc]
             return
         call = self._begin()
         with memoryview(data) as view:
-            sent, now = 0, time.monotonic()
-            while sent < len(view):
-                size = min(PIECE_OF_THREAD if self._quick >= QUICK_FOR else SMALL_PIECE, len(view) - sent)
-                super().send(view[sent : sent + size])  # type: ignore[misc]
-                began, now = now, time.monotonic()
-                sent += size
-                self._quick = self._quick + size if now - began < SLOW_PIECE else 0
+            for start in range(0, len(view), PIECE_SENT_TO_S3):
+                super().send(view[start : start + PIECE_SENT_TO_S3])  # type: ignore[misc]
                 if call is not None and call.is_upload:
-                    call.progress = now
+                    call.progress = time.monotonic()
 
     def getresponse(self) -> Any:
         """Returns the answer; the connection keeps only a weak reference to it, to avoid a cycle."""

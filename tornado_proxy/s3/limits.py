@@ -28,13 +28,9 @@ PIECE_OF_DOCUMENT = 16 * 1024
 """Bytes of a document that are read at once."""
 
 PIECE_OF_THREAD = 256 * 1024
-"""Bytes of a body that are read and sent at once; each piece has the whole time-out for silence."""
-SMALL_PIECE = 64 * 1024
-"""Bytes of a piece for a slow S3, so that a slow connection is not taken for a silent one."""
-QUICK_FOR = 1024 * 1024
-"""Bytes that are sent before a connection can be slow: the first ones only fill the buffers of the kernel."""
-SLOW_PIECE = 0.1
-"""Seconds for a piece from which a connection counts as slow."""
+"""Bytes of a body that are held and handed over at once."""
+PIECE_SENT_TO_S3 = 64 * 1024
+"""Bytes of a body that are sent at once; each piece has the whole time-out, so that a slow S3 is no silent one."""
 MOST_UNSENT = 128 * 1024
 """Bytes of an upload that the kernel keeps before it sends them (tcp(7)); its default is megabytes, so that a slow
 connection would seem to be a silent one."""
@@ -72,8 +68,6 @@ MOST_LIST_ANSWERS = 10
 """Answers of S3 for one page of a listing."""
 BUCKET_SEEN_FOR = 60.0
 """Seconds for which a bucket that answered is known to exist."""
-VALIDATORS_KEPT = 1024
-"""Objects whose validators are remembered."""
 
 HELD_FOR_SLOW = 128 * 1024
 """Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket. In

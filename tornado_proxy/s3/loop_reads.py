@@ -7,7 +7,6 @@ import logging
 import random
 import re
 import time
-from datetime import datetime
 
 import msgspec
 
@@ -34,7 +33,7 @@ from tornado_proxy.s3.limits import (
 from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
-from tornado_proxy.semantics.conditions import format_date, parse_date
+from tornado_proxy.semantics.conditions import parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo, note_request_id
 
@@ -89,16 +88,12 @@ class LoopReads:
 
     async def get(self, request: ObjectRequest) -> S3Response:
         """Sends a GetObject and opens its answer."""
-        key, part, if_match, changed_from, version, continues = request
+        key, part, if_match, version, continues = request
         headers = [*self._of_objects]
         if part is not None:
             headers.append(("range", part.to_header()))
         if if_match is not None:
             headers.append(("if-match", if_match))
-        if isinstance(changed_from, datetime):
-            headers.append(("if-modified-since", format_date(changed_from)))
-        elif changed_from is not None:
-            headers.append(("if-none-match", changed_from))
         query = encode_query({"versionId": version}) if version else ""
         call = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continues)
         answer = await self._send(call)

@@ -6,7 +6,6 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
 from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -18,10 +17,9 @@ from tornado_proxy.s3.limits import (
     LONGEST_PAGE,
     MOST_LIST_ANSWERS,
     MOST_READ_TRIES,
-    VALIDATORS_KEPT,
 )
 from tornado_proxy.s3.resumable import ObjectRequest, ObjectResponse, ReadLimits, ResumableObject, ResumedRead
-from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, ConditionResult, Conditions, is_etag
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, start_after
 
@@ -47,12 +45,10 @@ class ReadCalls(Protocol):
 class Reader:
     """Opens, examines and lists the objects of a bucket.
 
-    S3 evaluates only what all S3s evaluate alike: an If-Match with one strong ETag, and an If-None-Match with one or an
-    If-Modified-Since, whose result is checked here. All other conditions of a GET are evaluated here, after a HEAD, and
-    the GET is pinned to the ETag that the HEAD returned.
-
-    A 304 of S3 leaves out headers that RFC 9110 15.4.5 requires, so a HEAD follows it. If the client has what the
-    object was the last time, the HEAD comes first, and most likely is the only call.
+    S3 evaluates only what all S3s evaluate alike: an If-Match with one strong ETag. All other conditions of a GET are
+    evaluated here, after a HEAD, and the GET is pinned to the ETag that the HEAD returned. Clients mostly have what is
+    there, so that an If-None-Match or If-Modified-Since needs the HEAD alone; a 304 of S3 would leave out headers that
+    RFC 9110 15.4.5 requires.
 
     `notice` is told of each resumed read.
     """
@@ -69,7 +65,6 @@ class Reader:
         self._notice = notice
         self._timeout = timeout
         self._bucket_seen = -math.inf
-        self._validators: dict[str, tuple[str | None, datetime | None]] = {}
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
@@ -77,22 +72,22 @@ class Reader:
         if conditions is UNCONDITIONAL and part is None:
             return await self._get(ObjectRequest(key))
         conditions, part = _effective(conditions, part)
-        if self._expects_unchanged(key, conditions) or not _s3_decides(conditions, part):
+        if not _s3_decides(conditions, part):
             return await self._open_after_head(key, conditions, part)
         expected = conditions.if_match[0] if conditions.if_match else conditions.if_range
         if_match = expected if isinstance(expected, str) else None
         try:
-            opened = await self._get(ObjectRequest(key, part, if_match, _changed_from(conditions)))
+            opened = await self._get(ObjectRequest(key, part, if_match))
         except errors.PreconditionFailed:
             if conditions.if_range is None:
                 raise
             # If-Range is false: send the whole current object (RFC 9110 13.1.5).
             return await self._get(ObjectRequest(key))
-        except (errors.NotModified, errors.RangeUnsatisfiable):
+        except errors.RangeUnsatisfiable:
             # Not every S3 sends the size here, or treats a suffix of an empty object as the whole object.
             return await self._open_after_head(key, conditions, part)
         try:
-            self._check_conditions(key, opened.info, conditions)
+            errors.check_conditions(key, opened.info, conditions)  # which not every S3 does
         except errors.StorageError:
             await opened.close()
             raise
@@ -106,7 +101,7 @@ class Reader:
         except errors.ObjectMissing:
             await self._check_bucket()
             raise
-        self._check_conditions(key, info, conditions)
+        errors.check_conditions(key, info, conditions)
         return info
 
     async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = LONGEST_PAGE) -> Page:
@@ -142,23 +137,6 @@ class Reader:
         except errors.StorageError:
             return
         self._bucket_seen = time.monotonic()
-
-    def _expects_unchanged(self, key: str, conditions: Conditions) -> bool:
-        """Whether the client has what the object was the last time."""
-        if conditions is UNCONDITIONAL:
-            return False
-        validators = self._validators.get(key)
-        return validators is not None and conditions.decide(*validators) is ConditionResult.NOT_MODIFIED
-
-    def _check_conditions(self, key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
-        """Raises `NotModified` or `PreconditionFailed` if the conditions demand it; keeps the validators."""
-        if conditions is UNCONDITIONAL:
-            return
-        self._validators.pop(key, None)
-        self._validators[key] = info.etag, info.last_modified
-        if len(self._validators) > VALIDATORS_KEPT:
-            del self._validators[next(iter(self._validators))]
-        errors.check_conditions(key, info, conditions)
 
     async def _get(self, request: ObjectRequest) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
@@ -237,20 +215,11 @@ def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
     if part == ByteRange(None, 0):
         return False
     match conditions:
-        case Conditions((), (), datetime() | None, None, None):
+        case Conditions((), (), None, None, None):
             return True
         case Conditions((etag,), (), None, None, None) | Conditions((), (), None, None, str(etag)):
             return is_strong(etag)
-        case Conditions((), (etag,), None, None, None):
-            return is_strong(etag.removeprefix("W/"))
     return False
-
-
-def _changed_from(conditions: Conditions) -> str | datetime | None:
-    """Returns the ETag or the date of what the client has; the ETag in its strong form, as S3 has no other."""
-    if conditions.if_none_match:
-        return conditions.if_none_match[0].removeprefix("W/")
-    return conditions.if_modified_since
 
 
 def is_strong(etag: str) -> bool:

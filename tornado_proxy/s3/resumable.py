@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from tornado_proxy.s3.answers import ObjectHead
@@ -43,14 +42,12 @@ class ObjectResponse(Protocol):
 class ObjectRequest(NamedTuple):
     """The parameters of a GetObject: a key, which is never empty, and what is asked for of its object.
 
-    An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A request that continues a
-    read gets a connection after the requests that begin one.
+    A request that continues a read gets a connection after the requests that begin one.
     """
 
     key: str
     part: ByteRange | None = None
     if_match: str | None = None
-    changed_from: str | datetime | None = None
     version: str | None = None
     continues: bool = False
 
@@ -196,7 +193,7 @@ class ResumableObject:
         assert first is not None
         asked = first.rest(self._received, None if self._quick is None else PIECE_FOR_SLOW)
         self._part.close()
-        part = await self._reopen(ObjectRequest(self._key, asked, first.etag, None, version, continues=True))
+        part = await self._reopen(ObjectRequest(self._key, asked, first.etag, version, continues=True))
         if not first.is_continued_by(asked, part.head):
             part.close()
             raise errors.UpstreamError("S3 continues a body with another one")
