@@ -40,9 +40,16 @@ from tornado_proxy.service.run import runtime
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
+from tornado_proxy.service.run.sockets import (
+    CannotListen,
+    Sockets,
+    inherited_sockets,
+    local_socket,
+    named,
+    open_sockets,
+)
 from tornado_proxy.service.run.supervisor import Supervisor
-from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
+from tornado_proxy.service.run.systemd import Notifier
 from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 

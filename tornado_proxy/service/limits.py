@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-NEVER = 1 << 30
-"""Collections of the others: as good as never."""
 SWITCH_INTERVAL = 0.0005
 """Seconds that a thread may keep the interpreter's lock; a tenth of Python's default."""
 
@@ -40,8 +38,6 @@ MOST_READINGS = 75
 MOST_LOOKS = 10
 """Attempts to watch directories that change meanwhile."""
 
-MOST_SOCKETS = 250
-"""Sockets that one message can carry (SCM_MAX_FD is 253)."""
 
 LOG_GATHERED_FOR = 0.1
 """Seconds between two writes: each takes the interpreter from the requests for a moment."""

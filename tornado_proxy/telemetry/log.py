@@ -7,7 +7,6 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Literal, get_args
 
 import msgspec
@@ -31,14 +30,7 @@ Field = str | int | float | bool | None
 
 def moment(seconds: float) -> str:
     """Writes a Unix time as in RFC 3339, in UTC, with milliseconds."""
-    whole = int(seconds // 1)
-    return f"{_second(whole)}.{int((seconds - whole) * 1000):03}Z"
-
-
-@lru_cache(maxsize=4)
-def _second(seconds: int) -> str:
-    """The time without its fraction, cached for all lines of a second."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def harmless(text: str) -> str:
@@ -78,24 +70,22 @@ def access_log(
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
     request = event.request
-    client, method, host, path, protocol = request.client, request.method, request.host, request.path, request.protocol
-    target, key, rule, user = request.target, request.key, request.rule, request.user
-    # Nearly no request has anything to quote: one look at all its texts says so.
-    if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
-        client, method, host, path = map(_safe, (client, method, host, path))
-        target, key, rule, user = (each and _safe(each) for each in (target, key, rule, user))
-    line = (
-        f"time={moment(request.at)} id={request.request_id}{client and f' client={client}'}"
-        f"{method and f' method={method}'}{host and f' host={host}'}{path and f' path={path}'}"
-        f"{protocol and f' protocol={protocol}'}"
-        f" status={event.status} sent={event.sent} received={event.received} ms={event.seconds * 1000:.1f}"
-        f"{f' target={target}' if target else ''}{f' key={key}' if key else ''}{f' rule={rule}' if rule else ''}"
-        f"{f' user={user}' if user else ''} generation={request.generation}"
-    )
-    if event.reason is None:
-        return line
-    broken, reason = " complete=false" if _is_broken(event) else "", _safe(_reason(event) or "")
-    return f"{line}{broken}{reason and f' reason={reason}'}"
+    asked = ("client", "method", "host", "path", "protocol")
+    found = ("target", "key", "rule", "user")
+    pairs = [
+        ("time", moment(request.at)),
+        ("id", request.request_id),
+        *((name, getattr(request, name)) for name in asked),
+        ("status", str(event.status)),
+        ("sent", str(event.sent)),
+        ("received", str(event.received)),
+        ("ms", f"{event.seconds * 1000:.1f}"),
+        *((name, getattr(request, name)) for name in found),
+        ("generation", str(request.generation)),
+        ("complete", "false" if _is_broken(event) else ""),
+        ("reason", _reason(event)),
+    ]
+    return " ".join(f"{name}={_safe(text)}" for name, text in pairs if text)
 
 
 def _fields(event: Served | ErrorServed) -> dict[str, Field]:
@@ -138,11 +128,7 @@ def _reason(event: Served | ErrorServed) -> str | None:
 
 
 def _safe(text: str) -> str:
-    return text if not text or _is_bare(text) else json_text(text)
-
-
-def _is_bare(text: str) -> bool:
-    return _BARE.fullmatch(text) is not None and text.isprintable()
+    return text if _BARE.fullmatch(text) and text.isprintable() else json_text(text)
 
 
 EVENTS = "tornado_proxy.events"

@@ -33,7 +33,7 @@ from tornado_proxy.telemetry.events import (
     SignInTried,
     WebhookCalled,
 )
-from tornado_proxy.telemetry.exposition import counter, gauge, histogram
+from tornado_proxy.telemetry.exposition import Observed, counter, gauge, histogram
 from tornado_proxy.telemetry.limits import MOST_ERRORS, MOST_HIT, MOST_RECENT, MOST_RULES, SAMPLE_EVERY, SAMPLED_FOR
 from tornado_proxy.telemetry.recent import HitHistory, RequestRow, RewriteId, latest, latest_errors, request_row
 
@@ -164,8 +164,6 @@ class ProcessReport(NamedTuple):
 class _Observed:
     """A series of a histogram: plain numbers, read at a scrape."""
 
-    __slots__ = ("bounds", "buckets", "sum")
-
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = bounds
         self.buckets = [0] * (len(bounds) + 1)
@@ -175,23 +173,21 @@ class _Observed:
         self.buckets[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
+    @property
+    def values(self) -> Observed:
+        return self.buckets, self.sum
+
 
 class _Requests:
-    __slots__ = ("received", "seconds", "sent", "waits")
-
     def __init__(self) -> None:
         self.seconds, self.sent, self.received = _Observed(SECONDS), _Observed(BYTES), _Observed(BYTES)
         self.waits = [0] * (len(WAITS) + 1)
 
     def add(self, event: Served | ErrorServed) -> None:
-        """Adds a request; `observe`, called for each histogram, would take as long again."""
-        for observed, value in (
-            (self.seconds, event.seconds),
-            (self.sent, event.sent),
-            (self.received, event.received),
-        ):
-            observed.buckets[bisect_left(observed.bounds, value)] += 1
-            observed.sum += value
+        """Adds a request."""
+        self.seconds.observe(event.seconds)
+        self.sent.observe(event.sent)
+        self.received.observe(event.received)
         self.waits[bisect_left(WAITS, event.seconds if event.first_byte is None else event.first_byte)] += 1
 
 
@@ -244,9 +240,7 @@ class RequestMetrics:
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
         bus.add(self._count_call, S3Called)
         for kind, _, _, labels in _COUNTED:
-            # Each request calls a bucket: those are counted with fewer steps.
-            if kind is not S3Called:
-                bus.add(partial(self._count_event, labels), kind)
+            bus.add(partial(self._count_event, labels), kind)
 
     def keep_only(self, names: CountedNames) -> None:
         """Forgets what was counted under names that are no longer in force."""
@@ -268,13 +262,13 @@ class RequestMetrics:
         labels = "target", "method", "class"
         for name, text, bounds, attribute in _HISTOGRAMS:
             observed = {
-                (target, method, f"{first}xx"): getattr(series, attribute)
+                (target, method, f"{first}xx"): getattr(series, attribute).values
                 for (target, method, first), series in self._series.items()
             }
-            yield histogram(f"tornado_proxy_{name}", text, labels, bounds, _values(observed))
+            yield histogram(f"tornado_proxy_{name}", text, labels, bounds, observed)
         text = "From a call to a bucket to its answer"
-        labels = "target", "call", "class"
-        yield histogram("tornado_proxy_s3_call_duration_seconds", text, labels, SECONDS, _values(self._s3_seconds))
+        labels, seconds = ("target", "call", "class"), {key: each.values for key, each in self._s3_seconds.items()}
+        yield histogram("tornado_proxy_s3_call_duration_seconds", text, labels, SECONDS, seconds)
         sizes = {(target,): each.bytes for target, each in self._caches().items()}
         yield gauge("tornado_proxy_cache_bytes", "Memory that cached objects take", ("target",), sizes)
         yield gauge("tornado_proxy_requests_in_flight", "Requests being answered", (), {(): self._in_flight()})
@@ -330,14 +324,9 @@ class RequestMetrics:
         self._events[type(event)][tuple([getattr(event, each) for each in labels])] += 1
 
     def _count_call(self, event: S3Called) -> None:
-        self._events[S3Called][event.target, event.call, event.outcome] += 1
         error_class = "refused" if event.by_client else "failed"
         outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
-
-
-def _values(series: Mapping[Any, _Observed]) -> dict[Any, tuple[Sequence[int], float]]:
-    return {key: (each.buckets, each.sum) for key, each in series.items()}
 
 
 class Interval(msgspec.Struct, frozen=True):

@@ -19,8 +19,7 @@ import pytest
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run import logs
-from tornado_proxy.service.run.logs import Outlet
-from tornado_proxy.service.run.outputs import StreamOutput
+from tornado_proxy.service.run.logs import Outlet, StreamOutput
 
 SCRIPT = """
 import logging, sys

@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from tornado_proxy.service.run.systemd import Notifier, inherited_sockets, watchdog_period
+from tornado_proxy.service.run.sockets import inherited_sockets
+from tornado_proxy.service.run.systemd import Notifier, watchdog_period
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_the_watchdog_period_is_for_one_process(environment, period):
 
 _CHILD = """
 import os, sys
-from tornado_proxy.service.run.systemd import inherited_sockets
+from tornado_proxy.service.run.sockets import inherited_sockets
 for number, descriptor in enumerate(sys.argv[1:], start=3):
     os.dup2(int(descriptor), number)
 environment = {**os.environ, "LISTEN_PID": str(os.getpid())}

@@ -1,10 +1,10 @@
-"""Listening sockets."""
+"""Listening sockets: opened here, or by the service manager."""
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import msgspec
 
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service.limits import BACKLOG
+
+_FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 
 
 class CannotListen(Exception):
@@ -83,3 +85,20 @@ def named(sockets: Sequence[socket.socket], *, inherited: bool = False, is_tls: 
     host, port = address[:2]
     shown = f"[{host}]" if ":" in host else host
     return Sockets(tuple(sockets), f"{'https' if is_tls else 'http'}://{shown}:{port}", inherited)
+
+
+def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
+    """Takes over the sockets that systemd opened for this process (sd_listen_fds(3)); returns them by name."""
+    count = environment.get("LISTEN_FDS", "")
+    if environment.get("LISTEN_PID") != str(pid) or not count.isdecimal():
+        return {}
+    names = environment.get("LISTEN_FDNAMES", "").split(":")
+    sockets: dict[str, list[socket.socket]] = {}
+    for index in range(int(count)):
+        descriptor = _FIRST_DESCRIPTOR + index
+        os.set_inheritable(descriptor, False)
+        taken = socket.socket(fileno=descriptor)
+        taken.setblocking(False)
+        name = names[index] if index < len(names) and names[index] else "unknown"
+        sockets.setdefault(name, []).append(taken)
+    return sockets

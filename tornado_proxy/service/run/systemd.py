@@ -1,11 +1,10 @@
-"""The service manager: its messages, its watchdog, and the sockets that it opens.
+"""The service manager: its messages and its watchdog.
 
-See sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3). Without systemd nothing happens.
+See sd_notify(3) and sd_watchdog_enabled(3). Without systemd nothing happens.
 """
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Mapping
@@ -13,8 +12,6 @@ from collections.abc import Mapping
 import msgspec
 
 from tornado_proxy.service.limits import LONGEST_STATUS
-
-_FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 
 
 class Notifier(msgspec.Struct, frozen=True):
@@ -71,20 +68,3 @@ def watchdog_period(environment: Mapping[str, str], pid: int) -> float | None:
     if environment.get("WATCHDOG_PID", str(pid)) != str(pid):
         return None
     return int(period) / 1_000_000
-
-
-def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
-    """Takes over the sockets that systemd opened for this process; returns them by name (`FileDescriptorName=`)."""
-    count = environment.get("LISTEN_FDS", "")
-    if environment.get("LISTEN_PID") != str(pid) or not count.isdecimal():
-        return {}
-    names = environment.get("LISTEN_FDNAMES", "").split(":")
-    sockets: dict[str, list[socket.socket]] = {}
-    for index in range(int(count)):
-        descriptor = _FIRST_DESCRIPTOR + index
-        os.set_inheritable(descriptor, False)
-        taken = socket.socket(fileno=descriptor)
-        taken.setblocking(False)
-        name = names[index] if index < len(names) and names[index] else "unknown"
-        sockets.setdefault(name, []).append(taken)
-    return sockets

@@ -12,7 +12,7 @@ import pytest
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run import logs
-from tornado_proxy.service.run.outputs import StreamOutput
+from tornado_proxy.service.run.logs import StreamOutput
 from tornado_proxy.telemetry.events import ErrorServed, RequestRecord
 
 
