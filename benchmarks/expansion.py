@@ -18,8 +18,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates import jinja
-from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.template import compile_plain
+from tornado_proxy.templates.template import TargetKeyRewriteData, compile_plain
 
 ROUNDS = 7
 SOURCE = r"^/(?P<year>\d{4})/(?P<month>\d{2})/(?P<slug>[^/]+)\.html$"

@@ -16,8 +16,8 @@ from gotemplate.regexp.matching import Captures
 from gotemplate.template.errors import LimitError
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates import jinja
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go import compile_template
+from tornado_proxy.templates.template import TargetKeyRewriteData
 
 CAPTURES = Captures(("/home/docs/Report 2024.txt", "docs", "Report 2024.txt"), {"folder": 1, "file": 2})
 DATA = TargetKeyRewriteData("/home/docs/Report 2024.txt", User("ann", email="ann@example.com", groups=("dev", "ops")))

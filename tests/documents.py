@@ -7,7 +7,6 @@ import re
 from hypothesis import strategies as st
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-from tornado_proxy.rules.printer import print_document
 from tornado_proxy.rules.tree import (
     Comment,
     Dialect,
@@ -18,6 +17,7 @@ from tornado_proxy.rules.tree import (
     TargetBlock,
     TestStatement,
     Verdict,
+    print_document,
 )
 
 _NOWHERE = SourceFile("generated.rules", "")

@@ -16,10 +16,10 @@ from gotemplate.template.standard import STANDARD
 from gotemplate.template.text import go_string, runes
 from gotemplate.template.values import Nil, Struct, Type, Value, from_python
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go import PAGE_FUNCTIONS
 from tornado_proxy.templates.go_data import ROOT as DATA
 from tornado_proxy.templates.go_data import GroupMap, RequestFacts, RootFacts
+from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 
 GO = Vocabulary(STANDARD)
 """The functions of text/template alone."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.jinja import compile_template
+from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 
 CAPTURES = Captures(("/a/b", "b", None, "x"), {"rest": 1, "none": 2, "items": 3})
 USER = User("ann", email="a@b", groups=("g1", "g2"), name="Ann A.")

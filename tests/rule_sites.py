@@ -9,7 +9,7 @@ from rule_texts import document
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.routing.mounts import Site, sites
-from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, read_log
 

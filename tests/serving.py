@@ -23,8 +23,8 @@ from tornado_proxy.config.server import Server as ServerSettings
 from tornado_proxy.pages.custom import CustomPages, Recipe
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, Site
-from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.web.application import ProxyApplication

@@ -18,7 +18,7 @@ from tornado_proxy.rules import load
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.model import evaluate
 from tornado_proxy.rules.parser import parse
-from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.tree import print_document
 from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import read_demo
 from tornado_proxy.service.reload.snapshot import compile_snapshot

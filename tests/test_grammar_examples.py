@@ -11,12 +11,11 @@ from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.settings import LintSettings
-from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import Severity, SourceFile, render
-from tornado_proxy.rules.loading import RuleFile, compile_rule_files
+from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files
 from tornado_proxy.rules.model import evaluate
 from tornado_proxy.rules.parser import Parsed, parse
-from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.tree import print_document
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "grammar").glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -17,7 +17,7 @@ from tornado_proxy.pages.render import Pages, Theme
 from tornado_proxy.rules.diagnostic import SourceFile, render
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.parser import parse, unfinished
-from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.tree import print_document
 from tornado_proxy.templates import go, jinja
 from tornado_proxy.templates.template import compile_plain
 

@@ -8,7 +8,7 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.rules.diagnostic import render
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.tree import print_document
 
 EXAMPLE = r"### {}\n\n```{}\n(.*?)```"
 

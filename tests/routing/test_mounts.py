@@ -16,7 +16,7 @@ from tornado_proxy.routing.mounts import (
 )
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.semantics.request import RequestPath
-from tornado_proxy.templates.data import ResourceData, TargetData
+from tornado_proxy.templates.template import ResourceData, TargetData
 
 
 def _site(name, host="", *paths):

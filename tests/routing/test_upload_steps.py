@@ -19,7 +19,7 @@ from tornado_proxy.routing.upload_steps import (
     ReceivePart,
 )
 from tornado_proxy.semantics.request import User
-from tornado_proxy.templates.data import HeaderFields, PutData, PutInput
+from tornado_proxy.templates.template import HeaderFields, PutData, PutInput
 
 PUT = Actions(put=PutAction(enabled=True, max_size=10))
 FOLDER = Bucket("bucket", prefix="folder1/")

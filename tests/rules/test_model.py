@@ -10,10 +10,9 @@ from rule_texts import document, statement
 
 from gotemplate.limits import LONGEST_KEY
 from gotemplate.regexp.alphabet import is_valid_key
-from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.diagnostic import Safety
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
-from tornado_proxy.rules.loading import RuleFile, compile_rule_files
+from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files, compile_test
 from tornado_proxy.rules.model import (
     InvalidResult,
     KeyFolding,
@@ -32,7 +31,7 @@ from tornado_proxy.rules.model import (
 )
 from tornado_proxy.rules.tree import Verdict
 from tornado_proxy.semantics.request import User
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 
 
 @pytest.mark.parametrize(

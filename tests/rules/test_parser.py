@@ -8,9 +8,8 @@ from rule_texts import document, parsed, statement
 
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.parser import Unfinished, unfinished
-from tornado_proxy.rules.printer import print_document
 from tornado_proxy.rules.reading import Where
-from tornado_proxy.rules.tree import Verdict
+from tornado_proxy.rules.tree import Verdict, print_document
 
 
 @pytest.mark.parametrize(("word", "expected"), [("unchanged", Verdict.UNCHANGED), ("error", Verdict.ERROR)])

@@ -3,12 +3,12 @@
 import pytest
 from recorded import vectors
 
-from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import InvalidResult, RewriteError
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 
 VECTORS = vectors("keyrewrite")
 DIALECTS = {"REGEX": Dialect.PLAIN, "TEMPLATE": Dialect.GO}

@@ -9,7 +9,6 @@ from gotemplate.sprig.lists import FUNCTIONS as LISTS
 from gotemplate.template.errors import LimitError, RenderError, TemplateMistake
 from gotemplate.template.parser import parse
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go import (
     BUILT_IN,
     TemplateCheck,
@@ -20,7 +19,7 @@ from tornado_proxy.templates.go import (
     compile_template,
     vocabulary,
 )
-from tornado_proxy.templates.template import MissingUserError
+from tornado_proxy.templates.template import MissingUserError, TargetKeyRewriteData
 
 # The functions in the table of sprig 3.3.0 (GenericFuncMap).
 SPRIG = """

@@ -6,9 +6,8 @@ from gotemplate.template.errors import LimitError, RenderError
 from gotemplate.template.program import Program
 from gotemplate.template.values import Struct
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go_data import REQUEST, request_facts, root
-from tornado_proxy.templates.template import MissingUserError
+from tornado_proxy.templates.template import MissingUserError, TargetData, TargetKeyRewriteData
 
 SERVER_REQUEST = Request(
     method="GET",

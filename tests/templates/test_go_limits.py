@@ -10,9 +10,9 @@ from gotemplate.template.errors import LimitError, RenderBudget, RenderError, Re
 from gotemplate.template.program import Program
 from gotemplate.template.values import ExecutionError
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go import vocabulary
 from tornado_proxy.templates.go_data import root
+from tornado_proxy.templates.template import TargetKeyRewriteData
 
 BOUND = 0.4
 """The longest rendering in seconds: four times that of the documentation, because a machine may be slow and busy."""

@@ -6,8 +6,8 @@ from linear_time import check_linear, text_makers
 
 from gotemplate.template.errors import LimitError, RenderError, RenderLimits
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.go import PageMistake, compile_page
+from tornado_proxy.templates.template import AnyUser, HeaderFields, ObjectMetadata, ResourceData, TargetData
 
 HELPERS = (
     '{{- define "who" -}}{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}{{- end -}}',

@@ -4,12 +4,12 @@ import pytest
 from go_programs import user_of
 from recorded import vectors
 
-from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import InvalidResult, RewriteError
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.semantics.request import Request
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 
 VECTORS = vectors("keyrewrite")
 DIALECTS = {"REGEX": "", "TEMPLATE": "go"}

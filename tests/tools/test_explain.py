@@ -15,8 +15,8 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.semantics.request import User

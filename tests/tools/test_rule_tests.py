@@ -12,7 +12,7 @@ from rule_sites import rule_sets
 from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.tree import Literal, name_text
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.rule_tests import TestRun, message, run_tests, to_json, to_junit, to_text
 
 RULES = r"""

@@ -22,9 +22,8 @@ from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_sett
 from tornado_proxy.routing.compare import KeptRequest, Kind
 from tornado_proxy.routing.decide import trace
 from tornado_proxy.routing.mounts import Mounts, sites, target_data
-from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors, render
-from tornado_proxy.rules.loading import RuleFile
+from tornado_proxy.rules.loading import RuleFile, unknown_targets
 from tornado_proxy.rules.model import FAILING_TEST, TestOutcome, evaluate, failure
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot

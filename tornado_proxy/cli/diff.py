@@ -30,8 +30,7 @@ from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMiss
 from tornado_proxy.config.show import changed_options
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.rules.compile import HelperTexts
-from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.rules.loading import HelperTexts, Read, RuleFile
 from tornado_proxy.rules.model import Key, LoadedRules, RuleSet
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.tools.diff import Comparer, DiffReport, KeyAnswers, to_json, to_markdown, to_text

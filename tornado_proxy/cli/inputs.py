@@ -17,9 +17,15 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.routing.mounts import Site, sites
-from tornado_proxy.rules.compile import HelperTexts, no_helpers, unknown_targets
 from tornado_proxy.rules.diagnostic import Diagnostic, errors
-from tornado_proxy.rules.loading import Read, compile_rule_files, read_rule_files
+from tornado_proxy.rules.loading import (
+    HelperTexts,
+    Read,
+    compile_rule_files,
+    no_helpers,
+    read_rule_files,
+    unknown_targets,
+)
 from tornado_proxy.rules.model import LoadedRules
 
 DEFAULT_URL = "http://127.0.0.1:9090"

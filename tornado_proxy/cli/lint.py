@@ -21,9 +21,8 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, Look, changed, difference, fix_all, lint, replace_file
 from tornado_proxy.lint.reporters import FORMATS, render_full
 from tornado_proxy.lint.settings import ALL, LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
-from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors
-from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
+from tornado_proxy.rules.loading import HelperTexts, RuleFile, compile_rule_files, no_helpers, read_rule_files
 
 _STANDARD_INPUT = "-"
 _CONFIGURATIONS = (".yaml", ".yml")

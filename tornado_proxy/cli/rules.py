@@ -27,7 +27,7 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, prin
 from tornado_proxy.lint.engine import difference, formatted, replace_file
 from tornado_proxy.rules.diagnostic import visible
 from tornado_proxy.rules.loading import RuleFile, read_rule_files
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit, to_text
 
 

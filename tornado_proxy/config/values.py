@@ -11,8 +11,8 @@ import msgspec
 
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import objection
-from tornado_proxy.templates.data import AnyUser, HeaderFields, PutData, PutInput
 from tornado_proxy.templates.go import PageMistake, compile_page
+from tornado_proxy.templates.template import AnyUser, HeaderFields, PutData, PutInput
 
 
 class InvalidValue(ValueError):

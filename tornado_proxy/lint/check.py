@@ -28,7 +28,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, 
 from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
 from tornado_proxy.rules.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock
 from tornado_proxy.semantics.request import Request, RequestPath, User
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 
 UNALLOWABLE = "unused-allowance"  # the check whose findings cannot be allowed
 

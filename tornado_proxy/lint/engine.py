@@ -20,7 +20,7 @@ from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, Span, decode, errors
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.parser import parse
-from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.tree import print_document
 
 INTERNAL_ERROR = "internal-error"  # the code of the diagnostic for a check that raised an exception
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}

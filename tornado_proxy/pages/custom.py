@@ -16,9 +16,8 @@ from gotemplate.template.errors import RenderError, RenderLimits
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
 from tornado_proxy.templates.go import PageMistake, PageTemplate, callable_from, compile_page
-from tornado_proxy.templates.template import PAGE_LIMITS, trimmed
+from tornado_proxy.templates.template import PAGE_LIMITS, AnyUser, ObjectMetadata, ResourceData, TargetData, trimmed
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The Content-Type of a page whose headers have none."""

@@ -25,9 +25,8 @@ from tornado_proxy.config.shared_buckets import Uploads, exposed_templates
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPages, Part, Recipe
 from tornado_proxy.pages.limits import LARGEST_TEMPLATE
 from tornado_proxy.pages.render import REPLACEABLE, Pages, Theme
-from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
-from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.rules.loading import HelperTexts, Read, RuleFile
 from tornado_proxy.templates.go import PageMistake
 
 _UNTRUSTED = "sandbox; default-src 'self' 'unsafe-inline' data:"

@@ -20,7 +20,7 @@ from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.model import Key, RewriteError
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import Request, RequestPath, User
-from tornado_proxy.templates.data import TargetKeyRewriteData
+from tornado_proxy.templates.template import TargetKeyRewriteData
 
 
 class Kind(StrEnum):

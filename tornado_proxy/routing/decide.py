@@ -30,7 +30,7 @@ from tornado_proxy.rules.model import (
     segment_objection,
 )
 from tornado_proxy.semantics.request import READING, Request, RequestPath, User
-from tornado_proxy.templates.data import TargetKeyRewriteData
+from tornado_proxy.templates.template import TargetKeyRewriteData
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 _ONLY_READING = (Refuse(405, "the page of all targets takes only GET and HEAD", READING),)

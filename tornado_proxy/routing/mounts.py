@@ -18,7 +18,7 @@ from tornado_proxy.routing.request import host_name
 from tornado_proxy.routing.upload_steps import PropertyTemplates
 from tornado_proxy.rules.model import Key, RuleSet, fold
 from tornado_proxy.semantics.request import RequestPath
-from tornado_proxy.templates.data import ResourceData, TargetData
+from tornado_proxy.templates.template import ResourceData, TargetData
 
 _ANY_HOST = ""
 

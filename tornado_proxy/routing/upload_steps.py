@@ -17,8 +17,8 @@ from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.routing.limits import LARGEST_PART, LONGEST_UPLOAD_ID, MOST_METADATA, MOST_PARTS
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, RequestError
 from tornado_proxy.semantics.request import Request
-from tornado_proxy.templates.data import PutData
 from tornado_proxy.templates.go import compile_page
+from tornado_proxy.templates.template import PutData
 
 if TYPE_CHECKING:
     from tornado_proxy.templates.go import PageTemplate

@@ -1,4 +1,4 @@
-"""Reads rule files, and compiles them together to rule sets.
+"""Reads rule files, and compiles them together to rule sets; every mistake is a diagnostic with its place.
 
 A root is a file or a directory. A directory is read recursively: files named `*.rules`, sorted by the bytes of their
 relative paths. Names that begin with `.` are skipped, because the `..data` of a ConfigMap has the same files again.
@@ -7,18 +7,56 @@ relative paths. Names that begin with `.` are skipped, because the `..data` of a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import msgspec
 
-from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
-from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file, render
-from tornado_proxy.rules.limits import LARGEST_RULES
-from tornado_proxy.rules.model import LoadedRules, RuleSet
+from gotemplate.regexp.matching import Pattern, compile_source
+from gotemplate.regexp.syntax import PatternError
+from gotemplate.template.errors import TemplateMistake
+from tornado_proxy.rules import model, tree
+from tornado_proxy.rules.diagnostic import (
+    Diagnostic,
+    Edit,
+    FileTooLargeError,
+    Fix,
+    Note,
+    Safety,
+    Span,
+    decode,
+    did_you_mean,
+    errors,
+    read_file,
+    render,
+)
+from tornado_proxy.rules.limits import LARGEST_RULES, MOST_SOURCE_MEMORY, MOST_TEMPLATE_MISTAKES
+from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
 from tornado_proxy.rules.parser import Parsed, parse
+from tornado_proxy.rules.tree import (
+    Dialect,
+    Document,
+    Literal,
+    RequestClauses,
+    RewriteStatement,
+    TestStatement,
+    name_text,
+)
+from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
+from tornado_proxy.templates import go
+from tornado_proxy.templates.template import Template, compile_plain
+
+HelperTexts = Callable[[str], tuple[str, ...]]
+"""Returns the texts of the helpers that the Go templates of a target's rules may call."""
+
+
+def no_helpers(_target: str) -> tuple[str, ...]:
+    """Returns no helpers, because no configuration names any."""
+    return ()
 
 
 class RuleFileError(Exception):
@@ -145,3 +183,217 @@ def _nothing_there(root: Path, span: Span | None) -> Diagnostic:
         advice = "rules are files: sync the bucket into a directory, as docs/scaling.md shows"
         return Diagnostic("no-rule-files", f"`{root}` is no path", span, advice)
     return Diagnostic("no-rule-files", f"there is no `{root}`", span)
+
+
+_SMALLER = r"lower their counts, use fewer classes such as `\pL`, or split the rules over several services"
+
+
+# An action that prints a value, in Jinja and in Go: no other action refers to it.
+_ACTION = re.compile(
+    r"\{\{(?!-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b)(?![^{}]*:?=)[^{}]*\}\}"
+)
+
+
+def compile_documents(
+    documents: Sequence[Document], before: Mapping[str, RuleSet] | None = None, helpers: HelperTexts = no_helpers
+) -> LoadedRules:
+    """Compiles files in order, without mistaken statements; what rule sets in `before` have compiled is reused."""
+    targets: dict[str, _Target] = {}
+    diagnostics: list[Diagnostic] = []
+    room = _Room()
+    for document in documents:
+        for block in document.blocks:
+            name = block.name.value
+            if name not in targets:
+                old = (before or {}).get(name, RuleSet(name))
+                made = {each.making: each for each in old.rewrites}
+                targets[name] = _Target(name, old, made, room, helpers(name))
+            diagnostics.extend(targets[name].add(block))
+    rule_sets = {name: target.rule_set() for name, target in targets.items()}
+    return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
+
+
+class _Room(msgspec.Struct):
+    """The bytes of all compiled sources; one of a few characters may take ten thousand times its length."""
+
+    used: int = 0
+
+
+def _places(rules: RuleSet) -> list[str]:
+    return [each.span.place for each in rules.rewrites] + [each.statement.span.place for each in rules.tests]
+
+
+class _Target(msgspec.Struct):
+    """A rule set in the making; numbers count all rewrites, mistaken ones included, as their author counts them."""
+
+    name: str
+    before: RuleSet
+    made: Mapping[Making, Rewrite]  # the rewrites of the rule set before
+    room: _Room
+    helpers: tuple[str, ...] = ()
+    number: int = 0
+    rewrites: list[Rewrite] = []
+    tests: list[RuleTest] = []
+    names: dict[str, Literal] = {}
+
+    def rule_set(self) -> RuleSet:
+        """Returns what has been added so far; the rule set before if nothing has changed, and nothing has moved."""
+        before, made = self.before, RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.before.first_match)
+        return before if before == made and _places(before) == _places(made) else made
+
+    def add(self, block: tree.TargetBlock) -> Iterator[Diagnostic]:
+        """Adds a block; yields its mistakes."""
+        for statement in block.statements:
+            if isinstance(statement, RewriteStatement):
+                yield from self._add_rewrite(statement)
+            elif isinstance(test := compile_test(statement), RuleTest):
+                self.tests.append(test)
+            else:
+                yield from test
+
+    def _add_rewrite(self, statement: RewriteStatement) -> Iterator[Diagnostic]:
+        self.number += 1
+        if statement.name is not None:
+            yield from self._claim(statement.name)
+        compiled = self._compiled(statement)
+        if isinstance(compiled, list):
+            yield from compiled
+            return
+        name = statement.name.value if statement.name else None
+        pattern, template = compiled
+        self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
+
+    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | list[Diagnostic]:
+        source, template, dialect = statement.source, statement.template, statement.dialect
+        helpers = self.helpers if dialect is Dialect.GO else ()
+        made = self.made.get((source.value, dialect, template.value, helpers))
+        if self.room.used > MOST_SOURCE_MEMORY:
+            return []  # the rules are refused for the source that did not fit
+        try:
+            pattern = made.pattern if made else compile_source(source.value)
+        except PatternError as error:
+            return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
+        self.room.used += pattern.memory
+        if self.room.used > MOST_SOURCE_MEMORY:
+            message = f"the sources up to this one take more than {MOST_SOURCE_MEMORY >> 20} MiB in compiled form"
+            return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
+        if made:
+            return pattern, made.template
+        compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
+        try:
+            return pattern, compile_text(template.value)
+        except TemplateMistake as first:
+            return [
+                Diagnostic("bad-template", str(each), template.at(each.offset, each.end), help=each.help)
+                for each in _all_mistakes(template.value, first, compile_text)
+            ]
+
+    def _claim(self, name: Literal) -> Iterator[Diagnostic]:
+        first = self.names.setdefault(name.value, name)
+        if first is not name:
+            message = f"`{self.name}` has two rewrites named `{name.value}`"
+            note = Note("the first is here", first.span)
+            yield Diagnostic("duplicate-name", message, name.span, "give one of them another name, or none", (note,))
+
+
+def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
+    """Compiles the template of a rewrite; raises `TemplateMistake`."""
+    if dialect is Dialect.PLAIN:
+        return compile_plain(text)
+    if dialect is Dialect.JINJA:
+        from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2, without which most commands start sooner
+
+        return jinja.compile_template(text, pattern.names, pattern.group_count)
+    return go.compile_template(text, pattern.names, pattern.group_count, helpers)
+
+
+def _all_mistakes(
+    text: str, mistake: TemplateMistake, compile_text: Callable[[str], Template]
+) -> Sequence[TemplateMistake]:
+    """Returns the mistakes of a template by place; blanks out an action with a mistake, and compiles the rest again."""
+    mistakes = dict[int, TemplateMistake]()
+    while True:
+        new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in mistakes}
+        mistakes |= new
+        action = next((each for each in _ACTION.finditer(text) if each.start() <= mistake.offset < each.end()), None)
+        if action is not None and new and len(mistakes) < MOST_TEMPLATE_MISTAKES:
+            text = f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
+            try:
+                compile_text(text)
+            except TemplateMistake as another:
+                mistake = another
+                continue
+        return [each for _, each in sorted(mistakes.items())][:MOST_TEMPLATE_MISTAKES]
+
+
+def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
+    """Returns the test of a statement, or its mistakes."""
+    mistakes = tuple(_mistakes(statement))
+    if mistakes:
+        return mistakes
+    key, clauses, expected = Key(statement.key.value), statement.clauses, statement.expected
+    method, host = clauses.method.value if clauses.method else "GET", clauses.host.value if clauses.host else ""
+    headers = tuple((name.value, value.value) for name, value in clauses.headers)
+    result = expected if isinstance(expected, tree.Verdict) else expected.value
+    return RuleTest(key, method, _user(clauses), host, headers, result, statement)
+
+
+def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
+    yield from _key_mistakes(statement.key)
+    if isinstance(statement.expected, Literal):
+        yield from _key_mistakes(statement.expected, help="expect `error` if the result is refused")
+    if statement.clauses.method is not None:
+        method = statement.clauses.method
+        if method.value not in METHODS:
+            listed = ", ".join(f"`{each}`" for each in METHODS)
+            yield Diagnostic("bad-test", f"unknown method `{method.value}`", method.span, help=f"use {listed}")
+        elif method.value in WRITING and statement.key.value.endswith("/"):
+            message = f"the key of a `{method.value}` ends with the name of a file, not with `/`"
+            yield Diagnostic("bad-test", message, statement.key.span, "add the name of the file")
+    user, host = statement.clauses.user, statement.clauses.host
+    if user is not None and (reason := model.segment_objection(user.value)) is not None:
+        name = f"`{user.value}`" if user.value else "this user"
+        message = f"{name} cannot sign in: the name {reason}"
+        advice = "the service refuses such a name before it looks at the rules; a name is one segment of a path"
+        yield Diagnostic("bad-test", message, user.span, advice)
+    if host is not None and (reason := model.host_objection(host.value)) is not None:
+        advice = "the service refuses such a request before it looks at the rules; a host is a name or an address"
+        yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, advice)
+    for clause, literal in (("user-groups", statement.clauses.user_groups), ("email", statement.clauses.email)):
+        if literal is not None and user is None:
+            message = f"`{clause}` describes a user, but nobody is signed in"
+            yield Diagnostic("bad-test", message, literal.span, 'name the user with `as "…"`')
+
+
+def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:
+    if not key.value.startswith("/"):
+        advice = f'write "/{key.value}": a key is the path below the mount, with its leading slash'
+        if "://" in key.value:
+            advice = "a key is the path below the mount, without scheme, host and query"
+        yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, advice)
+    elif (reason := model.objection(key.value)) is not None:
+        yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
+
+
+def _user(clauses: RequestClauses) -> User | None:
+    """Returns the user of a test; one with an email address or groups is what s3-proxy calls a header user."""
+    if clauses.user is None:
+        return None
+    if clauses.user_groups is None and clauses.email is None:
+        return User(clauses.user.value)
+    groups = groups_of(clauses.user_groups.value) if clauses.user_groups else ()
+    return User(clauses.user.value, "HEADER", clauses.email.value if clauses.email else "", groups)
+
+
+def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> Iterator[Diagnostic]:
+    """Yields a diagnostic for each block of a target that the configuration does not name."""
+    for name in (block.name for document in documents for block in document.blocks):
+        if name.value in names:
+            continue
+        advice, fixes = "name it in `targets` of the configuration", tuple[Fix, ...]()
+        if meant := did_you_mean(name.value, names):
+            advice = f"did you mean `{meant}`?"
+            edit = Edit(name.span, name_text(Literal(meant, name.span)))
+            fixes = (Fix(f"call it `{meant}`", (edit,), Safety.UNSAFE),)
+        message = f"the configuration has no target `{name.value}`"
+        yield Diagnostic("unknown-target", message, name.span, advice, fixes=fixes)

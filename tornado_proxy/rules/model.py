@@ -20,8 +20,7 @@ from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement, Verdict, string_text
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.request import READING, Request, RequestPath, User
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
-from tornado_proxy.templates.template import MissingUserError, Template
+from tornado_proxy.templates.template import MissingUserError, TargetData, TargetKeyRewriteData, Template
 
 Key = NewType("Key", str)  # the decoded path below the mount, starting with `/`, which rules get and produce
 

@@ -47,7 +47,6 @@ from gotemplate.template.program import Program, definitions
 from gotemplate.template.text import Number, go_string, runes
 from gotemplate.template.urls import canonical, header
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.go_data import (
     ANY_USER,
     DATA,
@@ -58,7 +57,16 @@ from tornado_proxy.templates.go_data import (
     sample,
     user_value,
 )
-from tornado_proxy.templates.template import PAGE_LIMITS, trimmed, unknown_group
+from tornado_proxy.templates.template import (
+    PAGE_LIMITS,
+    AnyUser,
+    HeaderFields,
+    ObjectMetadata,
+    TargetData,
+    TargetKeyRewriteData,
+    trimmed,
+    unknown_group,
+)
 
 
 class TemplateCheck:

@@ -21,9 +21,8 @@ from gotemplate.template.text import go_string
 from gotemplate.template.urls import HEADER, VALUES, Url, collected, copied, first, header
 from gotemplate.template.values import INVALID, Struct
 from tornado_proxy.semantics.request import METHODS, Request, User
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.limits import MOST_LENGTH_DIGITS
-from tornado_proxy.templates.template import MissingUserError
+from tornado_proxy.templates.template import MissingUserError, TargetData, TargetKeyRewriteData
 
 
 class RequestFacts(msgspec.Struct, dict=True):

@@ -32,7 +32,6 @@ from jinja2.utils import Namespace
 
 from gotemplate.regexp.matching import Captures, Reference, group_number
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, TemplateMistake, help_for_unknown, refuse
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.jinja_values import (
     BUDGET,
     FILTERS,
@@ -53,7 +52,7 @@ from tornado_proxy.templates.jinja_values import (
     written,
 )
 from tornado_proxy.templates.limits import DEEPEST_TEMPLATE, LONGEST_MESSAGE, LONGEST_NUMBER, MOST_TEMPLATE_NAMES
-from tornado_proxy.templates.template import trimmed, unknown_group
+from tornado_proxy.templates.template import TargetKeyRewriteData, trimmed, unknown_group
 
 CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")  # statements that end at an `end…` of their own
 STATEMENTS = (*CLOSED, "elif", "else")

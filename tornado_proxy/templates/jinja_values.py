@@ -23,9 +23,8 @@ from jinja2.utils import Namespace
 
 from gotemplate.regexp.matching import Captures, group_number
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, RenderLimits
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.limits import FLOAT_DIGITS, LONGEST_CONVERSION, MOST_BITS
-from tornado_proxy.templates.template import MissingUserError
+from tornado_proxy.templates.template import MissingUserError, TargetKeyRewriteData
 
 
 class Record:

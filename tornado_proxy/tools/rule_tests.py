@@ -12,9 +12,8 @@ import msgspec
 from gotemplate.regexp.matching import Captures, Pattern
 from tornado_proxy.rules.diagnostic import visible, width
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest, TestOutcome, evaluate
-from tornado_proxy.rules.printer import group_lines
-from tornado_proxy.rules.tree import Verdict
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.rules.tree import Verdict, group_lines
+from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.reporting import GUTTER, JSON_VERSION, group_rows, groups_json, rewrite_json, section
 
 

@@ -29,7 +29,7 @@ from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.templates.data import ObjectMetadata
+from tornado_proxy.templates.template import ObjectMetadata
 from tornado_proxy.web import perform_uploads
 from tornado_proxy.web.answer import Answer, Outcome, Streamed, Whole, answer_attempt, file_headers, with_headers
 from tornado_proxy.web.browse import browse

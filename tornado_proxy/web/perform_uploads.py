@@ -15,7 +15,7 @@ from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestErro
 from tornado_proxy.semantics.fields import is_of_types
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
-from tornado_proxy.templates.data import HeaderFields, PutData, PutInput
+from tornado_proxy.templates.template import HeaderFields, PutData, PutInput
 from tornado_proxy.web.answer import Answer, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import RequestContext

@@ -19,7 +19,7 @@ from tornado_proxy.pages.custom import (
     TargetListData,
 )
 from tornado_proxy.semantics.request import Request
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.pages import default_page
 

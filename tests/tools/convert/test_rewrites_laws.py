@@ -18,8 +18,7 @@ from tornado_proxy.rules.model import InvalidResult, path_objection
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates import go
-from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
-from tornado_proxy.templates.template import compile_plain
+from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData, compile_plain
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, RewriteEntry, converted, rule_text
 

@@ -14,7 +14,7 @@ from tornado_proxy.lint.engine import edited
 from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.rules.loading import Read, RuleFile
-from tornado_proxy.rules.printer import print_document
+from tornado_proxy.rules.tree import print_document
 from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import Workspace, actions, analyse, layout_edits, safe_fixes

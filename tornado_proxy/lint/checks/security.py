@@ -19,7 +19,7 @@ from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.model import RewriteError, UserRequired
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import Request, RequestPath, User
-from tornado_proxy.templates.data import TargetKeyRewriteData
+from tornado_proxy.templates.template import TargetKeyRewriteData
 
 
 @check(Category.SECURITY, Severity.WARNING, needs_configuration=True)

@@ -19,8 +19,8 @@ from tornado_proxy.lint.check import (
     reworded,
     without,
 )
-from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.diagnostic import Edit, Fix, Safety, Severity, Span, did_you_mean
+from tornado_proxy.rules.loading import unknown_targets
 from tornado_proxy.rules.tree import Dialect, Literal
 
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")

@@ -19,8 +19,7 @@ from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-from tornado_proxy.rules.printer import print_document
-from tornado_proxy.rules.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock
+from tornado_proxy.rules.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock, print_document
 from tornado_proxy.templates.go import compile_template as compile_go
 from tornado_proxy.tools.convert import patterns
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here

@@ -25,8 +25,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Source
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
 from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
 from tornado_proxy.rules.parser import Parsed
-from tornado_proxy.rules.printer import print_document
-from tornado_proxy.rules.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
+from tornado_proxy.rules.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement, print_document
 from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES, MOST_FOLDERS, MOST_LINES_COMPARED
 
 
