@@ -8,7 +8,6 @@ from tornado_proxy.auth.authenticator import (
     SignIn,
     is_cross_origin,
     leads_back,
-    only_reads,
     opens_page,
 )
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
@@ -151,16 +150,6 @@ def test_a_proxy_may_end_tls_without_being_trusted(scheme, is_cross):
     """A page that came by HTTPS may write to its own host, though the proxy sends the request by HTTP."""
     request = Request("PUT", headers=(("Origin", f"{scheme}://files.test"),), authority="files.test")
     assert is_cross_origin(request) is is_cross
-
-
-def test_no_origin_is_the_own_one_of_a_request_without_host():
-    """A request of HTTP/1.0 may have no Host, so that no page can be of its origin."""
-    assert is_cross_origin(Request("PUT", headers=(("Origin", "null"),)))
-
-
-@pytest.mark.parametrize(("method", "reads"), [("GET", True), ("HEAD", True), ("PUT", False), ("DELETE", False)])
-def test_only_get_and_head_read(method, reads):
-    assert only_reads(_request(method)) is reads
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tornado_proxy.auth.basic import (
     basic_authenticators,
     read_password,
 )
-from tornado_proxy.config.model import Bucket, Mount, Settings, Target, TargetList
+from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
@@ -56,11 +56,6 @@ def test_a_listed_user_with_the_right_password_signs_in(credentials, name):
     assert _authenticate(_basic(credentials)) == SignIn(User(name))
 
 
-def test_the_scheme_is_read_in_any_case():
-    """`basic` and `BASIC` name the scheme too (RFC 9110 11.1)."""
-    assert _authenticate(_basic("ann:plain").replace("Basic", "bASIC")) == SignIn(User("ann"))
-
-
 @pytest.mark.parametrize(
     ("headers", "reason"),
     [
@@ -92,13 +87,6 @@ def test_invalid_credentials_are_challenged(headers, reason):
 def test_a_user_whom_the_guard_does_not_list_is_challenged():
     """A user of another resource gets the same challenge as for a wrong password."""
     assert _authenticate(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Refuse(
-        401, "the name that was sent is not listed", challenge=CHALLENGE
-    )
-
-
-def test_a_guard_without_users_lets_nobody_in():
-    """A guard with an empty list of users refuses every user."""
-    assert _authenticate(_basic("ann:plain"), guard=SignedIn("staff", ())) == Refuse(
         401, "the name that was sent is not listed", challenge=CHALLENGE
     )
 
@@ -138,22 +126,6 @@ def test_each_provider_has_its_authenticator():
         return signed_in, refused.challenge
 
     assert asyncio.run(run()) == (SignIn(User("ben")), 'Basic realm="Guests", charset="UTF-8"')
-
-
-def test_users_of_the_target_list_can_sign_in():
-    """An authenticator knows the users of the resource of the target list."""
-    target_list = TargetList(True, resource=Resource("/", provider="staff", users=(ANN,)))
-    settings = Settings(basic_providers=(BasicProvider("staff", "Files"),), list_targets=target_list)
-
-    async def run():
-        verifier = Verifier()
-        staff = basic_authenticators(settings, verifier)["staff"]
-        request = Request(headers=(("Authorization", _basic("ann:plain")),))
-        answer = await staff.authenticate(request, SignedIn("staff", (ANN,)))
-        await verifier.close()
-        return answer
-
-    assert asyncio.run(run()) == SignIn(User("ann"))
 
 
 CLAIM = Claim("staff", "ann")
@@ -397,34 +369,6 @@ def test_a_password_whose_client_has_left_is_not_checked():
 
     assert _run(body, VerifierLimits(threads=1))
     assert slow.checks == 1
-
-
-def test_a_check_of_an_unlisted_name_takes_as_long():
-    """A name that is not listed costs a hash of another user each time, even with the right password of that user."""
-    slow = SlowHash()
-
-    async def body(verifier):
-        for _ in range(3):
-            assert not await verifier.verify(Claim("staff", "eve"), None, "right", [slow.password])
-        assert not await verifier.verify(Claim("staff", "eve"), None, "right")
-
-    _run(body)
-    assert slow.checks == 3
-
-
-@pytest.mark.parametrize("password", [read_password("plain"), SlowHash().password])
-def test_a_wrong_password_costs_hashes_of_other_users(password):
-    """For a wrong password the hashes of other users are computed too; a right one is answered at once."""
-    other_hash = SlowHash()
-
-    async def body(verifier):
-        return [
-            await verifier.verify(CLAIM, password, offered, [other_hash.password])
-            for offered in ("wrong", "plain", "right")
-        ]
-
-    assert sorted(_run(body)) == [False, False, True]
-    assert other_hash.checks == 2
 
 
 def test_closing_refuses_waiting_checks():

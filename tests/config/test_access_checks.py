@@ -31,31 +31,6 @@ def _only_diagnostic(*resources, **parts):
 
 
 @pytest.mark.parametrize(
-    "resource", [f"path: /**, {WHITE_LIST}", f"path: /**, {STAFF}", f"path: /**, whiteList: false, {STAFF}"]
-)
-def test_a_valid_resource_is_accepted(resource):
-    """A resource that is open, or that has a provider and users, is valid."""
-    assert _codes_and_messages(resource) == []
-
-
-@pytest.mark.parametrize(
-    ("resource", "code", "message"),
-    [
-        ("path: /**", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
-        ("path: /**, whiteList: false", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
-        (f"path: /**, {WHITE_LIST}, {STAFF}", "contradiction", "`whiteList` and `provider` contradict each other"),
-        (f"path: /**, {WHITE_LIST}, {USERS}", "contradiction", "`whiteList` and `basic` contradict each other"),
-        (f"path: /**, {USERS}", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
-        ("path: /**, provider: staff", "missing-credentials", "the resource has a `provider` but no users"),
-        (f"path: /**, provider: staf, {USERS}", "unknown-provider", "unknown provider `staf`"),
-    ],
-)
-def test_an_undecided_or_contradictory_resource_is_an_error(resource, code, message):
-    """A resource must state in one way who has access."""
-    assert _codes_and_messages(resource) == [(code, message)]
-
-
-@pytest.mark.parametrize(
     ("providers", "help"),
     [
         ("{staff: {realm: Files}}", "did you mean `staff`?"),
@@ -155,15 +130,6 @@ def test_a_disabled_method_needs_no_resource():
         )
         == []
     )
-
-
-def test_the_resource_of_the_target_list_is_checked():
-    """The resource of `listTargets` must name a provider that exists, and users."""
-    text = "listTargets: {enabled: true, resource: {path: /, %s}}\ntargets: {site: {bucket: {name: b}}}\n"
-    assert "unknown provider `staf`" in report(
-        text % "provider: staf, basic: {credentials: [{user: a, password: {env: ANN}}]}"
-    )
-    assert "the resource has neither `provider` nor `whiteList`" in report(text % "methods: [GET]")
 
 
 def test_user_isolation_needs_users():

@@ -71,25 +71,6 @@ def test_properties_of_uploads_are_read():
     assert (put.system_metadata, put.raw_uploads) == (SystemMetadata(cache_control="no-cache"), True)
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ("{metadata: {a: '{{ nope }}'}}", "is not a template: unknown function `nope`"),
-        ("{metadata: {a: '{{ .Input.FileName }}'}}", "`a` is not a template: `Input` has no field `FileName`"),
-        ("{systemMetadata: {expires: '{{ .Now }}'}}", "`expires` is not a template: the data has no field `Now`"),
-        ("{storageClass: '{{ .Key.Name }}'}", "`storageClass` is not a template: `Key` has no fields"),
-        ("{metadata: {'a b': x}}", "cannot be `a b`"),
-        ("{metadata: {a: x, A: y}}", "has `A` twice"),
-        ("{storageClass: '{{'}", "is not a template"),
-        ("{cannedACL: mine}", "cannedACL"),
-    ],
-)
-def test_a_mistake_in_properties_of_uploads_is_reported(config, message):
-    """A mistake in a template or a name is reported at load, and not at the first upload."""
-    diagnostics = codes_and_messages_in_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
-    assert any(message in text for _, text in diagnostics), diagnostics
-
-
 def test_allowed_types_are_media_types():
     """The list has types and wildcards without parameters, and can't be empty."""
     put = target("actions: {PUT: {enabled: true, config: {allowedTypes: [Image/*, application/pdf]}}}").actions.put
@@ -115,6 +96,14 @@ def test_a_webhook_is_read():
     assert "'secret'" not in repr(webhook)
 
 
+def test_tracing_is_off_unless_it_is_configured():
+    """Tracing needs only its endpoint."""
+    assert settings(MINIMAL).tracing is None
+    assert settings("tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n" + MINIMAL).tracing == Tracing(
+        GuardedUrl("http://127.0.0.1:4318/v1/traces")
+    )
+
+
 @pytest.mark.parametrize(
     ("hook", "message"),
     [
@@ -130,14 +119,6 @@ def test_a_mistake_in_a_webhook_is_reported(hook, message):
     """An incomplete or invalid webhook is an error."""
     diagnostics = codes_and_messages_in_target(_get_action(hook))
     assert any(message in text for _, text in diagnostics), diagnostics
-
-
-def test_tracing_is_off_unless_it_is_configured():
-    """Tracing needs only its endpoint."""
-    assert settings(MINIMAL).tracing is None
-    assert settings("tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n" + MINIMAL).tracing == Tracing(
-        GuardedUrl("http://127.0.0.1:4318/v1/traces")
-    )
 
 
 @pytest.mark.parametrize(

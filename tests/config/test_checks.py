@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_target, compiled, settings
+from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_target, settings
 
 from tornado_proxy.config.document import compose
 from tornado_proxy.config.model import Mount, Target
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.rules.diagnostic import Severity, SourceFile
+from tornado_proxy.rules.diagnostic import SourceFile
 
 TEXT = """\
 targets:
@@ -98,37 +98,9 @@ def test_different_mounts_do_not_overlap(first, second):
     assert codes_and_messages(_targets(first, second)) == []
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "marked_texts"),
-    [
-        ("", "", ("b", "a")),
-        (", mount: {}", ", mount: {host: ''}", ("b", "a")),
-    ],
-)
-def test_a_default_mount_is_shown_by_the_name_of_its_target(first, second, marked_texts):
-    """An overlap of default mounts is shown at the names of the targets."""
-    (diagnostic,) = compiled(_targets(first, second)).diagnostics
-    assert (diagnostic.span.text, diagnostic.notes[0].span.text) == marked_texts
-
-
 def test_a_lone_percent_sign_has_no_warning():
     """A path may contain a percent sign."""
     assert codes_and_messages_in_target("mount: {path: /100%}") == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "server: {port: 9090}",
-        "internalServer: {port: 8080}",
-        "server: {port: 7000, listenAddr: ''}\ninternalServer: {port: 7000}",
-        "server: {port: 7000}\ninternalServer: {port: 7000, listenAddr: 0.0.0.0}",
-    ],
-)
-def test_two_listeners_on_one_port_are_an_error(text):
-    ((code, message),) = codes_and_messages(f"{text}\n{MINIMAL}")
-    assert code == "same-listener"
-    assert message.startswith("`server` and `internalServer` both listen on port")
 
 
 @pytest.mark.parametrize(
@@ -178,13 +150,6 @@ def test_an_action_that_is_disabled_explicitly_has_no_warning(body):
     assert "no-effect" not in [code for code, _ in codes_and_messages_in_target(f"actions: {{PUT: {{{body}}}}}")]
 
 
-def test_a_configuration_with_warnings_is_used():
-    """A configuration with warnings has settings."""
-    loaded = compiled("targets: {a: {bucket: {name: My_Bucket}}}")
-    assert [diagnostic.severity for diagnostic in loaded.diagnostics] == [Severity.WARNING]
-    assert loaded.settings
-
-
 @pytest.mark.parametrize(
     ("url", "has_warning"),
     [("http://hooks.example/", True), ("https://hooks.example/", False), ("http://127.0.0.1:9/", False)],
@@ -212,19 +177,6 @@ def test_tls_needs_a_certificate(listener):
     assert _codes_and_messages("enabled: false", listener) == []
     assert _codes_and_messages("selfSignedHostnames: [localhost]", listener) == []
     assert _codes_and_messages(CERTIFICATE, listener) == []
-
-
-@pytest.mark.parametrize(
-    ("server", "speaks"),
-    [
-        ("{}", False),
-        ("{ssl: {selfSignedHostnames: [localhost]}}", True),
-        ("{ssl: {enabled: false, selfSignedHostnames: [localhost]}}", False),
-    ],
-)
-def test_a_listener_with_ssl_speaks_tls_unless_it_is_disabled(server, speaks):
-    """A listener without `ssl` speaks plain HTTP."""
-    assert settings(f"server: {server}\n{MINIMAL}").server.speaks_tls is speaks
 
 
 @pytest.mark.parametrize(
@@ -294,14 +246,6 @@ def test_an_endpoint_needs_its_region():
     assert _codes_and_messages(certificate.replace("{awsEndpoint", "{awsRegion: eu-west-1, awsEndpoint")) == []
 
 
-def test_the_proxy_protocol_needs_a_trusted_proxy():
-    """The PROXY protocol is read from trusted proxies only."""
-    assert codes_and_messages(f"server: {{proxyProtocol: true}}\n{MINIMAL}") == [
-        ("no-effect", "`proxyProtocol` has no effect: no proxy is trusted")
-    ]
-    assert codes_and_messages(f"server: {{proxyProtocol: true, trustedProxies: [10.0.0.1]}}\n{MINIMAL}") == []
-
-
 @pytest.mark.parametrize("origins", ["", ", allowOrigins: ['*']", ", allowAll: true"])
 def test_credentials_need_origins(origins):
     """`allowCredentials` without a list of origins has a warning, because browsers refuse the two together."""
@@ -321,3 +265,24 @@ def test_credentials_need_origins(origins):
 def test_other_cors_options_have_no_warning(cors):
     """Credentials with listed origins, or CORS without credentials, have no warning."""
     assert codes_and_messages(f"server: {{cors: {{{cors}}}}}\n{MINIMAL}") == []
+
+
+@pytest.mark.parametrize(
+    ("server", "speaks"),
+    [
+        ("{}", False),
+        ("{ssl: {selfSignedHostnames: [localhost]}}", True),
+        ("{ssl: {enabled: false, selfSignedHostnames: [localhost]}}", False),
+    ],
+)
+def test_a_listener_with_ssl_speaks_tls_unless_it_is_disabled(server, speaks):
+    """A listener without `ssl` speaks plain HTTP."""
+    assert settings(f"server: {server}\n{MINIMAL}").server.speaks_tls is speaks
+
+
+def test_the_proxy_protocol_needs_a_trusted_proxy():
+    """The PROXY protocol is read from trusted proxies only."""
+    assert codes_and_messages(f"server: {{proxyProtocol: true}}\n{MINIMAL}") == [
+        ("no-effect", "`proxyProtocol` has no effect: no proxy is trusted")
+    ]
+    assert codes_and_messages(f"server: {{proxyProtocol: true, trustedProxies: [10.0.0.1]}}\n{MINIMAL}") == []

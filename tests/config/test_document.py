@@ -5,8 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.config import document
-from tornado_proxy.config.document import MappingNode, ScalarKind, ScalarNode, SequenceNode, compose, merged
+from tornado_proxy.config.document import MappingNode, ScalarKind, ScalarNode, SequenceNode, compose
 from tornado_proxy.config.limits import DEEPEST_DOCUMENT, MOST_NODES
 
 
@@ -122,17 +121,6 @@ def test_a_syntax_error_ends_the_composing():
     ]
 
 
-def test_a_syntax_error_where_its_collection_begins_has_no_note():
-    """A note that would show the place of the fault a second time is left out."""
-    (fault,) = compose("a: {b: [\n").faults
-    assert (fault.start, fault.note) == (9, None)
-
-
-def test_a_forbidden_character_is_reported():
-    """A control character is named by its number, because it is invisible."""
-    assert _faults("a: b\x00") == [("yaml-syntax", "the character U+0000 is not allowed in YAML", "\x00")]
-
-
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "? " * 100_000])
 def test_deep_nesting_is_refused(text):
     """A text of brackets only is refused, without a stack overflow."""
@@ -186,59 +174,8 @@ def test_composing_reads_what_pyyaml_writes(data, flow):
     assert _data(composed.root) == yaml.safe_load(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: `x`", "a value cannot begin with this character"),
-        ("a: b: c", "a `:` is not allowed here"),
-        ("a:\n  b\nc", "this is neither `key: value` nor part of the value above"),
-        ("a:\n  - b\n c: d", "this does not fit the mapping or list that contains it"),
-        ("- a\nb: c", "this does not fit the mapping or list that contains it"),
-        ("a: - b", "a `- ` is not allowed here"),
-        ("a: [b", "a `,` or the closing `]` is missing"),
-        ("a: {b", "a `,` or the closing `}` is missing"),
-        ("a: 'b", "a quoted string never ends"),
-        (r'a: "\q"', "no such escape in a string between double quotes"),
-        (r'a: "\x1"', "no such escape in a string between double quotes"),
-        ("a: *b", "there is no anchor of this name above"),
-        ("a: &x 1\n---\nb: *x", "there is no anchor of this name above"),
-        ("a: & b", "this is not the name of an anchor"),
-        ("a: *.b", "this is not the name of an anchor"),
-        ("%YAML 3.0\n---\na: b", "from here on the text cannot be read as YAML"),
-    ],
-)
-@pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader])
-def test_common_syntax_errors_have_plain_messages(text, message, loader, monkeypatch):
-    """Messages of both parsers of PyYAML are replaced by plain ones."""
-    monkeypatch.setattr(document, "_LOADER", loader)
-    composed = compose(text)
-    assert [(fault.code, fault.message) for fault in composed.faults] == [("yaml-syntax", message)]
-    assert not composed.whole
-
-
 def _root(text):
     return compose(text).root
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("word", "word"),
-        ('"12"', "12"),
-        ("12", 12),
-        ("-7", -7),
-        ("1.5", 1.5),
-        ("yes", True),
-        ("Off", False),
-        ("~", None),
-        ("0x10", None),
-        ("2024-01-01", None),
-        ("!a b", None),
-    ],
-)
-def test_a_scalar_has_data(text, value):
-    """A scalar is a string, a number or a boolean by YAML 1.1; any other one is None."""
-    assert _root(text).data == value
 
 
 def test_the_first_of_two_equal_keys_counts():
@@ -251,12 +188,6 @@ def test_a_merge_adds_missing_fields():
     text = "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz:\n  <<: [*x, *y]\n  a: 0\n"
     fields = _root(text).fields["z"].value.fields
     assert {name: entry.value.data for name, entry in fields.items()} == {"a": 0, "b": 1, "c": 2}
-
-
-def test_a_merge_of_a_scalar_adds_nothing():
-    """A scalar under `<<` is ignored, and reported as a fault."""
-    (entry,) = _root("<<: 1").entries
-    assert merged(entry) == ()
 
 
 def test_the_repr_of_a_scalar_hides_its_text():

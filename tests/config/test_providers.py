@@ -38,6 +38,40 @@ def _resource(options):
     return f"targets: {{site: {{bucket: {{name: my-bucket}}, resources: [{{path: /**, {options}}}]}}}}\n"
 
 
+def test_a_policy_server_for_users_with_passwords_is_read():
+    """The options of a policy server are beside the credentials."""
+    options = (
+        "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}],"
+        " authorizationOPAServer: {url: 'http://127.0.0.1:8181/v1/data/allow', tags: {a: b}}}"
+    )
+    text = "authProviders: {basic: {staff: {realm: R}}}\n" + _resource(options)
+    loaded = compile_configuration(SourceFile("config.yaml", text), Path(), unresolved)
+    assert loaded.diagnostics == ()
+    server = loaded.settings.targets[0].resources[0].opa
+    assert (server.url, server.tags) == (GuardedUrl("http://127.0.0.1:8181/v1/data/allow"), (("a", "b"),))
+
+
+@pytest.mark.parametrize(
+    "server", ["", "server: {ssl: {selfSignedHostnames: [a]}}\n", "server: {ssl: {enabled: false}}\n"]
+)
+def test_sign_in_by_certificates_needs_client_auth(server):
+    """Sign-in by certificates has a diagnostic if clients are not asked for a certificate."""
+    diagnostics = compiled(server + CERTIFICATE + _resource("provider: devices")).diagnostics
+    assert [diagnostic.message for diagnostic in diagnostics] == [
+        "nobody can sign in by certificates: clients are not asked for one"
+    ]
+
+
+def test_sign_in_by_certificates_with_client_auth_is_valid():
+    """A resource may require groups of a user with a certificate."""
+    ssl = "server: {ssl: {selfSignedHostnames: [a], clientAuth: request, clientCAs: clients.pem}}\n"
+    options = "provider: devices, clientCertificate: {authorizationAccesses: [{group: editors}]}"
+    loaded = compiled(ssl + CERTIFICATE + _resource(options))
+    assert loaded.diagnostics == ()
+    (resource,) = loaded.settings.resources
+    assert resource.authorization.accesses[0].group == "editors"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -90,43 +124,3 @@ def test_a_valid_provider_has_no_diagnostic():
     rules = "[{group: editors}, {email: '@example.org$', regexp: true}]"
     text = OIDC + _resource(f"provider: id, oidc: {{authorizationAccesses: {rules}}}")
     assert compiled(text, {"SECRET": "0123456789abcdef"}).diagnostics == ()
-
-
-def test_a_policy_server_for_users_with_passwords_is_read():
-    """The options of a policy server are beside the credentials."""
-    options = (
-        "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}],"
-        " authorizationOPAServer: {url: 'http://127.0.0.1:8181/v1/data/allow', tags: {a: b}}}"
-    )
-    text = "authProviders: {basic: {staff: {realm: R}}}\n" + _resource(options)
-    loaded = compile_configuration(SourceFile("config.yaml", text), Path(), unresolved)
-    assert loaded.diagnostics == ()
-    server = loaded.settings.targets[0].resources[0].opa
-    assert (server.url, server.tags) == (GuardedUrl("http://127.0.0.1:8181/v1/data/allow"), (("a", "b"),))
-
-
-@pytest.mark.parametrize(
-    "server", ["", "server: {ssl: {selfSignedHostnames: [a]}}\n", "server: {ssl: {enabled: false}}\n"]
-)
-def test_sign_in_by_certificates_needs_client_auth(server):
-    """Sign-in by certificates has a diagnostic if clients are not asked for a certificate."""
-    diagnostics = compiled(server + CERTIFICATE + _resource("provider: devices")).diagnostics
-    assert [diagnostic.message for diagnostic in diagnostics] == [
-        "nobody can sign in by certificates: clients are not asked for one"
-    ]
-
-
-def test_sign_in_by_certificates_with_client_auth_is_valid():
-    """A resource may require groups of a user with a certificate."""
-    ssl = "server: {ssl: {selfSignedHostnames: [a], clientAuth: request, clientCAs: clients.pem}}\n"
-    options = "provider: devices, clientCertificate: {authorizationAccesses: [{group: editors}]}"
-    loaded = compiled(ssl + CERTIFICATE + _resource(options))
-    assert loaded.diagnostics == ()
-    (resource,) = loaded.settings.resources
-    assert resource.authorization.accesses[0].group == "editors"
-
-
-def test_a_misspelt_ssl_is_reported_once():
-    """A misspelt `ssl` is not reported as missing client certificates too."""
-    diagnostics = compiled("server: {sls: {}}\n" + CERTIFICATE + _resource("provider: devices")).diagnostics
-    assert [diagnostic.code for diagnostic in diagnostics] == ["unknown-option"]

@@ -61,53 +61,6 @@ def test_a_mistake_is_reported_with_its_place(text, code, message, marked_text):
     assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == (code, message, marked_text)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("mount: {path: []}", "`path` is empty"),
-        ("mount: {path: [/a, /..]}", "an item of `path` contains a `.` or `..` segment"),
-        ("mount: {path: /..}", "`path` contains a `.` or `..` segment"),
-        ("resources: [{whiteList: true}]", "an item of `resources` lacks `path`"),
-        ("resources: [/public]", "an item of `resources` must be a mapping, but is a string"),
-        ("actions: {GET: {enabled: 1}}", "`enabled` must be `true` or `false`, but is a number"),
-        ("resources: [{path: /, methods: [POST], whiteList: true}]", "an item of `methods` cannot be `POST`"),
-    ],
-)
-def test_a_mistake_in_a_target_is_reported(text, message):
-    """A mistake is reported at every depth, in items of lists too."""
-    assert message in [found for _, found in codes_and_messages_in_target(text)]
-
-
-@pytest.mark.parametrize(
-    ("text", "help"),
-    [
-        ('server: {port: "80"}', "write it without quotes: `80`"),
-        ("server: {port: 80a}", "write one number in digits, without a unit or a fraction"),
-        ("server: {listenAddr: 8080}", 'quote it: `"8080"`'),
-        ("server: {listenAddr: off}", 'quote it: `"off"`'),
-        ("server: {listenAddr: [a]}", "write one text in its place"),
-        ("server: {ssl: {enabled: 1}}", "write `true` or `false`, without quotes"),
-        ("rules: 7", 'quote it: `"7"`'),
-        ("rules: [[a]]", "write one text in its place"),
-        ("rules: {a: b}", "each item begins with `- ` on a line of its own"),
-        ("server: {port: }", "add a value, or leave the option out"),
-        ("server: {port: 0x50}", "write it in plain decimal, or quote it if it is a name"),
-        ("log: {level: warn}", "did you mean `warning`?"),
-        ("log: {level: loud}", "the choices are `debug`, `info`, `warning` and `error`"),
-        ("prot: 1", "the options here are `server`, `internalServer`, `rules`, `authProviders`, `listTargets`, `targets`, `templates`, `pages`, `limits`, `s3`, `reload`, `log` and `tracing`"),
-        ("serve: 1", "did you mean `server`?"),
-        ("indexDocument: a", "did you mean `targets.*.actions.GET.config.indexDocument`?"),
-        ("authProviders: {saml: {}}", "the options here are `basic`, `oidc`, `header` and `clientCertificate`"),
-        ("authProviders: {basic: {a: }}", "such as `{realm: Files}`"),
-        ("keyRewriteList: []", "write rewrites in rule files, and list these or their directory in `rules`"),
-    ],
-)  # fmt: skip
-def test_a_mistake_has_a_help(text, help):
-    """The help states how to correct a mistake."""
-    (diagnostic,) = compiled(f"{text}\n{MINIMAL}").diagnostics
-    assert diagnostic.help == help
-
-
 def test_a_value_with_a_fault_has_one_diagnostic():
     """A value with a tag is not reported as a wrong type too."""
     assert codes_and_messages(f"server: {{port: !none x}}\n{MINIMAL}") == [
@@ -115,31 +68,10 @@ def test_a_value_with_a_fault_has_one_diagnostic():
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[]", "the configuration must be a mapping, but is a list"),
-        ("targets", "the configuration must be a mapping, but is a string"),
-        ("---", "the configuration has no value"),
-        ("targets:", "`targets` has no value"),
-    ],
-)
-def test_a_configuration_of_a_wrong_type_is_reported(text, message):
-    """A mistake of the whole file is reported at its beginning."""
-    *_, diagnostic = (found for found in compiled(text).diagnostics if found.code != "no-targets")
-    assert diagnostic.message == message
-    assert diagnostic.span.first.line == 1
-
-
 def test_a_mistake_in_an_anchored_value_is_reported_once():
     """A mistake in an anchored value is reported at the anchor, and not at its aliases."""
     text = "targets: {a: {mount: {path: /a}, bucket: &b {name: 1}}, b: {mount: {path: /b}, bucket: *b}}"
     assert codes_and_messages(text) == [("wrong-type", "`name` must be a string, but is a number")]
-
-
-def test_targets_keep_the_order_of_the_file():
-    text = "targets: {zoo: {bucket: {name: a-b}, mount: {path: /z}}, ape: {bucket: {name: a-b}, mount: {path: /a}}}"
-    assert [parsed.name for parsed in settings(text).targets] == ["zoo", "ape"]
 
 
 def test_relative_paths_start_from_the_directory_of_the_file():
@@ -158,13 +90,6 @@ def test_credentials_are_resolved():
     assert credentials.access_key == Secret("the environment variable `ACCESS`", "access")
     assert credentials.secret_key.reveal() == "secret"
     assert credentials.session_token.reveal() == "her password"
-
-
-def test_a_session_token_is_optional():
-    """Long-term credentials have no session token."""
-    text = "targets: {site: {bucket: {name: my-bucket, credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}}}"
-    (parsed,) = settings(text).targets
-    assert parsed.bucket.credentials.session_token is None
 
 
 @pytest.mark.parametrize(
@@ -217,13 +142,6 @@ def test_a_secret_key_that_looks_like_a_hash_has_a_warning():
     pair = "accessKey: {env: ACCESS}, secretKey: {value: $2b$12$abc}"
     diagnostics = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{pair}}}}}}}}}")
     assert [code for code, _ in diagnostics] == ["plain-secret"]
-
-
-def test_a_missing_secret_option_is_not_resolved():
-    """A missing reference is reported once, and no example in its place is resolved."""
-    assert codes_and_messages(
-        "targets: {site: {bucket: {name: my-bucket, credentials: {accessKey: {env: ACCESS}}}}}"
-    ) == [("missing-option", "`credentials` lacks `secretKey`")]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,35 @@ def test_the_location_of_a_document_is_read(text, location):
     assert (Location.of(text), document_url(text)) == (location, GuardedUrl(text))
 
 
+def test_only_a_file_is_a_reference():
+    """A location on another host is not a reference to a file."""
+    assert file_reference(None) is None
+    assert file_reference(GuardedUrl("s3://bucket/key")) is None
+    assert (
+        file_reference(GuardedUrl("file:///tmp/a.pem"))
+        == file_reference(GuardedUrl("/tmp/a.pem"))
+        == Reference(path="/tmp/a.pem")
+    )
+
+
+def test_tls_of_a_listener_is_read():
+    """The options have the names of s3-proxy, and versions are normalized."""
+    certificate = "{certificateUrl: a.crt, privateKey: {env: SECRET}, certificateUrlConfig: {httpTimeout: 1s}}"
+    text = f"server: {{ssl: {{minTLSVersion: tls-1_3, certificates: [{certificate}]}}}}\n{MINIMAL}"
+    ssl = settings(text).server.ssl
+    assert ssl.enabled
+    assert (ssl.min_version, ssl.max_version) == ("TLSv1.3", "TLSv1.3")
+    (parsed,) = ssl.all_certificates
+    assert (parsed.certificate_url, parsed.certificate_url_config.http_timeout) == (GuardedUrl("a.crt"), 1)
+    assert parsed.private_key.reveal() == "secret"
+
+
+def test_a_self_signed_certificate_has_no_empty_name():
+    """No certificate can be for an empty name."""
+    text = f"server: {{ssl: {{selfSignedHostnames: [a.test, '']}}}}\n{MINIMAL}"
+    assert codes_and_messages(text) == [("bad-value", "an item of `selfSignedHostnames` is empty")]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -96,32 +125,3 @@ def test_a_location_is_one_line(text, message):
     """A location is neither empty nor contains a control character."""
     with pytest.raises(InvalidValue, match=message):
         document_url(text)
-
-
-def test_only_a_file_is_a_reference():
-    """A location on another host is not a reference to a file."""
-    assert file_reference(None) is None
-    assert file_reference(GuardedUrl("s3://bucket/key")) is None
-    assert (
-        file_reference(GuardedUrl("file:///tmp/a.pem"))
-        == file_reference(GuardedUrl("/tmp/a.pem"))
-        == Reference(path="/tmp/a.pem")
-    )
-
-
-def test_tls_of_a_listener_is_read():
-    """The options have the names of s3-proxy, and versions are normalized."""
-    certificate = "{certificateUrl: a.crt, privateKey: {env: SECRET}, certificateUrlConfig: {httpTimeout: 1s}}"
-    text = f"server: {{ssl: {{minTLSVersion: tls-1_3, certificates: [{certificate}]}}}}\n{MINIMAL}"
-    ssl = settings(text).server.ssl
-    assert ssl.enabled
-    assert (ssl.min_version, ssl.max_version) == ("TLSv1.3", "TLSv1.3")
-    (parsed,) = ssl.all_certificates
-    assert (parsed.certificate_url, parsed.certificate_url_config.http_timeout) == (GuardedUrl("a.crt"), 1)
-    assert parsed.private_key.reveal() == "secret"
-
-
-def test_a_self_signed_certificate_has_no_empty_name():
-    """No certificate can be for an empty name."""
-    text = f"server: {{ssl: {{selfSignedHostnames: [a.test, '']}}}}\n{MINIMAL}"
-    assert codes_and_messages(text) == [("bad-value", "an item of `selfSignedHostnames` is empty")]

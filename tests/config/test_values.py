@@ -135,15 +135,6 @@ def test_a_name_by_the_rules_of_aws_has_no_objection(name):
     assert values.aws_objection(name) is None
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["ab", "x" * 64, "My-Bucket", "my_bucket", "-ab", "ab-", "a..b", "192.168.0.1", "xn--abc"],
-)
-def test_another_name_has_an_objection(name):
-    """A bucket name that only other servers accept has an objection."""
-    assert values.aws_objection(name)
-
-
 @given(st.text(max_size=40))
 def test_a_mount_path_begins_and_ends_with_a_slash(text):
     """A valid mount path has both slashes, and doesn't change when it is read again."""

@@ -110,25 +110,6 @@ def test_a_failing_rewrite_is_refused(decide_request, scripted_template, make_si
     assert decision.rewritten is None
 
 
-def test_a_template_reads_the_request(decide_request, resources_for, scripted_template, make_site):
-    """A template reads the user, the method, the whole path and the target of the request."""
-
-    def describe(data):
-        return f"/{data.user.username}/{data.request.method}{data.request.path}:{data.key}@{data.target.name}"
-
-    decision = decide_request(
-        make_site((".", scripted_template(describe)), mount="/m/", resources=resources_for("ann")), "GET /m/a", "ann"
-    )
-    assert decision.plan[0] == Serve("ann/GET/m/a:/a@site")
-
-
-def test_a_failing_rewrite_of_an_upload_is_refused(decide_request, scripted_template, make_site):
-    """If the rewrite of an upload fails, its plan is an error."""
-    decision = decide_request(make_site((".", scripted_template("/.."))), "PUT /", file_name="a")
-    assert decision.plan[0].status == 400
-    assert decision.failure is not None
-
-
 def test_a_decision_contains_its_rewriting(decide_request, make_site):
     """A decision contains the rewrite, its captures and the new key, for the log."""
     decision = decide_request(make_site(("^/(?P<rest>.*)$", "/new/$rest")), "GET /a")
@@ -136,12 +117,6 @@ def test_a_decision_contains_its_rewriting(decide_request, make_site):
     assert decision.rewritten.key == "/new/a"
     assert decision.rewritten.rewrite.label == "#1"
     assert decision.rewritten.captures.groups == ("/a", "a")
-
-
-def test_a_key_that_no_rewrite_matches_is_unchanged(decide_request, make_site):
-    """If no rewrite matches, the key is the requested one, and no rewrite is named."""
-    decision = decide_request(make_site(("^/x$", "/y")), "GET /a")
-    assert (decision.rewritten.key, decision.rewrite, decision.plan[0]) == ("/a", None, Serve("a"))
 
 
 @pytest.mark.parametrize(
@@ -173,12 +148,6 @@ def test_a_path_without_a_target_is_not_found(decide_request, make_site):
     )
 
 
-def test_a_disabled_method_is_refused_before_access_is_checked(decide_request, make_site):
-    """A disabled method gets 405 before the user is asked to sign in."""
-    decision = decide_request(make_site(actions=Actions(), resources=[STAFF]), "PUT /")
-    assert (decision.plan[0].status, decision.checks, decision.data) == (405, (), None)
-
-
 @pytest.mark.parametrize(
     ("request_line", "user", "refused"),
     [
@@ -191,12 +160,6 @@ def test_a_refused_request_is_not_rewritten(decide_request, make_site, request_l
     """If access is refused, no rule is applied."""
     decision = decide_request(make_site((".", "/x"), resources=[OPEN, STAFF]), request_line, user)
     assert (decision.plan, decision.data) == ((refused,), None)
-
-
-def test_an_open_path_has_no_user(decide_request, make_site, scripted_template):
-    """An open path requires no sign-in, so the decision has no user even if one is given."""
-    decision = decide_request(make_site(resources=[OPEN, STAFF]), "GET /open/a", "ann")
-    assert decision.user is None
 
 
 def test_an_upload_with_a_file_name_is_received(decide_request, make_site):
@@ -383,15 +346,6 @@ def test_the_target_list_is_also_at_its_path_without_a_slash(make_site):
     assert simulate(mounts, read_request("/all", "GET"), None).plan[0].status == 401
     for other in ("/all//", "/al", "/all/x"):
         assert simulate(mounts, read_request(other, "GET"), None).plan != (ListTargets(),)
-
-
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
-def test_the_target_list_takes_no_other_method(method):
-    """Where no target is mounted around the list of targets, other methods get 405 with Allow."""
-    mounts = Mounts([], target_list=TargetList(True, Mount("", ("/all/",))))
-    plan = simulate(mounts, read_request("/all/", method), None).plan
-    assert [(each.status, each.allow) for each in plan] == [(405, ("GET", "HEAD"))]
-    assert simulate(mounts, read_request("/all/a", method), None).plan[0].status == 404
 
 
 def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
@@ -630,3 +584,9 @@ def test_a_request_without_rewriting_has_no_trace(decide_request, make_site):
     """A path without a target and a refused method give no trace."""
     nowhere, refused = decide_request(make_site(mount="/m/"), "GET /x"), decide_request(make_site(), "POST /x")
     assert (trace(nowhere), trace(refused)) == (None, None)
+
+
+def test_a_key_that_no_rewrite_matches_is_unchanged(decide_request, make_site):
+    """If no rewrite matches, the key is the requested one, and no rewrite is named."""
+    decision = decide_request(make_site(("^/x$", "/y")), "GET /a")
+    assert (decision.rewritten.key, decision.rewrite, decision.plan[0]) == ("/a", None, Serve("a"))

@@ -52,11 +52,6 @@ def test_a_directory_is_browsed_or_not_found(plan_request, make_site, method):
     assert plan_request(make_site(), f"{method} /dir/") == (Browse("dir/"), NO_DIRECTORY)
 
 
-def test_the_root_of_a_mount_is_always_browsed(plan_request, make_site):
-    """The root of a mount is marked as such, because an empty root is an empty listing, not 404."""
-    assert plan_request(make_site(mount="/m/"), "GET /m/") == (Browse("", root=True),)
-
-
 def test_a_rewritten_root_stays_the_root(plan_request, make_site):
     """The request path decides whether a directory is the root."""
     assert plan_request(make_site(("^/$", "/site/")), "GET /") == (Browse("site/", root=True),)
@@ -68,22 +63,6 @@ def test_an_index_document_is_tried_before_the_listing(plan_request, make_site):
     plan = (Serve("dir/index.html", "/dir/index.html"), Browse("dir/"), NO_DIRECTORY)
     assert plan_request(make_site(actions=INDEX), "GET /dir/") == plan
     assert plan_request(make_site(actions=INDEX), "HEAD /dir/") == plan
-
-
-def test_the_index_document_is_added_after_the_rewrite(plan_request, make_site):
-    """A source never matches the index document's name, which is joined to the rewritten directory."""
-    pairs = (("index", "/wrong"), ("^/dir/$", "/other"))
-    assert plan_request(make_site(*pairs, actions=INDEX), "GET /dir/")[:2] == (
-        Serve("other/index.html", "/dir/index.html"),
-        Browse("other/"),
-    )
-
-
-@pytest.mark.parametrize("name", ["a//b", "/a", "..a", "a."])
-def test_an_index_document_is_joined_to_an_uncleaned_directory(plan_request, make_site, name):
-    """A directory's key is never cleaned: `//` stays, and the index document lies in exactly that directory."""
-    serve = Serve(f"{name}/index.html", f"/{name}/index.html")
-    assert plan_request(make_site(actions=INDEX), f"GET /{name}/")[0] == serve
 
 
 def test_a_disabled_listing_is_forbidden(plan_request, make_site):
@@ -107,13 +86,6 @@ def test_a_missing_file_may_be_a_directory(plan_request, make_site):
     """With `redirectWithTrailingSlashForNotFoundFile` a missing file is redirected to the directory, if there is one."""
     redirect = Redirect("/dir/?a=1&b=%20+", below="dir/", path="/dir/")
     assert plan_request(make_site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NO_OBJECT)
-
-
-def test_the_slash_redirect_comes_after_the_rewrite(plan_request, make_site):
-    """The objects below the rewritten key decide; the location is the requested path with a slash."""
-    site = make_site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
-    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/", path="/m/old/dir/")
-    assert plan_request(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NO_OBJECT)
 
 
 @pytest.mark.parametrize(
@@ -230,15 +202,6 @@ def test_a_direct_upload_must_be_requested_and_enabled(plan_request, make_site, 
     assert plan_request(make_site(mount="/m/", actions=actions), f"PUT /m{query}")[0].status == refused
     directory = plan_request(make_site(actions=actions), f"PUT /d/{query}")[0]
     assert directory.status == refused if is_requested else isinstance(directory, ReadForm)
-
-
-def test_a_direct_upload_is_refused_if_only_raw_uploads_are_enabled(plan_request, make_site):
-    """A direct upload is refused, because its empty body would be stored as a file."""
-    raw = Actions(put=PutAction(enabled=True, raw_uploads=True))
-    assert [plan_request(make_site(actions=raw), f"PUT {path}?upload=direct")[0].status for path in ("/a", "/d/")] == [
-        403,
-        403,
-    ]
 
 
 @pytest.mark.parametrize(

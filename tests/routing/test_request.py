@@ -5,7 +5,6 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.request import (
     BadAddress,
     KeyTooLong,
-    RequestError,
     UnknownFormat,
     host_name,
     object_key,
@@ -55,11 +54,6 @@ def test_escapes_are_decoded_exactly_once(raw, path):
 def test_literal_dots_are_removed(raw, path):
     """A segment that is sent as `.` means nothing."""
     assert parse_request_path(raw) == path
-
-
-def test_unescaped_bytes_are_read_as_utf_8():
-    """Unescaped UTF-8 means the same path; the wire passes its bytes as latin-1."""
-    assert parse_request_path("/é/x".encode().decode("latin-1")) == "/é/x"
 
 
 @pytest.mark.parametrize(
@@ -129,12 +123,6 @@ def test_an_object_key_has_at_most_1024_bytes(bucket):
 def test_a_file_name_is_cut_after_its_last_slash(file_name, path):
     """A file's name is the part after the last slash of the sent name; a backslash is an ordinary character."""
     assert upload_path(RequestPath("/d/"), file_name) == path
-
-
-def test_an_invalid_file_name_has_a_reason():
-    """The error about a file's name states the reason, for the log."""
-    with pytest.raises(RequestError, match="the file's name is empty"):
-        upload_path(RequestPath("/d/"), "a/")
 
 
 def test_a_request_is_read():

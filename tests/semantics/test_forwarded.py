@@ -37,12 +37,6 @@ def test_an_address_of_ipv4_is_written_as_such(address, plain):
     assert origin_behind(Origin("10.0.0.1"), [("X-Forwarded-For", address)], PROXIES).address == plain or not address
 
 
-def test_without_networks_no_peer_is_trusted():
-    """By default, no peer is trusted."""
-    assert "127.0.0.1" not in TrustedProxies()
-    assert "" not in TrustedProxies()
-
-
 @pytest.mark.parametrize(
     ("address", "client"),
     [
@@ -80,11 +74,6 @@ def test_headers_of_a_trusted_proxy_name_the_client():
     assert _origin_behind(("Forwarded", 'for="[2001:db9::1]:99";host="a.test:8443";PROTO=https')) == Origin(
         "2001:db9::1", "https", "a.test:8443"
     )
-
-
-def test_a_proxy_without_such_headers_is_the_client():
-    """A trusted proxy that sends no forwarding headers counts as the client."""
-    assert _origin_behind(("Accept", "*/*")) == PEER
 
 
 def test_values_that_the_client_wrote_are_ignored():
@@ -130,12 +119,6 @@ def test_x_forwarded_headers_override_forwarded():
 def test_an_address_may_have_a_port_or_be_hidden(text, address):
     """An address may have a port; if the address is hidden, the proxy is the last known one."""
     assert _origin_behind(("X-Forwarded-For", text)).address == address
-
-
-@pytest.mark.parametrize("host", ["a b", "a/b", "a@b", "a.test:80:80", "a?b", "", "a" * 400, "é"])
-def test_an_invalid_host_is_ignored(host):
-    """An invalid X-Forwarded-Host is ignored."""
-    assert _origin_behind(("X-Forwarded-Host", host)) == PEER
 
 
 @pytest.mark.parametrize("text", ["for=1.2.3.4 x", 'for="1.2.3.4', "for:1.2.3.4", "=;", "for=a b"])
@@ -232,21 +215,6 @@ def test_a_header_of_version_2_names_the_client(command, family, rest, address):
     assert read_proxy_header(head, rest) == address
 
 
-@pytest.mark.parametrize("command", [0x11, 0x22, 0x31])
-def test_an_unknown_version_or_command_is_refused(command):
-    """A header of another version or with another command raises NotProxied."""
-    with pytest.raises(NotProxied):
-        proxy_header_rest(_head(command, 0x11, 12))
-    with pytest.raises(NotProxied):
-        proxy_header_rest(b"GET / HTTP/1.1\r\n")
-
-
-def test_a_header_shorter_than_its_addresses_is_refused():
-    """A header whose announced length doesn't include the addresses raises NotProxied."""
-    with pytest.raises(NotProxied):
-        read_proxy_header(_head(0x21, 0x11, 4), IPV4_ADDRESSES[:4])
-
-
 @given(st.binary(max_size=120))
 def test_any_bytes_are_read_or_refused(data):
     """Any bytes give an address or None, or raise NotProxied."""
@@ -269,3 +237,29 @@ def test_any_bytes_are_read_or_refused(data):
 def test_a_client_has_an_address_or_a_prefix(address, network):
     """An IPv6 address counts with the 64 bits that one client is given; IPv4 in IPv6 is IPv4."""
     assert client_at(address) == network
+
+
+@pytest.mark.parametrize("host", ["a b", "a/b", "a@b", "a.test:80:80", "a?b", "", "a" * 400, "é"])
+def test_an_invalid_host_is_ignored(host):
+    """An invalid X-Forwarded-Host is ignored."""
+    assert _origin_behind(("X-Forwarded-Host", host)) == PEER
+
+
+@pytest.mark.parametrize("command", [0x11, 0x22, 0x31])
+def test_an_unknown_version_or_command_is_refused(command):
+    """A header of another version or with another command raises NotProxied."""
+    with pytest.raises(NotProxied):
+        proxy_header_rest(_head(command, 0x11, 12))
+    with pytest.raises(NotProxied):
+        proxy_header_rest(b"GET / HTTP/1.1\r\n")
+
+
+def test_a_header_shorter_than_its_addresses_is_refused():
+    """A header whose announced length doesn't include the addresses raises NotProxied."""
+    with pytest.raises(NotProxied):
+        read_proxy_header(_head(0x21, 0x11, 4), IPV4_ADDRESSES[:4])
+
+
+def test_a_proxy_without_such_headers_is_the_client():
+    """A trusted proxy that sends no forwarding headers counts as the client."""
+    assert _origin_behind(("Accept", "*/*")) == PEER
