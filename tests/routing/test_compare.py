@@ -9,11 +9,22 @@ from tornado_proxy.config.model import Bucket, Mount, TargetList
 from tornado_proxy.config.providers import BasicUser, OidcProvider, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.routing.compare import Kind, Reason, difference, reason, served_key
+from tornado_proxy.routing.compare import (
+    KeptRequest,
+    Kind,
+    Reason,
+    demands,
+    difference,
+    reads_unkept,
+    reason,
+    served_key,
+)
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import Serve
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.semantics.request import User
+from tornado_proxy.rules.model import Key
+from tornado_proxy.semantics.request import RequestPath, User
 
 ANN = BasicUser("ann", Secret("value", "x"))
 BEN = BasicUser("ben", Secret("value", "x"))
@@ -128,3 +139,39 @@ def test_a_page_without_a_target_is_mounted_too(make_site):
     for path in (next(iter(with_page.provider_pages)), "/list/"):
         old, new = (simulate(mounts, read_request(path), None) for mounts in (without, with_page))
         assert reason(old, new) is Reason.MOUNT
+
+
+def test_what_is_demanded_of_a_user_is_told_for_each_check(make_site):
+    """An upload to a directory is checked twice; passwords do not count."""
+    mounts = Mounts([make_site(resources=[_staff(ANN)])])
+    upload = KeptRequest(0.0, "site", "PUT", "", RequestPath("/d/"), Key("/d/a.txt"), signed_in=True)
+    assert demands(mounts, upload) == [("staff", ["ann"], (), None)] * 2
+    assert len(demands(mounts, upload._replace(method="GET"))) == 1
+    assert demands(Mounts(()), upload) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "is_lacking"),
+    [
+        ("/fixed", False),
+        (lambda data: f"/{data.request.method}", False),
+        (lambda data: f"/{data.request.raw_query}", True),
+        (lambda data: f"/{data.user and data.user.email}", True),
+    ],
+)
+def test_a_rule_may_read_what_is_not_kept(make_site, scripted_template, result, is_lacking):
+    """Of a request, its method, host and path are kept; of a user, that there was one."""
+    site = make_site((".", scripted_template(result)), resources=[_staff(ANN)])
+    decision = simulate(Mounts([site]), read_request("/a"), User("ann"))
+    assert reads_unkept(decision) is is_lacking
+    assert not reads_unkept(_decided(make_site((".", "/b"))))
+
+
+def test_mounts_of_other_sites_keep_the_pages(make_site):
+    """With access that lets every user pass, each request is decided whose users passed once."""
+    mounts = Mounts([make_site(resources=[_staff(ANN)])], (), TargetList(enabled=True, mount=Mount(paths=("/list/",))))
+    site = make_site(resources=[_staff(ANN)])
+    site.access = site.access.for_all_users()
+    others = mounts.of_sites([site])
+    assert others.target_list is not None
+    assert simulate(others, read_request("/a"), User("ben")).plan[0] == Serve("a")
