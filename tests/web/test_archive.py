@@ -13,20 +13,18 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
+from fakes import Staff
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 from msgspec import structs
 from serving import serve
 
-from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount
 from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.semantics.request import User
 from tornado_proxy.web import handler
 from tornado_proxy.web.archive import FORMATS, ArchiveMember, distinct
 
@@ -191,14 +189,6 @@ async def test_a_large_archive_is_refused(options):
     assert "too large to be one file" in answer.text
 
 
-class _Staff:
-    """An authenticator that accepts every name."""
-
-    async def authenticate(self, facts, guard):
-        name = dict(facts.headers).get("Authorization")
-        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
-
-
 async def test_an_archive_has_only_accessible_files():
     """Access to each file is checked as for a request of its own."""
     resources = [
@@ -206,7 +196,7 @@ async def test_an_archive_has_only_accessible_files():
         Resource("/m/d/a.txt", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
         Resource("/m/d/**", white_list=True),
     ]
-    async with serve(FILES, **OPTIONS, resources=resources, authenticators={"staff": _Staff()}) as site:
+    async with serve(FILES, **OPTIONS, resources=resources, authenticators={"staff": Staff()}) as site:
         answer = await site.get("/m/d/?format=zip", Authorization="ann")
     assert list(_zip_members(answer)) == ["d/sub/b.bin"]
 
@@ -397,7 +387,7 @@ async def test_isolated_users_get_their_own_files():
     """For an isolated user, the archive of the root has the user's own directory."""
     files = {"ann/a": b"hers", "ben/b": b"his"}
     staff = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
-    parts = {"resources": [staff], "authenticators": {"staff": _Staff()}}
+    parts = {"resources": [staff], "authenticators": {"staff": Staff()}}
     async with serve(files, get=GetAction(user_isolation=True), listing=ARCHIVES_ENABLED, **parts) as site:
         assert _zip_members(await site.get("/?format=zip", Authorization="ann")) == {"site/a": b"hers"}
         assert (await site.get("/?format=zip")).status == 401
@@ -409,6 +399,6 @@ async def test_files_that_need_a_policy_server_are_left_out():
         "/d/secret", provider="staff", users=(BasicUser("ann", Secret("test", "x")),), opa=OpaServer(GuardedUrl("x"))
     )
     unguarded = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
-    parts = {"resources": [guarded, unguarded], "authenticators": {"staff": _Staff()}}
+    parts = {"resources": [guarded, unguarded], "authenticators": {"staff": Staff()}}
     async with serve({"d/secret": b"no", "d/plain": b"yes"}, listing=ARCHIVES_ENABLED, **parts) as site:
         assert _zip_members(await site.get("/d/?format=zip", Authorization="ann")) == {"d/plain": b"yes"}

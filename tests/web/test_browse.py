@@ -7,34 +7,24 @@ import json
 import re
 
 import pytest
+from fakes import Staff
 from memory_store import MemoryStore
 from serving import EVERYTHING, serve
 
-from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import ListingOptions
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.pages.limits import LARGEST_README
-from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.web import browse
 
 ANN = BasicUser("ann", Secret("test", "x"))
 
 
-class _Staff:
-    """An authenticator that accepts every name."""
-
-    async def authenticate(self, facts, guard):
-        name = dict(facts.headers).get("Authorization")
-        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
-
-
 def _staff_settings(*resources):
-    return {"resources": resources, "authenticators": {"staff": _Staff()}}
+    return {"resources": resources, "authenticators": {"staff": Staff()}}
 
 
 def _names(answer):

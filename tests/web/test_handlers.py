@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes import FailingStore
+from fakes import FailingStore, Staff
 from memory_store import MemoryStore
 from msgspec import structs
 from serving import EVERYTHING, PAGES, part, serve
@@ -22,21 +22,12 @@ from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMiss
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ErrorServed, Failed, RequestRecord, Served
 
-
-class _Staff:
-    """An authenticator that accepts every name."""
-
-    async def authenticate(self, facts, guard):
-        name = dict(facts.headers).get("Authorization")
-        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
-
-
 STAFF = {
     "resources": [
         Resource("/public/**", white_list=True),
         Resource("/**", ("GET", "PUT"), provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
     ],
-    "authenticators": {"staff": _Staff()},
+    "authenticators": {"staff": Staff()},
 }
 
 
