@@ -180,35 +180,25 @@ class Parsed(msgspec.Struct, frozen=True):
 def parse(source: SourceFile) -> Parsed:
     """Parses a rule file. A statement whose mistake leaves its meaning open is left out of the document."""
     reading = Reading(source, _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text))
-    tree = _tree(reading)
     builder = Builder(source, Comments(source, reading.comments))
-    document = Document(source) if tree is None else builder.document(tree)
-    diagnostics = (*reading.diagnostics, *builder.diagnostics, *_unfit_characters(reading))
-    return Parsed(document, tuple(sorted(diagnostics, key=_offset)))
-
-
-def _tree(reading: Reading) -> Tree[Any] | None:
-    """Returns the tree of the whole text; None after too many mistakes."""
+    document = Document(source)
     while len(reading.diagnostics) < MOST_MISTAKES:
         try:
             reading.feed_all()
-            return reading.end()
+            document = builder.document(reading.end())
+            break
         except UnexpectedToken as error:
             recover(reading, error.token)
-    message = f"more than {MOST_MISTAKES} mistakes: the rest of the file is not read"
-    last = max(map(_offset, reading.diagnostics))
-    reading.report("too-many-mistakes", message, (last, last))
-    return None
-
-
-def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
-    """Yields the invisible characters in comments, which the grammar ignores."""
-    for comment in reading.comments:
-        invisible = _CONTROL.search(comment.rstrip())
-        if invisible:
+    else:
+        message = f"more than {MOST_MISTAKES} mistakes: the rest of the file is not read"
+        last = max(map(_offset, reading.diagnostics))
+        reading.report("too-many-mistakes", message, (last, last))
+    for comment in reading.comments:  # the grammar ignores what is in them
+        if invisible := _CONTROL.search(comment.rstrip()):
             start = (comment.start_pos or 0) + invisible.start()
             message = f"invisible character U+{ord(invisible.group()):04X} in a comment"
-            yield Diagnostic("control-character", message, reading.span(start, start + 1))
+            reading.report("control-character", message, (start, start + 1))
+    return Parsed(document, tuple(sorted((*reading.diagnostics, *builder.diagnostics), key=_offset)))
 
 
 def _offset(diagnostic: Diagnostic) -> int:

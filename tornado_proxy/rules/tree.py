@@ -143,17 +143,13 @@ def literal(source: SourceFile, token: Token) -> tuple[Literal, Diagnostic | Non
         return Literal(str(token), span, offsets=range(span.start, span.end + 1)), None
     inner, raw = token[1:-1], token.type == "RAW"
     if raw and "\r\n" in inner:
-        return _without_carriage_returns(inner, span), None
+        # As in Go's raw strings: the value does not depend on the file's line ends.
+        kept = [index for index, character in enumerate(inner) if inner[index : index + 2] != "\r\n"]
+        offsets = (*(span.start + 1 + index for index in kept), span.end - 1)
+        return Literal("".join(inner[index] for index in kept), span, raw=True, offsets=offsets), None
     if not raw and "\\" in inner:
         return _unescaped(inner, span), _bad_escape(inner, span)
     return Literal(inner, span, raw, range(span.start + 1, span.end)), None
-
-
-def _without_carriage_returns(inner: str, span: Span) -> Literal:
-    """Removes carriage returns, as in Go's raw strings: the value does not depend on the file's line ends."""
-    kept = [index for index, character in enumerate(inner) if inner[index : index + 2] != "\r\n"]
-    offsets = (*(span.start + 1 + index for index in kept), span.end - 1)
-    return Literal("".join(inner[index] for index in kept), span, raw=True, offsets=offsets)
 
 
 def _unescaped(inner: str, span: Span) -> Literal:
