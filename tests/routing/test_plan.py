@@ -88,6 +88,13 @@ def test_a_missing_file_may_be_a_directory(plan_request, make_site):
     assert plan_request(make_site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NO_OBJECT)
 
 
+def test_the_slash_redirect_comes_after_the_rewrite(plan_request, make_site):
+    """The objects below the rewritten key decide; the location is the requested path with a slash."""
+    site = make_site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
+    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/", path="/m/old/dir/")
+    assert plan_request(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NO_OBJECT)
+
+
 @pytest.mark.parametrize(
     ("request_line", "location"),
     [
