@@ -413,3 +413,16 @@ def test_an_error_while_hashing_is_not_remembered():
 
     assert _run(body)
     assert slow.checks == 1
+
+
+def test_a_check_of_an_unlisted_name_takes_as_long():
+    """A name that is not listed costs a hash of another user each time, even with the right password of that user."""
+    slow = SlowHash()
+
+    async def body(verifier):
+        for _ in range(3):
+            assert not await verifier.verify(Claim("staff", "eve"), None, "right", [slow.password])
+        assert not await verifier.verify(Claim("staff", "eve"), None, "right")
+
+    _run(body)
+    assert slow.checks == 3
