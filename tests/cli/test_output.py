@@ -155,21 +155,6 @@ def test_a_progress_bar_is_drawn_at_most_ten_times_a_second():
     assert " 30%" in terminal.getvalue()
 
 
-def test_a_dumb_terminal_shows_no_progress_bar(monkeypatch):
-    """A terminal that cannot overwrite a line would print each state after the one before."""
-    monkeypatch.setenv("TERM", "dumb")
-    with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
-        show(0.5)
-    assert terminal.getvalue() == ""
-
-
-def test_a_progress_bar_is_removed_when_the_work_fails():
-    """An error message starts on an empty line."""
-    with redirect_stderr(Terminal()) as terminal, pytest.raises(ZeroDivisionError), progress("reading"):
-        raise ZeroDivisionError
-    assert terminal.getvalue() == "\r\x1b[K"
-
-
 def test_no_progress_bar_is_drawn_without_a_terminal(capsys):
     """A pipe or a log would fill with the states of the bar."""
     with progress("reading", iter(range(9)).__next__) as show:

@@ -144,10 +144,3 @@ def _answers(port: int) -> bool:
         connection.request("GET", "/healthz")
         return connection.getresponse().status == 200
     return False
-
-
-def test_an_unknown_option_is_an_error(tmp_path):
-    """An unknown option is an error with a suggestion."""
-    result = _serve(tmp_path, GOOD.replace("mount:", "mounts:"), "--check")
-    assert result.returncode == 1
-    assert "did you mean `mount`" in result.stderr

@@ -73,11 +73,6 @@ def test_each_outcome_of_reloads_has_a_count():
     assert counts == {"refused": 2, "loaded": 0}
 
 
-def test_a_reload_that_found_nothing_new_is_not_counted():
-    """Only outcomes of changed files are counted."""
-    assert _value("reloads_total", {"outcome": "reverted"}, reloads={"reverted": 1}) is None
-
-
 @pytest.mark.parametrize("is_current", [True, False])
 def test_the_files_on_disk_are_in_force_or_not(is_current):
     """The metric is 1 or 0."""

@@ -9,7 +9,7 @@ from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.telemetry.events import Bus, ObjectUsed, WebhookCalled
+from tornado_proxy.telemetry.events import ObjectUsed, WebhookCalled
 from tornado_proxy.telemetry.limits import WEBHOOK_WORKERS
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 
@@ -141,15 +141,6 @@ async def test_a_defect_does_not_stop_a_worker():
         receiver.caller.queue(invalid_event)
     await receiver.call(HOOK)
     assert receiver.events == [WebhookCalled("site", "GET", "ok")]
-
-
-async def test_a_caller_listens_to_a_bus():
-    """A caller listens to events about used objects."""
-    receiver, bus = _Receiver(), Bus()
-    receiver.caller.listen(bus)
-    bus.emit(ObjectUsed((HOOK,), "site", "GET", BODY))
-    await receiver.caller.close(5)
-    assert len(receiver.calls) == 1
 
 
 async def test_no_failure_shows_the_secrets_of_a_url(caplog):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -92,14 +91,6 @@ def test_control_characters_are_escaped(log_format):
         assert line.isprintable()
         assert not line.startswith("2026 forged")
         assert log_format == "text" or json.loads(line)["time"].endswith("Z")
-
-
-@pytest.mark.parametrize("log_format", ["text", "json"])
-def test_times_have_one_format(log_format):
-    """Times are in UTC, with milliseconds, and end with `Z`."""
-    first, *_ = _lines(Log("info", log_format))
-    time = json.loads(first)["time"] if log_format == "json" else first.split()[0]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
 
 
 @pytest.mark.parametrize(("level", "count"), [("debug", 2), ("warning", 1), ("error", 1)])
@@ -194,16 +185,6 @@ def _read_lines(reading: int, last: str) -> list[str]:
     return data.decode().splitlines()
 
 
-def test_lines_arrive_in_order():
-    """Every line is written, in the order of the calls."""
-    with _pipe() as (reading, writing):
-        outlet = Outlet(FORMAT, StreamOutput(writing))
-        for number in range(1000):
-            outlet.put(f"line {number}")
-        assert _read_lines(reading, "line 999") == [f"line {number}" for number in range(1000)]
-        assert outlet.drain(20)
-
-
 def test_a_line_of_the_service_does_not_wait_for_others(monkeypatch):
     """Only lines about requests are gathered: an error may be the last thing that a process tells."""
     monkeypatch.setattr(logs, "LOG_GATHERED_FOR", 1000)
@@ -245,21 +226,6 @@ def test_lines_without_room_are_counted():
         assert expected == 10_000
         # The lines of a full buffer, and the lines that the thread has already taken from it.
         assert BUFFER_SIZE // 101 <= len(lines) <= 2 * (BUFFER_SIZE // 101) + 2
-
-
-def test_lines_are_written_after_a_loss():
-    """Lines after a loss follow the line that reports the loss."""
-    with _pipe() as (reading, writing):
-        size = _fill(writing)
-        outlet = Outlet(FORMAT, StreamOutput(writing), 10)
-        for number in range(100):
-            outlet.put(f"line {number}")
-        _read(reading, size)
-        assert outlet.drain(20)
-        outlet.put("after")
-        *_, report, last = _read_after_drain(reading, outlet)
-        assert report.endswith(" lost")
-        assert last == "after"
 
 
 def test_lines_that_nothing_took_are_counted():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import socket
 import sys
@@ -95,21 +94,6 @@ async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
         else:
             with pytest.raises(BlockingIOError):
                 listening.accept()
-
-
-def test_a_service_runs_with_the_garbage_collector():
-    """The collector, which is off while a command starts, is on while the service runs."""
-    seen = []
-
-    async def look():
-        seen.append(gc.isenabled())
-
-    gc.disable()
-    try:
-        run_event_loop(look(), "asyncio")
-    finally:
-        gc.enable()
-    assert seen == [True]
 
 
 async def test_workers_have_the_generation_in_force(tmp_path):
