@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tornado_proxy.rules.limits import CLOSE_ENOUGH, LONGEST_MISSPELT, SHOWN_BYTES
+from tornado_proxy.rules.limits import CLOSE_ENOUGH, LONGEST_MISSPELT, SHOWN_BYTES, TAB, WIDEST_EXCERPT
 
 _LINE_END = re.compile("\n")
 
@@ -231,8 +231,6 @@ def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
     return Diagnostic("not-utf-8", f"invalid UTF-8: {where}", span, "save the file as UTF-8")
 
 
-_TAB = 4
-_WIDEST = 120
 _CUT = "…"
 
 _RESET = "\x1b[0m"
@@ -309,15 +307,15 @@ def _pieces(span: Span) -> tuple[str, str, str]:
     """Returns the first line of a span as it is shown: the text before the span, in it, and after it."""
     first, last = span.first, span.last
     line = span.source.line(first.line)
-    before = line[: first.column - 1].expandtabs(_TAB)
-    through = (line[: last.column - 1] if last.line == first.line else line).expandtabs(_TAB)
-    inside, after = through[len(before) :], line.expandtabs(_TAB)[len(through) :]
-    if len(before) > _WIDEST:
-        before = _CUT + before[-_WIDEST // 2 :]
-    if len(inside) > _WIDEST:
-        inside, after = inside[:_WIDEST] + _CUT, ""
-    if len(after) > _WIDEST:
-        after = after[:_WIDEST] + _CUT
+    before = line[: first.column - 1].expandtabs(TAB)
+    through = (line[: last.column - 1] if last.line == first.line else line).expandtabs(TAB)
+    inside, after = through[len(before) :], line.expandtabs(TAB)[len(through) :]
+    if len(before) > WIDEST_EXCERPT:
+        before = _CUT + before[-WIDEST_EXCERPT // 2 :]
+    if len(inside) > WIDEST_EXCERPT:
+        inside, after = inside[:WIDEST_EXCERPT] + _CUT, ""
+    if len(after) > WIDEST_EXCERPT:
+        after = after[:WIDEST_EXCERPT] + _CUT
     return visible(before), visible(inside), visible(after)
 
 

@@ -26,3 +26,12 @@ MOST_MISTAKES = 1000
 
 LONGEST_SHOWN = 40
 """Characters of what a message quotes."""
+
+LONGEST_SHOWN_KEY = 80
+"""Characters of a key in the report of a test."""
+TAB = 4
+"""Columns of a tab in an excerpt."""
+WIDEST_EXCERPT = 120
+"""Columns of a line in an excerpt: of what is marked, and on either side."""
+WIDEST_HEAD = 80
+"""Columns of a statement before its arrow: the arrow of a wider one does not move those of its neighbours."""

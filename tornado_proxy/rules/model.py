@@ -15,7 +15,7 @@ import msgspec
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Span, shortened
-from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY, LONGEST_SHOWN_KEY
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement, Verdict, string_text
 from tornado_proxy.semantics.errors import StatusError
@@ -291,8 +291,6 @@ def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None
 FAILING_TEST = "failing-test"
 """The code of a rule test that fails, in the linter and in the service."""
 
-_LONGEST = 80  # characters of a key
-
 
 def failure(outcome: TestOutcome) -> Diagnostic:
     """Returns the diagnostic of a test that failed."""
@@ -330,4 +328,4 @@ def _expectation(outcome: TestOutcome) -> str:
 
 
 def _shown(key: str) -> str:
-    return f"`{shortened(key, _LONGEST)}`"
+    return f"`{shortened(key, LONGEST_SHOWN_KEY)}`"

@@ -20,6 +20,7 @@ import msgspec
 from lark import Token
 
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span, padded, width
+from tornado_proxy.rules.limits import WIDEST_HEAD
 
 
 class Dialect(Enum):
@@ -295,10 +296,6 @@ def _with_comment(text: str, comment: Comment | None) -> str:
     return f"{text}  {comment.text}" if comment else text
 
 
-# The arrow of a wider statement follows it directly, and does not move the arrows of its neighbours.
-_WIDEST_HEAD = 80
-
-
 class _Cells(NamedTuple):
     """A statement in pieces: `dialect` and `name` may be empty."""
 
@@ -351,4 +348,4 @@ def _column(text: str, columns: int) -> str:
 
 
 def _is_aligned(head: str) -> bool:
-    return "\n" not in head and width(head) <= _WIDEST_HEAD
+    return "\n" not in head and width(head) <= WIDEST_HEAD
