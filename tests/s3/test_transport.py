@@ -70,22 +70,20 @@ def test_a_request_is_that_of_boto3(monkeypatch):
     assert sent(s3.requests[0]) == sent(s3.requests[1])
 
 
-async def test_certificates_are_verified(monkeypatch, tmp_path):
-    """A write to an S3 whose certificate nobody vouches for fails; one with a certificate of the bundle is made."""
-    made = pair("localhost")
-    chain, both = tmp_path / "chain.pem", tmp_path / "both.pem"
-    chain.write_text(made.chain)
+async def test_a_renewed_authority_is_trusted(monkeypatch, tmp_path):
+    """A write to an S3 whose certificate nobody vouches for fails, until the bundle of authorities has its own."""
+    made, other = pair("localhost"), pair("localhost", serial=2)
+    bundle, both = tmp_path / "bundle.pem", tmp_path / "both.pem"
+    bundle.write_text(other.chain)
     both.write_text(made.chain + made.key)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(both)
-    async with hostile_s3(reply(200, ETag='"e"'), tls=context) as s3:
-        url = f"https://localhost:{s3.port}"
-        async with store_at(url) as store:
-            with pytest.raises(Unreachable, match="certificate verify failed"):
-                await store.put("k", async_chunks(b""), Write())
-        monkeypatch.setenv("AWS_CA_BUNDLE", str(chain))
-        async with store_at(url) as store:
-            assert (await store.put("k", async_chunks(b""), Write())).etag == '"e"'
+    async with hostile_s3(reply(200, ETag='"e"'), tls=context) as s3, store_at(f"https://localhost:{s3.port}") as store:
+        with pytest.raises(Unreachable, match="certificate verify failed"):
+            await store.put("k", async_chunks(b""), Write())
+        bundle.write_text(made.chain)
+        assert (await store.put("k", async_chunks(b""), Write())).etag == '"e"'
 
 
 @pytest.mark.parametrize("ending", ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", 'HTTP/1.1 200 OK\r\nETag: "e"\r\n'])

@@ -27,7 +27,7 @@ from urllib3.util.response import assert_header_parsing
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.client import tls_context
 from tornado_proxy.s3.executor import InterruptibleConnection, current_call
-from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, PIECE_OF_THREAD
+from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, DISTRUSTED_FOR, PIECE_OF_THREAD
 from tornado_proxy.s3.pool import lifetime
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class Transport:
             "blocksize": PIECE_OF_THREAD,
             "socket_options": [*HTTPConnection.default_socket_options, _KEEP_ALIVE],
         }
+        self._distrusted_at = -math.inf
         silence = {"silence": bucket.read_timeout}
         plain = type("Connection", (_AgingConnection, HTTPConnection), silence)
         secured = type("TLSConnection", (_AgingConnection, HTTPSConnection), silence)
@@ -102,7 +103,7 @@ class Transport:
             "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
             "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": secured}),
         }
-        self._managers: dict[str | None, PoolManager] = {}  # by proxy
+        self._managers: dict[tuple[str, str], tuple[PoolManager, str | None]] = {}  # with proxies, by scheme and host
 
     def carry(self, client: S3Client) -> None:
         """Sends the requests of a client from now on, and has it repeat only what may be repeated."""
@@ -114,18 +115,18 @@ class Transport:
 
     def close(self) -> None:
         """Closes the connections that no call uses."""
-        for manager in self._managers.values():
+        for manager, _ in self._managers.values():
             manager.clear()
 
     def send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
         """Returns the answer to a request, or raises an exception of botocore; its body is read unless it streams."""
         url, place = request.url, urlsplit(request.url)
-        proxy: str | None = get_environ_proxies(url).get(place.scheme)
+        manager, proxy = self._manager(url, place.scheme, place.netloc)
         target = (
             url if proxy and place.scheme == "http" else f"{place.path or '/'}{'?' if place.query else ''}{place.query}"
         )
         try:
-            pool: Any = self._manager(proxy).connection_from_url(url)
+            pool: Any = manager.connection_from_url(url)
             answer = pool.urlopen(
                 request.method,
                 target,
@@ -142,6 +143,7 @@ class Transport:
             if not request.stream_output:
                 response.content  # noqa: B018 - reads it
         except failures.SSLError as error:
+            self._distrust()
             raise exceptions.SSLError(endpoint_url=url, error=error) from error
         except failures.NewConnectionError as error:
             raise exceptions.EndpointConnectionError(endpoint_url=url, error=error) from error
@@ -157,12 +159,20 @@ class Transport:
             raise exceptions.HTTPClientError(endpoint_url=url, error=error) from error
         return response
 
-    def _manager(self, proxy: str | None) -> PoolManager:
-        if (found := self._managers.get(proxy)) is None:
+    def _distrust(self) -> None:
+        """Lets the next attempt read whom to trust again: the authority of S3 may have been renewed."""
+        if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
+            self._distrusted_at = time.monotonic()
+            self.close()
+            self._managers = {}
+
+    def _manager(self, url: str, scheme: str, host: str) -> tuple[PoolManager, str | None]:
+        if (found := self._managers.get((scheme, host))) is None:
             options: Any = {**self._options, "ssl_context": tls_context()}
-            found = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
-            found.pool_classes_by_scheme = self._pools
-            self._managers[proxy] = found
+            proxy: str | None = get_environ_proxies(url).get(scheme)
+            manager = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
+            manager.pool_classes_by_scheme = self._pools
+            found = self._managers.setdefault((scheme, host), (manager, proxy))
         return found
 
 
