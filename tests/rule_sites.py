@@ -39,4 +39,4 @@ def requests(*addresses: str) -> RequestLog:
 
 def read_request_log(path: Path) -> RequestLog:
     """Reads the log in a file."""
-    return read_log(path, lambda fraction: None)
+    return read_log(path)

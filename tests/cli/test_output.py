@@ -15,7 +15,6 @@ from tornado_proxy.cli.output import (
     activity,
     is_stream_error,
     print_diff,
-    progress,
     show,
     wants_color,
 )
@@ -130,36 +129,6 @@ def test_control_characters_of_a_line_are_replaced(monkeypatch, capsys):
 def test_a_diff_without_color_is_printed_unchanged(monkeypatch, capsys):
     """`patch` needs each character."""
     assert _print_diff(monkeypatch, capsys, "+\x07", force_color="") == ["+\x07"]
-
-
-def test_a_progress_bar_is_drawn_on_one_line_and_removed():
-    """Each state overwrites the one before, and the line is empty at the end."""
-    with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
-        show(0)
-        show(0.5)
-    assert terminal.getvalue().split("\r\x1b[K") == [
-        "",
-        f"reading {'░' * 30}   0%",
-        f"reading {'█' * 15}{'░' * 15}  50%",
-        "",
-    ]
-
-
-def test_a_progress_bar_is_drawn_at_most_ten_times_a_second():
-    """States that follow too soon are not drawn."""
-    clock = iter([0, 0.05, 0.09, 0.2, 0.25]).__next__
-    with redirect_stderr(Terminal()) as terminal, progress("reading", clock) as show:
-        for part in (0.1, 0.2, 0.3, 0.4):
-            show(part)
-    assert terminal.getvalue().count("reading") == 1
-    assert " 30%" in terminal.getvalue()
-
-
-def test_no_progress_bar_is_drawn_without_a_terminal(capsys):
-    """A pipe or a log would fill with the states of the bar."""
-    with progress("reading", iter(range(9)).__next__) as show:
-        show(0.5)
-    assert capsys.readouterr().err == ""
 
 
 def test_the_error_of_a_command_is_reported_on_standard_error(capsys):

@@ -39,7 +39,7 @@ def _comparer(old, new, examples=5):
 
 
 def _compare(old, new, *addresses, examples=5):
-    return _comparer(old, new, examples).compare(requests(*addresses), lambda part: None)
+    return _comparer(old, new, examples).compare(requests(*addresses))
 
 
 def test_changes_are_grouped_by_the_responsible_rewrites():
@@ -74,7 +74,7 @@ def test_a_path_that_the_service_could_not_decode_changes_nothing(tmp_path):
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400\n")
     taking = _comparer("", 'rewrite `^/%zz$` -> "/b"')
-    assert taking.compare(read_request_log(log), lambda part: None).times == 0
+    assert taking.compare(read_request_log(log)).times == 0
 
 
 def test_the_same_refusal_for_another_reason_is_no_change():
@@ -118,7 +118,7 @@ def test_the_comparison_agrees_with_two_simulations(old, new, key):
     )
     old_key, new_key = (each.rewritten.key if each.rewritten else None for each in (old_answer, new_answer))
     differs = old_key != new_key or (old_key is None and old_answer.plan[0].status != new_answer.plan[0].status)
-    assert bool(comparer.compare(requests(key), lambda part: None).groups) == differs
+    assert bool(comparer.compare(requests(key)).groups) == differs
 
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "diff.json"
@@ -132,7 +132,7 @@ def _report(*addresses, old=OLD_RULES, new=NEW_RULES, examples=5, **lines):
     log.requests.update(lines.get("more", {}))
     log.strange, log.first_strange = lines.get("strange", 0), 1
     simulators = (Simulator(Mounts([old_site]), RequestDefaults()), Simulator(Mounts([new_site]), RequestDefaults()))
-    return Comparer(*simulators, examples).compare(log, lambda part: None)
+    return Comparer(*simulators, examples).compare(log)
 
 
 def test_changes_beyond_the_examples_are_counted():
@@ -210,7 +210,7 @@ def _compared(old, new, *addresses, method="GET"):
     log = requests()
     log.requests.update(LoggedRequest(address, method) for address in addresses)
     sides = [Simulator(Mounts([each]), RequestDefaults()) for each in (old, new)]
-    return Comparer(*sides, 5).compare(log, lambda part: None)
+    return Comparer(*sides, 5).compare(log)
 
 
 def _texts(report):
@@ -246,7 +246,7 @@ def test_rules_of_isolated_users_are_compared():
     isolated = {"actions": Actions(get=GetAction(user_isolation=True)), "resources": (STAFF,)}
     old, new = site("", **isolated), site('rewrite `^/ann/x$` -> "/ann/y"', **isolated)
     sides = [Simulator(Mounts([each]), RequestDefaults(User("ann"))) for each in (old, new)]
-    assert _texts(Comparer(*sides, 5).compare(requests("/x"), lambda part: None)) == [("/ann/x", "/ann/y")]
+    assert _texts(Comparer(*sides, 5).compare(requests("/x"))) == [("/ann/x", "/ann/y")]
 
 
 def test_new_keys_are_counted():
@@ -288,5 +288,5 @@ def test_a_page_before_all_targets_is_a_change():
     old, new = Mounts([site("")]), Mounts([site("")], [provider])
     path = next(iter(new.provider_pages))
     sides = [Simulator(mounts, RequestDefaults()) for mounts in (old, new)]
-    ((cause, _),) = Comparer(*sides, 5).compare(requests(path), lambda part: None).groups
+    ((cause, _),) = Comparer(*sides, 5).compare(requests(path)).groups
     assert cause.reason is Reason.MOUNT

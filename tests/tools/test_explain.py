@@ -397,9 +397,7 @@ COUNTED_RULES = r"""
 
 
 def _usage(*addresses):
-    return count_usage(
-        Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), requests(*addresses), lambda part: None
-    )
+    return count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), requests(*addresses))
 
 
 def test_requests_are_counted_by_their_rewrites():
@@ -422,9 +420,7 @@ def test_a_path_that_the_service_could_not_decode_is_refused(tmp_path):
     """It had no target when it was logged, and has no target when it is simulated."""
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
-    usage = count_usage(
-        Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), read_request_log(log), lambda part: None
-    )
+    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), read_request_log(log))
     assert usage.rewrites == {}
     assert [status for status, _ in usage.errors] == [400, 400]
 
@@ -433,7 +429,7 @@ def test_uploads_are_excluded_and_counted():
     """Their keys are unknown, since a log doesn't have the names of uploaded files."""
     log = requests()
     log.requests[LoggedRequest("/a/", "PUT")] = 3
-    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), log, lambda part: None)
+    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), log)
     assert (usage.left_out, usage.rewrites) == (3, {})
 
 
@@ -450,9 +446,7 @@ def _report(*addresses, top=10, strange=0):
     sites, log = [site(USED_RULES)], requests(*addresses)
     log.requests.update({LoggedRequest("/up/", "PUT"): 2} if strange else {})
     log.strange, log.first_strange = strange, 7 if strange else None
-    return UsageReport(
-        sites, log, count_usage(Simulator(Mounts(sites), RequestDefaults()), log, lambda part: None), top
-    )
+    return UsageReport(sites, log, count_usage(Simulator(Mounts(sites), RequestDefaults()), log), top)
 
 
 def test_the_json_of_usage_obeys_its_schema():

@@ -107,7 +107,7 @@ def test_queries_can_be_left_out(tmp_path):
     """Requests that differ only by query are one entry without queries."""
     log = tmp_path / "paths"
     log.write_text("/a?x\n/a?y\n/a\n")
-    assert read_log(log, lambda part: None, queries=False).requests == {LoggedRequest("/a"): 3}
+    assert read_log(log, queries=False).requests == {LoggedRequest("/a"): 3}
 
 
 def test_a_compressed_log_is_read_with_any_name(tmp_path):
@@ -142,18 +142,6 @@ def test_a_hyphen_is_standard_input(tmp_path, monkeypatch):
     with (tmp_path / "in").open("rb") as file:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
         assert read_request_log(Path("-")).total == 1
-
-
-def test_the_progress_of_reading_is_reported(tmp_path):
-    """The reported part grows and never exceeds 1."""
-    log = tmp_path / "paths"
-    log.write_text("/a\n" * 40_000)
-    parts = []
-    read_log(log, parts.append)
-    assert len(parts) == 4
-    assert parts == sorted(parts)
-    assert parts[0] > 0
-    assert parts[-1] <= 1
 
 
 RULES = r"""

@@ -16,7 +16,7 @@ import msgspec
 from tornado_proxy.cli import inputs
 from tornado_proxy.cli.inputs import add_admin, add_count, add_file, add_flag, add_format, add_tls
 from tornado_proxy.cli.limits import HEAD_WITHIN, LIVE_WITHIN
-from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_diff
 from tornado_proxy.cli.requests import (
     add_log_arguments,
     add_request_arguments,
@@ -191,8 +191,8 @@ def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> DiffRepo
         log = _live(arguments, old.settings)
     else:
         log = requests_of(arguments.requests, [rules for each in (old, new) for rules in each.rules.rule_sets.values()])
-    with progress("comparing") as show:
-        return Comparer(before, after, arguments.examples, options).compare(log, show)
+    with activity("comparing"):
+        return Comparer(before, after, arguments.examples, options).compare(log)
 
 
 def _live(arguments: argparse.Namespace, settings: Settings | None) -> RequestLog:
@@ -224,8 +224,8 @@ def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> Key
             if secret is not None and secret.origin in new.missing:
                 reason = new.missing[secret.origin]
                 raise CommandError(f"`--probe` needs the credentials of target `{target.name}`: {reason}")
-    with progress("asking S3") as show:
-        answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], HEAD_WITHIN, show))
+    with activity("asking S3"):
+        answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], HEAD_WITHIN))
     answered = list(zip(chosen, answers, strict=True))
     missing = tuple(each for each, answer in answered if answer is False)
     unknown = Counter((key.target, answer.message) for (key, _), answer in answered if not isinstance(answer, bool))

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -147,31 +147,8 @@ def print_bytes(*data: bytes) -> None:
 
 
 @contextmanager
-def progress(label: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[float], None]]:
-    """Shows a bar while the block runs; the function that it yields takes the part of the work done, from 0 to 1."""
-    if not is_interactive(sys.stderr):
-        yield lambda _: None
-        return
-    shown_at = clock()
-
-    def draw(part: float) -> None:
-        nonlocal shown_at
-        now = clock()
-        if now - shown_at >= _EVERY:
-            shown_at = now
-            full = round(part * _WIDTH)
-            bar = "█" * full + "░" * (_WIDTH - full)
-            print(f"{_CLEAR}{label} {bar} {part:4.0%}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield draw
-    finally:
-        print(_CLEAR, end="", file=sys.stderr, flush=True)
-
-
-@contextmanager
 def activity(label: str, soon: float = _SOON) -> Iterator[None]:
-    """Shows the elapsed time while the block runs, after `soon` seconds; for work whose progress is unknown."""
+    """Shows the elapsed time while the block runs, after `soon` seconds; on a terminal."""
     if not is_interactive(sys.stderr):
         yield
         return

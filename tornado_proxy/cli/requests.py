@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tornado_proxy.cli import inputs
 from tornado_proxy.cli.inputs import add_count, add_file, add_format, file_path, valid
-from tornado_proxy.cli.output import CommandError, ExitStatus, progress
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Target
@@ -57,8 +57,8 @@ def run_explain(arguments: argparse.Namespace) -> int:
         print(f"{json.dumps(explain.to_json(shown), indent=2)}\n" if is_json else text, end="")
         return ExitStatus.CLEAN
     log = requests_of(arguments.requests, [each.rules for each in mounts.sites])
-    with progress("simulating") as show:
-        counts = explain.count_usage(Simulator(mounts, client), log, show)
+    with activity("simulating"):
+        counts = explain.count_usage(Simulator(mounts, client), log)
     report = explain.UsageReport(mounts.sites, log, counts, arguments.top)
     print(f"{json.dumps(explain.usage_json(report), indent=2)}\n" if is_json else explain.usage_text(report), end="")
     return ExitStatus.CLEAN
@@ -144,8 +144,8 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
     """Reads the requests of a log, and counts together what is equal for the rules. Raises `CommandError`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
-        with progress("reading") as show:
-            log = read_log(path, show, queries=queries)
+        with activity("reading"):
+            log = read_log(path, queries=queries)
     except UnreadableLog as error:
         raise CommandError(f"`{path}` cannot be read: {error}") from error
     if log.strange and not log.requests:

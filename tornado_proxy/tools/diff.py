@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,7 +23,6 @@ from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.rules.diagnostic import counted, visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.tools.explain import plan_rows
-from tornado_proxy.tools.limits import COMPARISONS_EVERY
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator
 
@@ -177,12 +176,10 @@ class Comparer:
         self._kinds = Counter[Kind]()
         self._refused = 0
 
-    def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
-        """Returns the requests that change; `progress` is called with the part that is done, from 0 to 1."""
-        for number, (request, times) in enumerate(log.requests.items(), start=1):
+    def compare(self, log: RequestLog) -> DiffReport:
+        """Returns the requests that change."""
+        for request, times in log.requests.items():
             self.add(request, times)
-            if number % COMPARISONS_EVERY == 0:
-                progress(number / len(log.requests))
         return self.report(log)
 
     def report(self, log: RequestLog) -> DiffReport:

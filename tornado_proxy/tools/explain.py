@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nlargest
 from http import HTTPStatus
 from itertools import takewhile
@@ -28,7 +28,7 @@ from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
 from tornado_proxy.rules.diagnostic import counted, shortened, visible
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import READING, User
-from tornado_proxy.tools.limits import EXPLAINED_EVERY, LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN
+from tornado_proxy.tools.limits import LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN
 from tornado_proxy.tools.reporting import (
     JSON_VERSION,
     Rows,
@@ -337,13 +337,11 @@ class Usage(msgspec.Struct):
             self.left_out += times
 
 
-def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float], None]) -> Usage:
-    """Counts the results of a log's requests; `progress` is called with the part that is done, from 0 to 1."""
+def count_usage(simulator: Simulator, log: RequestLog) -> Usage:
+    """Counts the results of a log's requests."""
     usage = Usage()
-    for number, (request, times) in enumerate(log.requests.items(), start=1):
+    for request, times in log.requests.items():
         usage.count(simulator.ask(request), times)
-        if number % EXPLAINED_EVERY == 0:
-            progress(number / len(log.requests))
     return usage
 
 

@@ -15,9 +15,6 @@ SHORTEST_TIMEOUT = 0.1
 MOST_LISTED_KEYS = 10_000
 """Entries of `s3ListMaxKeys`."""
 
-COMPARISONS_EVERY = 8192
-"""Requests between two reports of progress of a comparison."""
-
 MOST_MISSES = 10
 """Rewrites that do not match, listed one by one; of more, the nearest."""
 NEAREST_SHOWN = 5
@@ -26,8 +23,6 @@ MOST_COMPARED = 100
 """Of many rewrites, those whose near misses are compared; each takes about a millisecond."""
 LONGEST_NEAR_MISS = 40
 """Characters of a text that a near miss shows."""
-EXPLAINED_EVERY = 8192
-"""Requests between two reports of progress of an explanation."""
 
 LONGEST_TEXT = 200
 """Characters of one text that are shown."""
@@ -45,11 +40,6 @@ MOST_FILES = 2_000
 """The most files that are read together."""
 MOST_FOLDERS = 10_000
 """The most directories that are searched for rule files."""
-MOST_LINES_COMPARED = 2000
-"""A longer file is replaced as a whole: comparing its lines would take too long."""
 
 LARGEST_REVISION = 8 * 1024 * 1024
 """The most bytes of a file on disk: those of a configuration."""
-
-PROGRESS_EVERY = 8192
-"""Lines between two reports of progress."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple, cast
 from urllib.parse import quote
 
 import msgspec
@@ -26,7 +24,6 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import RequestError, read_request
 from tornado_proxy.semantics.request import Request, RequestPath, User
-from tornado_proxy.tools.limits import PROGRESS_EVERY
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
@@ -81,33 +78,21 @@ class RequestLog(msgspec.Struct):
             self.first_strange = self.first_strange or number
 
 
-def read_log(path: Path, progress: Callable[[float], None], *, queries: bool = True) -> RequestLog:
-    """Reads a log, or standard input for `-`; raises `UnreadableLog`.
+def read_log(path: Path, *, queries: bool = True) -> RequestLog:
+    """Reads a log, also of gzip, or standard input for `-`; raises `UnreadableLog`.
 
-    `progress` is called with the part of the file that was read, from 0 to 1. Without `queries`, requests that differ
-    only by their query count as one.
+    Without `queries`, requests that differ only by their query count as one.
     """
     log = RequestLog()
     standard = sys.stdin.buffer if path == Path("-") else None
     try:
         with nullcontext(standard) if standard else path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size if file.seekable() else 0
-            for number, line in enumerate(_lines(file), start=1):
+            packed = cast("io.BufferedReader", file).peek(len(_GZIP)).startswith(_GZIP)
+            for number, line in enumerate(gzip.GzipFile(fileobj=file) if packed else file, start=1):
                 log.add(line.decode("latin-1").strip(), number, queries=queries)
-                if size and number % PROGRESS_EVERY == 0:
-                    progress(min(1, file.tell() / size))
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableLog(getattr(error, "strerror", None) or str(error)) from error
     return log
-
-
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    buffered = cast("io.BufferedReader", file)
-    if buffered.peek(len(_GZIP)).startswith(_GZIP):
-        with gzip.open(file) as unpacked:
-            yield from unpacked
-    else:
-        yield from file
 
 
 def read_line(line: str) -> LoggedRequest | None:

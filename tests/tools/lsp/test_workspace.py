@@ -347,29 +347,6 @@ def test_no_allowance_is_offered_between_statements():
 _LONG = "target site {\n" + '  rewrite `^/a$`->"/b"\n' * 2001 + "}\n"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'target site{rewrite `^/a`->"/b"}',
-        "target site {\n\n\n}\n",
-        "# x\r\ntarget site {}\r\n",
-        "target a {}\ntarget b {}",
-        _LONG,
-    ],
-    ids=["one line", "blank lines", "CR LF", "no line end", "long"],
-)
-def test_formatting_edits_give_the_canonical_layout(text):
-    """The result is the layout of `fmt`."""
-    file = parsed(text)
-    assert edited(text, layout_edits(file)) == print_document(file.document)
-
-
-def test_formatting_edits_replace_only_changed_lines():
-    text = 'target site {\n    rewrite `^/a$` -> "/b"\n\n  test "/a" -> "/b"\n}\n'
-    (edit,) = layout_edits(parsed(text))
-    assert edit.span.text == '  test "/a" -> "/b"\n'
-
-
 @pytest.mark.parametrize("text", ["", "target site {}\n", "target site {", "target site { rewrit }"])
 def test_a_formatted_or_invalid_file_has_no_formatting_edits(text):
     """A file with a syntax error has no layout."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
@@ -112,11 +112,11 @@ async def probe_buckets(targets: Sequence[Target], within: float, *, write: bool
 
 
 async def find_objects(
-    targets: Sequence[Target], keys: Sequence[tuple[str, ObjectKey]], within: float, progress: Callable[[float], None]
+    targets: Sequence[Target], keys: Sequence[tuple[str, ObjectKey]], within: float
 ) -> Sequence[bool | BucketProblem]:
     """Whether each key of a target has an object, asked by HEAD, each within a number of seconds.
 
-    A bucket that cannot be used is not asked again. `progress` is called with the part that is done, from 0 to 1.
+    A bucket that cannot be used is not asked again.
     """
     buckets = {target.name: target.bucket for target in targets}
     answers: dict[tuple[str, ObjectKey], bool | BucketProblem] = {}
@@ -128,7 +128,6 @@ async def find_objects(
             if isinstance(answer, BucketProblem) and answer.code not in _OF_ONE_KEY:
                 problems[target] = answer
             answers[target, key] = answer
-            progress(len(answers) / len(keys))
 
     async with _opened(targets, within) as (stores, problems):
         await asyncio.gather(*(ask() for _ in range(_POOL.connections)))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import os
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -26,7 +24,7 @@ from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read
 from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement, print_document
-from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES, MOST_FOLDERS, MOST_LINES_COMPARED
+from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES, MOST_FOLDERS
 
 
 class _TooMuch(Exception):
@@ -241,19 +239,7 @@ def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statemen
 
 
 def layout_edits(parsed: Parsed) -> Sequence[Edit]:
-    """Returns the edits that format a file; empty if it has a syntax error."""
-    source = parsed.document.source
-    if parsed.diagnostics:
-        return ()
-    after = print_document(parsed.document)
-    old, new = source.text.splitlines(keepends=True), after.splitlines(keepends=True)
-    if old == new:
-        return ()
-    if max(len(old), len(new)) > MOST_LINES_COMPARED:
-        return (Edit(Span(source, 0, len(source.text)), after),)
-    starts = [0, *accumulate(map(len, old))]
-    return tuple(
-        Edit(Span(source, starts[first], starts[last]), "".join(new[start:end]))
-        for kind, first, last, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        if kind != "equal"
-    )
+    """Returns the edit that formats a file, whose changed lines an editor finds; none if it has a syntax error."""
+    source, after = parsed.document.source, "" if parsed.diagnostics else print_document(parsed.document)
+    is_as_it_was = parsed.diagnostics or source.text == after
+    return () if is_as_it_was else (Edit(Span(source, 0, len(source.text)), after),)
