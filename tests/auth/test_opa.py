@@ -3,8 +3,7 @@ import json
 
 import pytest
 
-from tornado_proxy.auth.fetching import Fetched
-from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted, policy_input
+from tornado_proxy.auth.fetching import Fetched, PolicyUnavailable, is_permitted, policy_input
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.request import Request, RequestPath, User

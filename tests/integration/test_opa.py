@@ -13,8 +13,7 @@ from administering import eventually
 from coroutines import run
 from running import free_port
 
-from tornado_proxy.auth.fetching import HttpFetcher
-from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
+from tornado_proxy.auth.fetching import HttpFetcher, PolicyUnavailable, is_permitted
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.request import Request, RequestPath, User

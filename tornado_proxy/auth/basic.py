@@ -220,7 +220,7 @@ class Verifier:
             return False
         # The digest includes the hash, so that a changed password is checked again.
         digest = self._digest(claim.provider, claim.name, password.text if password else "", offered)
-        if self._is_remembered(digest):
+        if self._right_until.get(digest, 0.0) > self._clock():
             return True
         check = self._checks.setdefault(digest, _Check())
         check.requests += 1
@@ -229,7 +229,10 @@ class Verifier:
                 if check.result is None:
                     check.result = await self._compute(client_at(claim.address), password, hashes, offered)
                     if check.result:
-                        self._remember(digest)
+                        self._right_until.pop(digest, None)
+                        self._right_until[digest] = self._clock() + self._limits.remembered_for
+                        while len(self._right_until) > self._limits.remembered:
+                            self._right_until.popitem(last=False)
                 return check.result
         finally:
             check.requests -= 1
@@ -250,18 +253,6 @@ class Verifier:
         computed.add_done_callback(lambda _: self._threads.give_back(thread))
         # A request that is cancelled does not end the thread.
         return await asyncio.shield(computed)
-
-    def _remember(self, digest: bytes) -> None:
-        self._right_until[digest] = self._clock() + self._limits.remembered_for
-        if len(self._right_until) > self._limits.remembered:
-            self._right_until.popitem(last=False)
-
-    def _is_remembered(self, digest: bytes) -> bool:
-        until = self._right_until.get(digest)
-        if until is not None and until <= self._clock():
-            del self._right_until[digest]
-            return False
-        return until is not None
 
     def _digest(self, *texts: str) -> bytes:
         keyed = hmac.new(self._key, digestmod="sha256")

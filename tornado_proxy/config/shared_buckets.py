@@ -63,15 +63,13 @@ def _prefix(bucket: Bucket) -> str:
 
 def resolved(settings: Settings) -> Settings:
     """Returns settings in which files that another target takes as uploads are attachments, unless the file decides."""
-    uploads = Uploads(settings.targets)
-    return replace(settings, targets=tuple(_resolved(each, uploads) for each in settings.targets))
-
-
-def _resolved(target: Target, uploads: Uploads) -> Target:
-    get = target.actions.get
-    if get.active_content != "auto" or target.actions.put.enabled or uploads.within(target.bucket) is None:
-        return target
-    return replace(target, actions=replace(target.actions, get=replace(get, active_content="attachment")))
+    uploads, targets = Uploads(settings.targets), []
+    for target in settings.targets:
+        get = target.actions.get
+        if get.active_content == "auto" and not target.actions.put.enabled and uploads.within(target.bucket):
+            get = replace(get, active_content="attachment")
+        targets.append(replace(target, actions=replace(target.actions, get=get)))
+    return replace(settings, targets=tuple(targets))
 
 
 def _served(context: ValidationContext) -> Iterator[Diagnostic]:

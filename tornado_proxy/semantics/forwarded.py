@@ -32,12 +32,10 @@ class TrustedProxies:
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
         self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(map(ip_network, networks))
-        self._known = lru_cache(maxsize=1024)(self._includes)
 
     def __contains__(self, address: object) -> bool:
-        return bool(self._networks) and self._known(address)
-
-    def _includes(self, address: object) -> bool:
+        if not self._networks:
+            return False
         try:
             ip = _plain(str(address))
         except ValueError:

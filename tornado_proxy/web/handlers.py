@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from tornado_proxy.auth.authenticator import SignIn, is_cross_origin, only_reads
-from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
+from tornado_proxy.auth.fetching import PolicyUnavailable, is_permitted
 from tornado_proxy.pages.custom import TargetListData
 from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, target_links
 from tornado_proxy.routing.decide import (
