@@ -4,8 +4,7 @@ from functools import cache, reduce
 from itertools import pairwise
 from operator import or_
 
-from gotemplate.regexp.alphabet import EDGE, GAP_ASSERTIONS, Budget, Unsupported, side
-from gotemplate.regexp.automaton import bits
+from gotemplate.regexp.automaton import EDGE, GAP_ASSERTIONS, Budget, Unsupported, bits, side
 from gotemplate.regexp.classes import contains
 from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.proofs import Unknown, Unproved, _reach

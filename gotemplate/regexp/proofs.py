@@ -31,8 +31,7 @@ from typing import NamedTuple
 import msgspec
 
 from gotemplate.limits import STEPS_PER_QUESTION
-from gotemplate.regexp.alphabet import Budget, Exhausted, OnlyOverlong, Unproved, Unsupported, is_valid_key
-from gotemplate.regexp.automaton import Language
+from gotemplate.regexp.automaton import Budget, Exhausted, Language, OnlyOverlong, Unproved, Unsupported, is_valid_key
 from gotemplate.regexp.search import shortest
 from gotemplate.regexp.syntax import ENDS, STARTS, AssertionKind, literal_edge
 

@@ -17,9 +17,20 @@ from operator import or_
 from typing import NamedTuple
 
 from gotemplate.limits import LONGEST_KEY, STEPS_OF_SEARCH
-from gotemplate.regexp import alphabet
-from gotemplate.regexp.alphabet import DEAD, EDGE, OTHER_CHARACTER, PATH_TRANSITIONS, Budget, KeySymbol
-from gotemplate.regexp.automaton import NEVER, Automaton, Fragment, bits, either
+from gotemplate.regexp import automaton
+from gotemplate.regexp.automaton import (
+    DEAD,
+    EDGE,
+    NEVER,
+    OTHER_CHARACTER,
+    PATH_TRANSITIONS,
+    Automaton,
+    Budget,
+    Fragment,
+    KeySymbol,
+    bits,
+    either,
+)
 from gotemplate.regexp.classes import Ranges, contains
 
 PartialState = tuple[int, int, int]
@@ -62,8 +73,8 @@ class Product:
         *self._shifts, self.size = accumulate((len(each.sets) for each in self._automata), initial=0)
         self._required_count = len(required)
         self._every = (1 << 2 * self._required_count) - 1 << self.size  # the positions that read every character
-        self._words = any(each.assertions & alphabet.WORD_BOUNDARIES for each in self._automata)
-        self._sides = (OTHER_CHARACTER, alphabet.WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
+        self._words = any(each.assertions & automaton.WORD_BOUNDARIES for each in self._automata)
+        self._sides = (OTHER_CHARACTER, automaton.WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
         self._literal_prefix = literal_prefix
         certain = [each.certain << shift for each, shift in zip(self._automata, self._shifts, strict=True)]
         self._parts = tuple(self._part(index, each) for index, each in enumerate(certain[: self._required_count]))
@@ -78,7 +89,7 @@ class Product:
     def accepts(self, partial: PartialState, excluded: int) -> bool:
         """Whether the key that leads to a state is valid, matches all required automata and no excluded one."""
         place, before, positions = partial
-        if place not in alphabet.FINAL_STATES:
+        if place not in automaton.FINAL_STATES:
             return False
         gap = self._gap(before, EDGE)
         return not gap.excluded.matches_after(excluded) and all(end.matches_after(positions) for end in gap.required)
@@ -117,7 +128,7 @@ class Product:
         for character in text[common:]:
             readers = sum(positions for each, positions in sets.items() if contains(each, ord(character)))
             side = self._side(character)
-            moves = {side: [KeySymbol(character, self._every | readers, 0, alphabet.path_role(character), side)]}
+            moves = {side: [KeySymbol(character, self._every | readers, 0, automaton.path_role(character), side)]}
             states = [(partial, held) for state in states for partial, held, _ in self.successors(*state, moves)]
         return states
 
@@ -125,13 +136,13 @@ class Product:
         """Returns the state after a text with which the literal prefixes of all automata begin."""
         count = self._required_count
         if not common:
-            return (alphabet.START, EDGE, sum(map(self._not_begun, range(count)))), 0
-        place = reduce(lambda place, each: PATH_TRANSITIONS[place][alphabet.path_role(each)], common, alphabet.START)
+            return (automaton.START, EDGE, sum(map(self._not_begun, range(count)))), 0
+        place = reduce(lambda place, each: PATH_TRANSITIONS[place][automaton.path_role(each)], common, automaton.START)
         positions = [1 << shift + len(common) - 1 for shift in self._shifts]
         return (place, self._side(common[-1]), sum(positions[:count])), sum(positions[count:])
 
     def _side(self, character: str) -> int:
-        return alphabet.side(character) if self._words else OTHER_CHARACTER
+        return automaton.side(character) if self._words else OTHER_CHARACTER
 
     def _choices(self, next_positions: Sequence[int], readers: int) -> list[int]:
         """Returns the sets with one position of each required automaton after a symbol was read."""
@@ -146,7 +157,7 @@ class Product:
 
     def _gap(self, before: int, after: int) -> Gap:
         if (before, after) not in self._gaps:
-            self._gaps[before, after] = self._joined(alphabet.GAP_ASSERTIONS[before][after])
+            self._gaps[before, after] = self._joined(automaton.GAP_ASSERTIONS[before][after])
         return self._gaps[before, after]
 
     def _joined(self, assertions: int) -> Gap:
@@ -190,7 +201,7 @@ class Product:
         sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
         masks = [readers[each] for each in sets]
         moves: Moves = {side: [] for side in self._sides}
-        for symbol in alphabet.symbols(sets, words=self._words):
+        for symbol in automaton.symbols(sets, words=self._words):
             held = self._every
             for index in bits(symbol.readers):
                 held |= masks[index]
@@ -225,7 +236,7 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
                 continue
             if product.accepts(*state):
                 if size > LONGEST_KEY:
-                    raise alphabet.OnlyOverlong("only keys that are too long would show it")
+                    raise automaton.OnlyOverlong("only keys that are too long would show it")
                 return prefix + reached.key_to(state)
             budget.spend(product.symbols + state[1].bit_count() // 4)
             for partial, excluded, move in product.successors(*state):

@@ -9,7 +9,7 @@ from rule_sites import rule_sets
 from rule_texts import document, statement
 
 from gotemplate.limits import LONGEST_KEY
-from gotemplate.regexp.alphabet import is_valid_key
+from gotemplate.regexp.automaton import is_valid_key
 from tornado_proxy.rules.diagnostic import Safety
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files, compile_test

@@ -17,8 +17,7 @@ from importlib.resources import files
 
 import msgspec
 
-from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.automaton import Language, language
+from gotemplate.regexp.automaton import Budget, Language, language
 from gotemplate.regexp.proofs import Example, Reach, reachability
 from gotemplate.regexp.syntax import Node
 from tornado_proxy.config.model import Settings, Target

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from proving import covered, finds, is_treatable, pattern_of
 
 from gotemplate.limits import STEPS_PER_LIST
-from gotemplate.regexp.alphabet import Budget, is_valid_key
-from gotemplate.regexp.automaton import Language, language
+from gotemplate.regexp.automaton import Budget, Language, is_valid_key, language
 from gotemplate.regexp.matching import FirstMatch, compile_pattern, longest_matching_part
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.proofs import (

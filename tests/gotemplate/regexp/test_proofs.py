@@ -7,8 +7,7 @@ from proving import covered
 
 from gotemplate.limits import STEPS_PER_LIST
 from gotemplate.regexp import proofs
-from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.automaton import language
+from gotemplate.regexp.automaton import Budget, language
 from gotemplate.regexp.matching import FirstMatch, compile_pattern
 from gotemplate.regexp.proofs import (
     Covered,

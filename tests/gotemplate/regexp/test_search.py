@@ -1,7 +1,6 @@
 import pytest
 
-from gotemplate.regexp.alphabet import Budget, Exhausted, OnlyOverlong
-from gotemplate.regexp.automaton import language
+from gotemplate.regexp.automaton import Budget, Exhausted, OnlyOverlong, language
 from gotemplate.regexp.search import shortest
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gotemplate.regexp import syntax
-from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.automaton import Language, language
+from gotemplate.regexp.automaton import Budget, Language, language
 from gotemplate.regexp.proofs import (
     Covered,
     Example,

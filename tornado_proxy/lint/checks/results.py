@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.automaton import Automaton, bits, language
+from gotemplate.regexp.automaton import Automaton, Budget, bits, language
 from gotemplate.regexp.classes import contains
 from gotemplate.regexp.proofs import Example, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk

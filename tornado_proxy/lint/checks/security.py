@@ -8,8 +8,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from gotemplate.regexp.alphabet import Budget
-from gotemplate.regexp.automaton import language
+from gotemplate.regexp.automaton import Budget, language
 from gotemplate.regexp.proofs import Example, overlap
 from tornado_proxy.config.model import Target
 from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, shown
