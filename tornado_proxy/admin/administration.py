@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from importlib.metadata import version
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
@@ -114,14 +113,13 @@ class Administration:
         """Returns the state of the service as JSON."""
         configuration, generation = self._serving.configuration, self._serving.generation
         last, failure, snapshot = self._reloader.last, self._reloader.failure, configuration.snapshot
-        files = (str(snapshot.watched[0]), *(file.name for file in snapshot.files))
         return {
             "version": self._versions["tornado-proxy"],
             "ready": self.is_ready(),
             "generation": generation.number,
             "digest": snapshot.digest,
             "loadedAt": moment(generation.since),
-            "files": [*map(_absolute, files)],
+            "files": [str(snapshot.watched[0]), *(file.name for file in snapshot.files)],
             "targets": {
                 target.name: {
                     "host": target.mount.host,
@@ -356,7 +354,3 @@ def report_view(report: ReloadReport) -> dict[str, object]:
         "restartNeededFor": list(report.kept_back),
         "diagnostics": [diagnostic_fields(each) for each in report.diagnostics],
     }
-
-
-def _absolute(name: str) -> str:
-    return str(Path(name).absolute())

@@ -32,7 +32,7 @@ def application(config: str | Path) -> ProxyApplication:
     Call it on a running event loop. The listeners of the configuration are not opened: the program serves the
     application as it likes. Raises `ConfigurationError`.
     """
-    reader = SnapshotReader(Path(config), dict(os.environ))
+    reader = SnapshotReader(Path(config).absolute(), dict(os.environ))
     configuration = tolerant_of_dates(run_rule_tests(compile_snapshot(reader())), None, time.time())
     if not configuration.usable:
         raise ConfigurationError(configuration.diagnostics)

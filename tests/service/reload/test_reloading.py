@@ -7,7 +7,6 @@ import logging
 import re
 import threading
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
@@ -151,12 +150,6 @@ def test_a_new_generation_and_the_end_of_a_failure_are_seen_together(scene):
     assert asyncio.run(seen()) == {(1, True, 1), (2, False, 2)}
 
 
-def test_a_reverted_edit_is_no_failure(scene):
-    """The reloader has no failure after the files are restored."""
-    scene.edit(BAD, GOOD)
-    assert scene.reloader.failure is None
-
-
 FAILING_TEST = 'rewrite a `^/a$` -> "/b"\ntest "/a" -> "/c"'
 
 
@@ -206,16 +199,6 @@ def test_a_warning_can_become_an_error(scene):
     scene.files.configure(refusing)
     scene.edit(FAILING_TEST.replace("/b", "/d"))
     assert [diagnostic.severity.value for diagnostic in scene.reloader.failure.diagnostics] == ["error"]
-
-
-def test_the_status_has_absolute_paths(scene, monkeypatch):
-    """The paths are absolute even if that of the configuration is relative."""
-    monkeypatch.chdir(scene.files.folder)
-    relative = Files(Path())
-    serving = RecordingServing(relative.load())
-    reloader = Reloader(serving, relative.read, scene.events.append)
-    view = asyncio.run(_administration(reloader, serving).status())
-    assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
 
 
 def test_the_status_line_names_the_refused_mistake(scene):
@@ -339,13 +322,6 @@ def test_an_unchanged_reload_keeps_the_last_report(scene):
     """`last` is the report of the last edit, not of a reload without changes."""
     scene.edit(BETTER, BETTER)
     assert scene.reloader.last.outcome is ReloadOutcome.LOADED
-
-
-def test_a_repeated_refusal_has_its_diagnostics(scene):
-    """Another reload of the same invalid files returns the same mistakes."""
-    scene.edit(BAD)
-    report = asyncio.run(scene.reloader.reload())
-    assert report.diagnostics == scene.reloader.failure.diagnostics != ()
 
 
 def test_unsettled_files_are_refused_once(scene):

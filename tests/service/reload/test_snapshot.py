@@ -334,27 +334,6 @@ def test_a_missing_configuration_is_reported(tmp_path):
     assert snapshot.watched == (tmp_path / "none.yaml",)
 
 
-def test_valid_files_are_usable(files):
-    """Valid files have settings and rule sets."""
-    configuration = files.load()
-    assert configuration.usable
-    assert configuration.rule_sets["site"].rewrite("/a").key == "/b"
-
-
-def test_rules_of_an_unknown_target_are_an_error(files):
-    """The diagnostic of an unknown target suggests a similar one."""
-    files.path("other").write_text("target sight {}\n")
-    (diagnostic,) = files.load().diagnostics
-    assert (diagnostic.code, diagnostic.help) == ("unknown-target", "did you mean `site`?")
-
-
-def test_a_target_without_a_similar_one_has_general_help(files):
-    """Without a similar target, the help is to name the target in the configuration."""
-    files.path("other").write_text("target wholly-different {}\n")
-    (diagnostic,) = files.load().diagnostics
-    assert diagnostic.help == "name it in `targets` of the configuration"
-
-
 def test_mistakes_of_all_files_are_reported_in_one_run(files):
     """A mistake in one file does not hide a mistake in another."""
     files.write('rewrite `^/(` -> "/b"')

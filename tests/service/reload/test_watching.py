@@ -186,8 +186,8 @@ def test_a_replaced_directory_is_watched(watch, rules, poked):
     rules.rename(rules.with_name("old"))
     rules.mkdir()
     watch.look_at([rules])
-    assert poked.wait(TIMEOUT)
-    poked.clear()
+    while poked.wait(0.2):  # of the directory itself, unless the look came first
+        poked.clear()
     (rules / "site.rules").write_text("target site {}\n")
     assert poked.wait(TIMEOUT)
 

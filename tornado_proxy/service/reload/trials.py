@@ -107,8 +107,10 @@ async def probe_buckets(targets: Sequence[Target], within: float, *, write: bool
     async with _opened(targets, within) as (stores, problems):
         asked = [(each, stores[each.name]) for each in targets if each.name in stores]
         results = {result.target: result for result in await probe_all(asked, within, write=write)}
-    failed = {each.name: _failed(each, problems[each.name]) for each in targets if each.name in problems}
-    return [failed.get(target.name) or results[target.name] for target in targets]
+    for each in targets:
+        if each.name in problems:
+            results[each.name] = ProbeResult(each.name, each.bucket.name, time.time(), 0.0, (), problems[each.name])
+    return [results[target.name] for target in targets]
 
 
 async def find_objects(
@@ -155,7 +157,3 @@ async def _opened(
     finally:
         for store in stores.values():
             await store.close()
-
-
-def _failed(target: Target, problem: BucketProblem) -> ProbeResult:
-    return ProbeResult(target.name, target.bucket.name, time.time(), 0.0, (), problem)

@@ -11,7 +11,7 @@ import asyncio
 import errno
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -27,7 +27,7 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver, ObservedWatch
+from watchdog.observers.api import BaseObserver
 
 from tornado_proxy.service.limits import MOST_LOOKS
 from tornado_proxy.service.reload.background import comes_within
@@ -61,7 +61,7 @@ class Watch(FileSystemEventHandler):
     def __init__(self, poke: Callable[[], None]) -> None:
         self._poke = poke
         self._observer: BaseObserver | None = None  # made at the first look, since inotify may be exhausted
-        self._armed: dict[tuple[Path, bool], tuple[ObservedWatch, Identity]] = {}
+        self._armed: dict[tuple[Path, bool], Identity] = {}  # the directories, each with whether it is recursive
         self._names: frozenset[str] = frozenset()  # of the places and their link targets
         self.trouble = ""  # why changes may go unnoticed, or empty
 
@@ -86,9 +86,16 @@ class Watch(FileSystemEventHandler):
         observer = self._observer = self._observer or Observer()
         if not observer.is_alive():
             observer.start()
-        self._disarm(observer, directories)
-        for directory in directories:
-            self._arm(observer, *directory)
+        # Before they are watched: one that is replaced meanwhile is another one at the next look.
+        wanted = {(path, recursive): _identity(path) for path, recursive in directories}
+        if wanted == self._armed:
+            return
+        self._armed = {}
+        # Events that wait are lost with the watches: the reading that follows each look sees what they were about.
+        observer.unschedule_all()
+        for path, recursive in wanted:
+            observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
+        self._armed = wanted
 
     def close(self) -> None:
         """Stops watching."""
@@ -111,19 +118,6 @@ class Watch(FileSystemEventHandler):
         # A link may be the `..data` of a ConfigMap, through which all its files are read.
         return is_directory or is_read or name in self._names or Path(path).is_symlink()
 
-    def _disarm(self, observer: BaseObserver, directories: Iterable[tuple[Path, bool]]) -> None:
-        for directory, (watch, identity) in list(self._armed.items()):
-            if directory not in directories or _identity(directory[0]) != identity:
-                del self._armed[directory]
-                observer.unschedule(watch)
-
-    def _arm(self, observer: BaseObserver, path: Path, recursive: bool) -> None:  # noqa: FBT001 - half of a key
-        if (path, recursive) in self._armed:
-            return
-        status = path.stat()
-        watch = observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
-        self._armed[path, recursive] = (watch, (status.st_dev, status.st_ino))
-
 
 def _around(place: Path) -> Iterator[tuple[Path, bool]]:
     """Yields the directories to watch for a place, each with whether to watch it recursively."""
@@ -134,11 +128,8 @@ def _around(place: Path) -> Iterator[tuple[Path, bool]]:
         yield next(parent for parent in path.parents if parent.is_dir()), False
 
 
-def _identity(path: Path) -> Identity | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
+def _identity(path: Path) -> Identity:
+    status = path.stat()
     return status.st_dev, status.st_ino
 
 
