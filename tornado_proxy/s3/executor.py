@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -56,6 +55,7 @@ class BlockingCall(Generic[T]):
         self.progress = progress
         self.is_upload = False
         self.is_sent = False
+        self.request_id = ""  # of S3
         self.connection: InterruptibleConnection | None = None
         self.outcome.add_done_callback(self._settled)
 
@@ -102,12 +102,14 @@ class BlockingCall(Generic[T]):
 
         timer = loop.call_soon(look)
         try:
-            return await asyncio.wrap_future(self.outcome)
+            result = await asyncio.wrap_future(self.outcome)
         except asyncio.CancelledError:
             loop.call_later(within, self.cut)
             raise
         finally:
             timer.cancel()
+        note_request_id(self.request_id)
+        return result
 
     def end(self, reason: str) -> None:
         """Ends the call, whose time is over, with `TimedOut`."""
@@ -246,12 +248,12 @@ class Executor:
         unfinished.add(call)
 
         # A call is part of a circle of references. With the executor in it, the threads would live until the garbage
-        # collector runs, and with the function or its context, which is the asker's, all that a request has.
+        # collector runs, and with the function, all that a request has.
         def end(_: object) -> None:
             unfinished.remove(call)
             call.ended.set_result(None)
 
-        made = self._pool.submit(call.make, partial(copy_context().run, function), undo)
+        made = self._pool.submit(call.make, function, undo)
         made.add_done_callback(end)
         # A call that is abandoned before it begins leaves the queue.
         call.outcome.add_done_callback(lambda _: made.cancel())
@@ -293,6 +295,6 @@ def ask(method: Callable[..., T], **parameters: object) -> T:
         if (call := current_call()) is not None:
             call.close_connection()
         raise UpstreamError(f"the answer of S3 cannot be parsed: {error}") from error
-    if isinstance(answer, Mapping):
-        note_request_id(answer.get("ResponseMetadata", {}).get("RequestId", ""))
+    if (call := current_call()) is not None and isinstance(answer, Mapping):
+        call.request_id = answer.get("ResponseMetadata", {}).get("RequestId", "")
     return answer
