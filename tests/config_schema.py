@@ -16,9 +16,8 @@ from typing import Literal, get_args, get_origin
 from tornado_proxy.config import values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Mark, Option, SettingsSection, all_options, options_of
-from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.secrets import Reference
-from tornado_proxy.config.values import GuardedUrl, TextPattern
+from tornado_proxy.config.values import Duration, GuardedUrl, Size, TextPattern
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

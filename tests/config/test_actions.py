@@ -11,9 +11,8 @@ from tornado_proxy.config.actions import (
     PutAction,
     SystemMetadata,
 )
-from tornado_proxy.config.quantities import GIB
 from tornado_proxy.config.server import Tracing
-from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.config.values import GIB, GuardedUrl
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from configurations import MINIMAL, report
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionPath, OptionType, all_options, options_of
-from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.secrets import Reference, unresolved
-from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.config.values import Duration, GuardedUrl, Size
 from tornado_proxy.rules.diagnostic import SourceFile
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"

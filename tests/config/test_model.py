@@ -7,8 +7,8 @@ from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_ta
 from tornado_proxy.config.model import Mount, Settings, Target
 from tornado_proxy.config.options import all_options
 from tornado_proxy.config.providers import BasicProvider
-from tornado_proxy.config.quantities import KIB, MIB
 from tornado_proxy.config.server import InternalServer, Limits, Log, S3Pool, Server
+from tornado_proxy.config.values import KIB, MIB
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -8,9 +8,9 @@ from msgspec import field
 from tornado_proxy.config.actions import SystemMetadata, Webhook
 from tornado_proxy.config.model import Mount, Settings
 from tornado_proxy.config.options import NoOption, OptionGroup, SettingsSection, all_options, options_of
-from tornado_proxy.config.quantities import Bounds
 from tornado_proxy.config.secrets import Secret, holds_secrets
 from tornado_proxy.config.server import Log
+from tornado_proxy.config.values import Bounds
 
 
 @pytest.mark.parametrize(

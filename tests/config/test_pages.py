@@ -2,7 +2,7 @@ import pytest
 from configurations import codes_and_messages, codes_and_messages_in_target, settings, target
 
 from tornado_proxy.config.model import PAGES, ArchiveOptions, ListingOptions, ThemeOptions
-from tornado_proxy.config.quantities import GIB
+from tornado_proxy.config.values import GIB
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
 

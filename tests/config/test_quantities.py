@@ -6,8 +6,7 @@ from config_schema import bounds_schema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
-from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.config.values import DAY, GIB, KIB, MIB, Duration, InvalidValue, Size
 
 
 @pytest.mark.parametrize(

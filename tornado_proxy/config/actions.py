@@ -9,8 +9,8 @@ from msgspec import field
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Mark, OptionGroup, Pairs, SettingsSection, camel_case
 from tornado_proxy.config.providers import HttpUrl, Line, UserName
-from tornado_proxy.config.quantities import DAY, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import DAY, Bounds, Duration, Size
 from tornado_proxy.semantics.request import METHODS
 
 Template = Annotated[str, values.property_template]

@@ -23,9 +23,9 @@ from tornado_proxy.config.providers import (
     Provider,
     Resource,
 )
-from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
+from tornado_proxy.config.values import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.rules.diagnostic import Span
 from tornado_proxy.rules.model import KeyFolding
 

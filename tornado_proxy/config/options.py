@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_
 import msgspec
 from msgspec.structs import fields
 
-from tornado_proxy.config.quantities import Bounds
+from tornado_proxy.config.values import Bounds
 from tornado_proxy.rules.diagnostic import Span
 
 ANY = "*"

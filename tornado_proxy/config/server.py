@@ -11,9 +11,8 @@ from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType, SecretHeaders
 from tornado_proxy.config.options import Mark, NoOption, SettingsSection
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
-from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Bounds, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
-from tornado_proxy.config.values import GuardedUrl, InvalidValue
+from tornado_proxy.config.values import DAY, GIB, KIB, MIB, Bounds, Duration, GuardedUrl, InvalidValue, Size
 
 VERSIONS = ("TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tornado_proxy.config.quantities import GIB, MIB
+from tornado_proxy.config.values import GIB, MIB
 
 LARGEST_FORM = 5 * GIB
 """Bytes of a file that S3 takes in a form. In the manual."""

@@ -10,9 +10,8 @@ import msgspec
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import CannedAcl
-from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.server import tls_version
-from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.config.values import DAY, InvalidValue
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
