@@ -84,9 +84,8 @@ class UploadMemory:
         self._size = size
         self._shares: dict[str, _Share] = {}  # by client, whose turn comes first
         self._buckets: dict[str, _Share] = {}
-        self._line: Line[tuple[PartBody, int]] = Line(
-            self._give, lambda _: None
-        )  # a part gives all back as it is closed
+        # A part gives all back as it is closed.
+        self._line: Line[tuple[PartBody, int]] = Line(self._give, lambda _: None)
 
     async def take(self, part: PartBody, count: int) -> None:
         """Takes a number of bytes for a part, which gives them back; raises `Busy` if none become free in time."""
