@@ -11,7 +11,7 @@ from serving import part, serve
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.semantics.conditions import ContentRange
-from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.web.answer import file_headers
 from tornado_proxy.web.generation import GENERATION

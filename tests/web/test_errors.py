@@ -8,7 +8,7 @@ import pytest
 
 from tornado_proxy.auth.authenticator import AuthBusy
 from tornado_proxy.routing.request import BadAddress, RequestError
-from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage.errors import (
     AccessDenied,
     BucketMissing,

@@ -18,8 +18,7 @@ from tornado_proxy.config.providers import CertificateProvider, HeaderProvider, 
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.rules.model import segment_objection
-from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import READING, Request, User, groups_of
+from tornado_proxy.semantics.request import READING, Request, StatusError, User, groups_of
 
 
 class AuthBusy(StatusError):

@@ -11,8 +11,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.limits import MOST_PARAMETERS
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import Key, path_objection, segment_objection
-from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import Request, RequestPath
+from tornado_proxy.semantics.request import Request, RequestPath, StatusError
 
 ObjectKey = NewType("ObjectKey", str)
 """Bucket prefix and key: what S3 sees; `object_key` makes all that depend on a request."""

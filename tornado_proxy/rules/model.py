@@ -18,8 +18,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, 
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY, LONGEST_SHOWN_KEY
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement, Verdict, string_text
-from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import READING, Request, RequestPath, User
+from tornado_proxy.semantics.request import READING, Request, RequestPath, StatusError, User
 from tornado_proxy.templates.template import MissingUserError, TargetData, TargetKeyRewriteData, Template
 
 Key = NewType("Key", str)  # the decoded path below the mount, starting with `/`, which rules get and produce

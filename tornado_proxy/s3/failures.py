@@ -15,7 +15,7 @@ from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 from urllib3.exceptions import TimeoutError as UrllibTimeoutError
 
-from tornado_proxy.semantics.errors import shortage
+from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import note_request_id
 

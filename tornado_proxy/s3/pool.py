@@ -18,7 +18,7 @@ import msgspec
 
 from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
 from tornado_proxy.s3.limits import DISTRUSTED_FOR, IDLE_FOR, LONGEST_LIFETIME, SHARE_OF_DESCRIPTORS
-from tornado_proxy.semantics.errors import shortage
+from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 from tornado_proxy.wire.shares import Place, Shares
 

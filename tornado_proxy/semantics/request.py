@@ -1,8 +1,9 @@
-"""A request and its user as values: what templates, policies and pages can know of them."""
+"""A request and its user as values, and the base of errors that a request is answered with; any other is a defect."""
 
 from __future__ import annotations
 
-from typing import Literal, NewType, get_args
+import errno
+from typing import ClassVar, Literal, NewType, get_args
 
 import msgspec
 
@@ -64,3 +65,29 @@ class Request(msgspec.Struct, frozen=True):
     def parameters(self) -> dict[str, str]:
         """The query; of several values of one name the first counts."""
         return dict(reversed(self.query))
+
+
+_OF_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+class StatusError(Exception):
+    """An error that a client is answered with: its `status`, and a `public_message` if the status says too little."""
+
+    status: ClassVar[int]
+    public_message: str | None = None
+
+    @property
+    def by_client(self) -> bool:
+        """Whether the client caused it (RFC 9110 15.5)."""
+        return self.status < 500
+
+
+def shortage(error: BaseException | None) -> str | None:
+    """Returns the system's message if an error comes from a lack of descriptors or memory, else None."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, OSError) and error.errno in _OF_SHORTAGES:
+            return error.strerror
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return None

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ConditionResult, Conditions
-from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage.store import ObjectInfo
 
 

@@ -12,8 +12,8 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
-from tornado_proxy.semantics.errors import StatusError, shortage
 from tornado_proxy.semantics.fields import Disposition, Headers, content_digest
+from tornado_proxy.semantics.request import StatusError, shortage
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 

@@ -23,7 +23,7 @@ from tornado_proxy.pages.custom import (
 )
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
-from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store
 from tornado_proxy.templates.go import PageMistake

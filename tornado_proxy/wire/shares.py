@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from math import inf
 from typing import Generic, NamedTuple, TypeVar
 
-from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.wire.limits import CLIENTS_SHARE, PLACE_OF_BULK_WITHIN, PLACE_WITHIN, TARGETS_SHARE
 
 T = TypeVar("T")
