@@ -279,19 +279,16 @@ class _BlindWatch(Watch):
 
 
 class _CountingReload:
-    """A reload that counts its calls, and can fail the first time."""
+    """A reload that counts its calls."""
 
-    def __init__(self, *, fails_first: bool = False) -> None:
+    def __init__(self) -> None:
         self.count = 0
-        self._fails_first = fails_first
         self._changed = asyncio.Condition()
 
     async def __call__(self) -> None:
         async with self._changed:
             self.count += 1
             self._changed.notify_all()
-        if self._fails_first and self.count == 1:
-            raise ValueError("a defect")
 
     async def reached(self, count: int) -> None:
         """Wait until the number of calls is at least `count`."""

@@ -20,7 +20,7 @@ SOON = 0.001  # seconds
 class _ScriptedProbes:
     """Probes with the given results in turn, after which a probe never ends."""
 
-    results: list[ProbeResult | Exception]
+    results: list[ProbeResult]
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self):
@@ -28,10 +28,7 @@ class _ScriptedProbes:
         if not self.results:
             self.done.set()
             await asyncio.Event().wait()
-        result = self.results.pop(0)
-        if isinstance(result, Exception):
-            raise result
-        return [result]
+        return [self.results.pop(0)]
 
 
 @asynccontextmanager
@@ -42,7 +39,7 @@ async def _running(prober: Prober):
         running.cancel()
 
 
-async def _run(*results: ProbeResult | Exception):
+async def _run(*results: ProbeResult):
     events, probes = [], _ScriptedProbes(list(results))
     prober = Prober(probes, SOON, events.append)
     async with _running(prober):
