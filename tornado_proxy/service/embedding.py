@@ -6,9 +6,11 @@ import asyncio
 import os
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from tornado_proxy.rules.diagnostic import Diagnostic, render
+from tornado_proxy.service.reload.background import guarded
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot, tolerant_of_dates
@@ -44,7 +46,7 @@ def application(config: str | Path) -> ProxyApplication:
 
     async def run() -> None:
         await serving.start((), inherited=False)
-        await follow(reloader)
+        await guarded("following edits", partial(follow, reloader))
 
     running = asyncio.get_running_loop().create_task(run())
 

@@ -49,7 +49,11 @@ FEEDS_A_PERIOD = 3
 GRACE_TO_SPARE = 10.0
 """Seconds that systemd should wait beyond the grace period."""
 SHOWN_DEFECTS = 20
-"""Defects of reloads that the status page shows."""
+"""Defects of tasks beside the requests that `/-/status` shows."""
+FIRST_PAUSE = 1.0
+"""Seconds until a task beside the requests is begun again after a defect, doubled each time."""
+LONGEST_PAUSE = 10.0
+"""Seconds until it is begun again at most."""
 PROBE_JITTER = 0.1
 """Share of the interval of probes, so that many instances do not probe at once."""
 

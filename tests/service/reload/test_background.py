@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload import background
+from tornado_proxy.service.reload.background import guarded, in_background
 
 
 async def test_background_work_has_short_turns():
@@ -49,3 +50,18 @@ async def test_background_work_runs_one_at_a_time():
         return True
 
     assert await asyncio.gather(in_background(wait_for_the_other), in_background(wait_for_the_other)) == [False, False]
+
+
+async def test_work_with_a_defect_is_begun_again(monkeypatch, caplog):
+    """Each defect is logged with its traceback and noted, and work that ends is done."""
+    monkeypatch.setattr(background, "FIRST_PAUSE", 0.001)
+    begun, noted = [], []
+
+    async def work():
+        begun.append(1)
+        if len(begun) < 3:
+            raise ValueError(f"defect {len(begun)}")
+
+    await guarded("a task", work, noted.append)
+    assert [str(each) for each in noted] == ["defect 1", "defect 2"]
+    assert caplog.text.count("Traceback") == 2

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-from tornado_proxy.service.limits import SWITCH_INTERVAL
+from tornado_proxy.service.limits import FIRST_PAUSE, LONGEST_PAUSE, SWITCH_INTERVAL
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+_LOG = logging.getLogger("tornado_proxy")
 
 _TURN = threading.Lock()
 
@@ -52,3 +56,19 @@ async def comes_within(event: asyncio.Event, seconds: float | None) -> bool:
         return False
     event.clear()
     return True
+
+
+async def guarded(
+    name: str, work: Callable[[], Awaitable[None]], note: Callable[[Exception], None] = lambda _error: None
+) -> None:
+    """Does work beside the requests to its end; after a defect, which is logged and noted, it is begun again."""
+    pause = FIRST_PAUSE
+    while True:
+        began = time.monotonic()
+        try:
+            return await work()
+        except Exception as error:  # noqa: BLE001 - no defect of ours may end the service
+            _LOG.exception("%s failed: it is begun again in %g s", name, pause)
+            note(error)
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE) if time.monotonic() - began < 2 * LONGEST_PAUSE else FIRST_PAUSE

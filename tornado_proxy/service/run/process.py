@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.service.limits import FEEDS_A_PERIOD, GRACE_TO_SPARE, PROBE_JITTER, SHOWN_DEFECTS
-from tornado_proxy.service.reload.background import comes_within
+from tornado_proxy.service.reload.background import comes_within, guarded
 from tornado_proxy.service.reload.building import probe_stores
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
@@ -31,9 +31,6 @@ from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
 
 _LOG = logging.getLogger("tornado_proxy")
-
-
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds until a task with a defect is begun again
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -133,19 +130,11 @@ class Process:
 
     def start_task(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         """Starts what runs beside requests; after a defect, which log and status page show, it is begun again."""
-        return asyncio.get_running_loop().create_task(self._guarded(name, work))
 
-    async def _guarded(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        pause = FIRST_PAUSE
-        while True:
-            began = time.monotonic()
-            try:
-                return await work()
-            except Exception as error:  # noqa: BLE001 - no defect of ours may end the service
-                _LOG.exception("%s failed: it is begun again in %g s", name, pause)
-                self.defects.append(Defect(time.time(), name, f"{type(error).__name__}: {error}"))
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE) if time.monotonic() - began < 2 * LONGEST_PAUSE else FIRST_PAUSE
+        def note(error: Exception) -> None:
+            self.defects.append(Defect(time.time(), name, f"{type(error).__name__}: {error}"))
+
+        return asyncio.get_running_loop().create_task(guarded(name, work, note))
 
     def _follow_up(self, report: ReloadReport) -> None:
         self._set_changed.set()
