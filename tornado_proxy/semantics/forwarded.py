@@ -34,13 +34,11 @@ class TrustedProxies:
         self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(map(ip_network, networks))
 
     def __contains__(self, address: object) -> bool:
-        if not self._networks:
-            return False
         try:
             ip = _plain(str(address))
         except ValueError:
             # A Unix socket has no address; the file system decides who may open it.
-            return not address
+            return not address and bool(self._networks)
         return any(ip in network for network in self._networks)
 
 
