@@ -59,7 +59,8 @@ class OidcProvider(SettingsSection, frozen=True):
     cookie_secure: bool = False
     """Whether the cookie is `Secure` even if the request came by HTTP."""
     cookie_domains: tuple[Line, ...] = ()
-    """Domains whose hosts share a session. The first one that contains the request's host is used."""
+    """Domains whose hosts share a session. The first one that contains the request's host is used. With `redirectUrl`,
+    a sign-in may begin at any host that has one of them in common with its host."""
     login: PagePath = field(name="loginPath", default="")
     """The page that begins a login. The default is `/auth/NAME`."""
     callback: PagePath = field(name="callbackPath", default="")
