@@ -96,10 +96,11 @@ def test_an_endpoint_that_boto3_refuses_is_a_refused_edit(admin, folder):
 
 
 def test_an_edit_is_probed_at_once(admin, folder):
-    """An edit may name other buckets, so they are probed before the interval ends."""
+    """An edit of a target may name another bucket, so all are probed before the interval ends."""
     before = admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["at"]
-    (folder / "rules" / "site.rules").write_text(RULES.format("probed"))
-    admin.reload()
+    text = (folder / "proxy.yaml").read_text()
+    (folder / "proxy.yaml").write_text(text.replace("some-bucket", "other-bucket"))
+    assert admin.reload()[0] == 200
     admin.wait_for_status(lambda status: (status["targets"]["site"]["probe"] or {}).get("at", before) != before)
 
 

@@ -65,6 +65,7 @@ class Process:
         log_service_events(bus)
         settings = serving.configuration.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
+        self._targets = settings.targets  # whose buckets are probed
         self._prober = Prober(lambda: probe_stores(serving.generation), settings.s3.probe_interval, bus.emit)
         self.probes, self.probed = self._prober.results, self._prober.settled
         self.reloader = Reloader(
@@ -136,9 +137,10 @@ class Process:
 
         return asyncio.get_running_loop().create_task(guarded(name, work, note))
 
-    def _follow_up(self, report: ReloadReport) -> None:
+    def _follow_up(self, _report: ReloadReport) -> None:
         self._set_changed.set()
-        if report.is_new:
+        if self._targets != (targets := self.serving.configuration.settings.targets):
+            self._targets = targets
             self._prober.poke()
         self._launch.notifier.status(self.reloader.status_line())
 
