@@ -122,7 +122,11 @@ def _log_of(folder, text: str, *options: str, rules: str = RULES.format("first")
 def test_a_json_log_contains_only_json(tmp_path, options):
     """In a JSON log, a warning at the start is an object with its place, like each later line."""
     warning, *rest = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), *options)
-    assert (warning["level"], warning["code"], warning["file"]) == ("warning", "plain-secret", "proxy.yaml")
+    assert (warning["level"], warning["code"], warning["file"]) == (
+        "warning",
+        "plain-secret",
+        str(tmp_path / "proxy.yaml"),
+    )
     assert rest[-1]["message"].startswith("stopping")
 
 
@@ -131,7 +135,11 @@ def test_a_json_log_reports_a_refused_start(tmp_path):
     rules = "target site {\n  rewrit `^/a$`\n}\n"
     lines = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), "--last-good", "kept", rules=rules)
     mistake = next(line for line in lines if line.get("line") == 2)
-    assert (mistake["file"], mistake["column"], mistake["severity"]) == ("rules/site.rules", 3, "error")
+    assert (mistake["file"], mistake["column"], mistake["severity"]) == (
+        str(tmp_path / "rules" / "site.rules"),
+        3,
+        "error",
+    )
     assert "did you mean `rewrite`" in mistake["help"]
     assert lines[-1]["message"].startswith("there is no last good copy")
 

@@ -47,7 +47,8 @@ class Unbuildable(Exception):
 
 def missing_extra(message: str, extra: str, otherwise: str = "") -> Unbuildable:
     """Returns the error about an extra that a configuration needs."""
-    return Unbuildable((Diagnostic("missing-extra", message, help=f"install `tornado-proxy[{extra}]`{otherwise}"),))
+    advice = f"install it with `pip install '.[{extra}]'` in a checkout{otherwise}"
+    return Unbuildable((Diagnostic("missing-extra", message, help=advice),))
 
 
 class StoreMaker:
