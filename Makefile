@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.filled
 DOCS   := $(VENV)/.filled-docs
 TOOLS  := $(VENV)/.filled-release
 
-# Each of these is covered whole, by its own tests alone.
+# Each of these is covered whole, by its own tests alone: `make coverage`.
 PURE := gotemplate semantics templates rules config routing
 
 # The other large folders of tests, those that take longest first.
@@ -18,7 +18,7 @@ PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 # Hundreds of processes are started: without bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-others $(LARGE:%=test-%) $(PURE:%=test-%) check integration docs screenshots dist deb release-check hashes man completions transcripts clean
+.PHONY: help demo test test-others $(LARGE:%=test-%) $(PURE:%=test-%) coverage $(PURE:%=coverage-%) check integration docs screenshots dist deb release-check hashes man completions transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -42,21 +42,26 @@ TEST    = $(BIN)/python -m pytest -q -m 'not integration'
 TO_LOG  = >build/$@.log 2>&1 || { cat build/$@.log; false; }
 OUTCOME = $$(tail -n 1 build/$@.log)
 
-$(PURE:%=test-%): test-%: $(STAMP)
-	@COVERAGE_FILE=build/coverage-$* $(TEST) tests/$* --cov $(if $(wildcard tornado_proxy/$*),tornado_proxy.$*,$*) --cov-branch \
-	  --cov-report term-missing:skip-covered --cov-fail-under 100 $(TO_LOG)
-	@echo "$*: 100 % branch coverage by its own tests, $(OUTCOME)"
-
 # These mostly wait. A file's tests run in one process, in their order: they share servers, and some change them.
 test-end_to_end: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
 
-$(LARGE:%=test-%): test-%: $(STAMP)
+$(LARGE:%=test-%) $(PURE:%=test-%): test-%: $(STAMP)
 	@$(TEST) $(SPREAD) tests/$* $(TO_LOG)
 	@echo "$*: $(OUTCOME)"
 
 test-others: $(STAMP)
 	@$(TEST) $(patsubst %,--ignore tests/%,$(PURE) $(LARGE)) $(TO_LOG)
 	@echo "others: $(OUTCOME)"
+
+# Twice the time of these tests, which `make test` therefore runs without counting.
+coverage: $(STAMP)  ## Run the tests of the pure packages, each of which they must cover whole, branches included
+	@mkdir -p build
+	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(PURE:%=coverage-%)
+
+$(PURE:%=coverage-%): coverage-%: $(STAMP)
+	@COVERAGE_FILE=build/coverage-$* $(TEST) tests/$* --cov $(if $(wildcard tornado_proxy/$*),tornado_proxy.$*,$*) --cov-branch \
+	  --cov-report term-missing:skip-covered --cov-fail-under 100 $(TO_LOG)
+	@echo "$*: 100 % branch coverage by its own tests, $(OUTCOME)"
 
 check: $(STAMP)  ## Format, lint, types, architecture
 	$(BIN)/ruff format --check .
