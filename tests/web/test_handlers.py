@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Iterator
+
 import pytest
 from fakes import FailingStore, Staff
 from memory_store import MemoryStore
 from msgspec import structs
 from serving import EVERYTHING, PAGES, part, serve
+from tornado.httputil import HTTPConnection, HTTPServerRequest, RequestStartLine
+from tornado.web import Application, RequestHandler
 
 from tornado_proxy.auth.authenticator import AuthBusy, SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
@@ -21,6 +27,7 @@ from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ErrorServed, Failed, RequestRecord, Served
+from tornado_proxy.web import application, handler, handlers
 
 STAFF = {
     "resources": [
@@ -29,6 +36,30 @@ STAFF = {
     ],
     "authenticators": {"staff": Staff()},
 }
+
+
+class _Connection(HTTPConnection):
+    def set_close_callback(self, _callback):
+        """Nothing closes it."""
+
+
+def _kinds(kind: type) -> Iterator[type]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _kinds(each)
+
+
+def test_handlers_are_those_of_tornado_by_its_documented_names():
+    """Tornado's constructor makes each, and none uses or replaces what Tornado keeps to itself."""
+    line = RequestStartLine("GET", "/", "HTTP/1.0")
+    made = RequestHandler(Application(), HTTPServerRequest(start_line=line, connection=_Connection()))
+    names = {*dir(made), *RequestHandler.__annotations__}
+    private = {each for each in names if re.match("_[^_]", each)}
+    kinds = list(_kinds(handler.Handler))
+    assert handlers.ObjectHandler in kinds
+    assert all(each.__init__ is RequestHandler.__init__ for each in kinds)
+    for module in application, handler, handlers:
+        assert private.isdisjoint(re.findall(r"\w+", inspect.getsource(module)))
 
 
 async def test_a_served_request_is_reported_once():

@@ -214,7 +214,7 @@ def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | N
     members = (
         f"{name}=:{whole[algorithm]}:"
         for algorithm, (length, names) in _ALGORITHMS.items()
-        if _is_digest(whole.get(algorithm, ""), length)
+        if algorithm in whole and _is_digest(whole[algorithm], length)
         for name in names
     )
     return ", ".join(members) or None

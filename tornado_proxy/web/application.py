@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec.structs import replace
 from tornado.httputil import (
-    HTTPConnection,
     HTTPHeaders,
     HTTPMessageDelegate,
     HTTPServerRequest,
@@ -22,10 +21,9 @@ from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, host_name, read_address, read_request
 from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind
-from tornado_proxy.semantics.request import READING, WRITING
+from tornado_proxy.semantics.request import READING
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
-from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import HEALTHY, Handler, SharedApplication
 from tornado_proxy.web.handlers import (
@@ -36,8 +34,7 @@ from tornado_proxy.web.handlers import (
     SignInHandler,
     TargetListHandler,
 )
-from tornado_proxy.wire.incoming import Asked
-from tornado_proxy.wire.stream import Stream, peer_of
+from tornado_proxy.wire.stream import peer_of
 
 _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
 
@@ -50,38 +47,23 @@ class ProxyApplication(SharedApplication):
         self.closing = AsyncExitStack()  # what `close` ends
         self._current = current
 
-    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
-        """Returns what takes a request of a connection."""
-        if isinstance(request_conn, Stream):
-            return _Delegate(self, request_conn, request_conn.peer)
-        return super().start_request(server_conn, request_conn)
-
     def find_handler(self, request: HTTPServerRequest, **_kwargs: Any) -> Any:
-        """Returns what takes a request that another server, or a router of Tornado, has read."""
-        assert request.connection is not None
-        return _Delegate(self, request.connection, peer_of(request))
-
-    def handler(self, asked: Asked, peer: Origin) -> Handler:
-        """Returns the handler of a request, with the generation that is in force now."""
-        generation = self._current()
+        """Chooses the handler of a request, which gets the generation that is in force now; returns its delegate."""
+        generation, peer = self._current(), peer_of(request)
         parts = generation.parts
         trusted, origin, named = parts.trusted_proxies, peer, None
         is_proxied = trusted is not None and is_proxy(peer, trusted)
         if trusted is not None and is_proxied:
-            origin = origin_behind(peer, tuple(asked.headers.get_all()), trusted)
-            named = asked.headers.get("X-Request-Id")  # by which the proxy logs it; otherwise it is unique, not secret
+            origin = origin_behind(peer, tuple(request.headers.get_all()), trusted)
+            named = request.headers.get("X-Request-Id")  # by which the proxy logs it; else it is unique, not secret
         request_id = named if named and _ID.fullmatch(named) else f"{random.getrandbits(64):016x}"
         given: Any
         try:
-            handler, given = _handler_for(asked, parts, origin, is_proxied=is_proxied)
+            handler, given = _handler_for(request, parts, origin, is_proxied=is_proxied)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
             handler, given = MistakeHandler, error
-        length, coding = asked.headers.get("Content-Length"), asked.headers.get("Transfer-Encoding")
-        is_announced = coding is not None or (length is not None and length.strip("0") != "")  # RFC 9112 6
-        body = Body(parts.settings.limits.body_timeout) if is_announced else NO_BODY
-        if body is not NO_BODY and asked.method not in WRITING:
-            body.discard()
-        return handler(self, asked, given, generation, origin, request_id, body)
+        arguments = {"given": given, "generation": generation, "origin": origin, "request_id": request_id}
+        return _Delegate(handler(self, request, **arguments))
 
     async def close(self) -> None:
         """Ends what was started for the application: it follows no more edits, and lets go of its buckets."""
@@ -89,27 +71,24 @@ class ProxyApplication(SharedApplication):
 
 
 class _Delegate(HTTPMessageDelegate):
-    """Gives a request of a peer to a handler, and the body when it is wanted."""
+    """Starts a handler, and gives it the body when it is wanted."""
 
-    _handler: Handler
-
-    def __init__(self, application: ProxyApplication, connection: HTTPConnection, peer: Origin) -> None:
-        self._application = application
-        self._connection = connection
-        self._peer = peer
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
 
     def headers_received(
-        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+        self,
+        start_line: RequestStartLine | ResponseStartLine,  # noqa: ARG002 - the handler has it in its request
+        headers: HTTPHeaders,  # noqa: ARG002 - as above
     ) -> Awaitable[None] | None:
         """Begins to answer; what it returns is done when the body is wanted."""
-        assert isinstance(start_line, RequestStartLine)
-        self._handler = self._application.handler(Asked(*start_line, headers, self._connection), self._peer)
+        self._handler.start()
         body = self._handler.body
         return None if body.ended or body.is_wanted else body.until_wanted()
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
         """Hands over a piece of the body; the connection reads on when there is room for more."""
-        return self._handler.body.deliver(chunk)
+        return self._handler.data_received(chunk)
 
     def finish(self) -> None:
         """Marks the body as complete."""
@@ -122,7 +101,7 @@ class _Delegate(HTTPMessageDelegate):
 
 
 def _handler_for(
-    asked: Asked, parts: Parts, origin: Origin, *, is_proxied: bool
+    asked: HTTPServerRequest, parts: Parts, origin: Origin, *, is_proxied: bool
 ) -> tuple[type[Handler], Deciding | Answer]:
     """Reads a request; returns its handler, and what that is given; raises `RequestError`."""
     if (mistake := getattr(asked.connection, "mistake", None)) is not None:
@@ -159,7 +138,7 @@ _WITHOUT_TARGET: dict[type[Attempt], type[Handler]] = {
 }
 
 
-def _asset(asked: Asked, parts: Parts) -> Answer | None:
+def _asset(asked: HTTPServerRequest, parts: Parts) -> Answer | None:
     """Returns an asset of pages, which is public and available below every path."""
     if asked.method not in READING:
         return None

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
+from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.semantics.conditions import is_weak, parse_etags
@@ -20,7 +21,6 @@ from tornado_proxy.semantics.fields import Headers, is_of_types, negotiate_codin
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 from tornado_proxy.web.answer import Answer, Streamed, Whole, with_headers, without
 from tornado_proxy.web.limits import COMPRESSED_AT_ONCE, PIECE_COMPRESSED
-from tornado_proxy.wire.incoming import Asked
 
 _NO_CACHE = (
     ("Expires", "Thu, 01 Jan 1970 00:00:00 GMT"),
@@ -55,17 +55,17 @@ class PolicyHeaders:
         if cache.no_cache_enabled:
             self._cache = _NO_CACHE
 
-    def preflight(self, asked: Asked) -> Answer | None:
+    def preflight(self, asked: HTTPServerRequest) -> Answer | None:
         """Returns the answer to a preflight, which browsers send without credentials; None for any other request."""
         if self._cors is None or self._passes_options or not is_preflight(asked.method, _ask(asked)):
             return None
         return Whole(200, (("Content-Length", "0"),))
 
-    def lets(self, asked: Asked) -> bool:
+    def lets(self, asked: HTTPServerRequest) -> bool:
         """Whether a page of another origin may make a request."""
         return self._cors is not None and self._cors.allows(_ask(asked)("Origin"), asked.method)
 
-    def added_to(self, answer: Answer, asked: Asked) -> Answer:
+    def added_to(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer with the headers added."""
         if self._cors is None and not self._cache:
             return answer
@@ -89,7 +89,7 @@ class PolicyHeaders:
         return with_headers(answer.headers, added)
 
 
-def _ask(asked: Asked) -> Ask:
+def _ask(asked: HTTPServerRequest) -> Ask:
     """Returns what looks up the headers of a request."""
     headers = asked.headers
     return lambda name: headers.get(name, "")
@@ -120,7 +120,7 @@ class Compressor:
         self._options = options
         self._all = all_running
 
-    def applied(self, answer: Answer, asked: Asked) -> Answer:
+    def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
         named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 206 or not self._is_meant(named):
@@ -183,7 +183,7 @@ class CompressedObject:
         await self._opened.close()
 
 
-def _of_form(coding: str | None, headers: Headers, asked: Asked) -> Headers:
+def _of_form(coding: str | None, headers: Headers, asked: HTTPServerRequest) -> Headers:
     """Returns the headers of a 304 with the ETag of the form that the client has, as caches compare (RFC 9111 4.3.4).
 
     A client that names no ETag, or that of both forms, gets the one that a 200 would have.

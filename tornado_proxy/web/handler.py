@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from asyncio import CancelledError, Future
-from collections.abc import Callable
+from asyncio import CancelledError, Future, Task
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from email.utils import formatdate
 from enum import Enum, auto
@@ -16,9 +16,9 @@ from operator import itemgetter
 from typing import Any
 
 from msgspec.structs import replace
-from tornado.httputil import HTTPHeaders, ResponseStartLine
+from tornado.httputil import HTTPConnection, HTTPHeaders, ResponseStartLine
 from tornado.iostream import StreamClosedError
-from tornado.web import Application
+from tornado.web import Application, RequestHandler
 
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
@@ -26,7 +26,7 @@ from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
-from tornado_proxy.semantics.request import Request, RequestPath, StatusError
+from tornado_proxy.semantics.request import WRITING, Request, RequestPath, StatusError
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Event, Failed, ObjectUsed, RequestRecord, Served
@@ -41,7 +41,7 @@ from tornado_proxy.web.limits import (
     PIECE_SENT,
     WALKS_AT_ONCE,
 )
-from tornado_proxy.wire.incoming import TOO_SLOW, Asked, ClientDisconnected, Fields
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields
 from tornado_proxy.wire.shares import CLIENT, Shares
 from tornado_proxy.wire.stream import Stream
 
@@ -79,67 +79,86 @@ class SharedApplication(Application):
         self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, Busy)
 
 
-class Handler:
-    """A request that is being answered, with the parts of one generation, from its start to its end.
+class Handler(RequestHandler):
+    """A request that is being answered, with the parts of one generation, from its start to its end."""
 
-    `given` is what it answers from: a decision under way, an answer, or an error. `origin` says where the request comes
-    from, behind the proxies that are trusted.
-    """
-
+    application: SharedApplication
     used: ObjectUsed | None = None  # what webhooks get once the answer was sent
     cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
     progress = AnswerProgress.AWAITED
+    _task: Task[None] | None = None  # that runs the handler
     _departure: ClientDisconnected | None = None  # of the client
     _fault: ErrorAnswer | None = None  # that was answered
     _broken: str | None = None  # why the answer broke off
-    _status = 0
     _first_byte: float | None = None  # seconds to the head of the answer
     _sent = 0  # bytes of the answer's body that were taken
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what one request needs
-        self,
-        application: SharedApplication,
-        asked: Asked,
-        given: Any,
-        generation: Generation,
-        origin: Origin,
-        request_id: str,
-        body: Body,
-    ) -> None:
-        """Pins the generation, and begins to answer."""
-        self.application = application
-        self.asked = asked
+    def initialize(self, given: Any, generation: Generation, origin: Origin, request_id: str) -> None:
+        """Holds the generation.
+
+        `given` is what it answers from: a decision under way, an answer, or an error. `origin` says where the request
+        comes from, behind the proxies that are trusted.
+        """
+        assert self.request.connection is not None
+        self.connection: HTTPConnection = self.request.connection
         self.given = given
         self.generation = generation.__enter__()
         self.parts = generation.parts
         self.origin = origin
         self.id = request_id
-        self.body = body
         self.use = None if self.parts.settings.log.format == "text" else BucketUse()
         self._at, self._started_at = time.time(), time.perf_counter()
-        application.in_flight += 1
-        asked.connection.set_close_callback(self.on_connection_close)  # type: ignore[attr-defined] # each has it
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self.application.in_flight += 1
+        length, coding = self.request.headers.get("Content-Length"), self.request.headers.get("Transfer-Encoding")
+        is_announced = coding is not None or (length is not None and length.strip("0") != "")  # RFC 9112 6
+        self.body = Body(self.parts.settings.limits.body_timeout) if is_announced else NO_BODY
+        if self.body is not NO_BODY and self.request.method not in WRITING:
+            self.body.discard()
 
     @property
     def decision(self) -> Decision | None:
         """The decision so far; None for a request that needs none."""
         return None
 
+    def start(self) -> None:
+        """Begins to answer, in a task."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
     async def _run(self) -> None:
-        """Answers the request; an error becomes its answer, or cuts the one that was begun."""
-        CLIENT.set(client_at(self.origin.address))
-        USE.set(self.use)
+        """Calls `prepare` and the method; an error becomes the answer, or cuts the one that was begun.
+
+        Tornado's own way to run a handler calls the method when the whole body has arrived.
+        """
         try:
             try:
-                await self.answer()
+                if (preparing := self.prepare()) is not None:
+                    await preparing
+                if self.progress is not AnswerProgress.ENDED:
+                    # `prepare` has refused a method that the handler does not have.
+                    await getattr(self, self.request.method.lower())()
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
                 await self.answer_error(error)
         except CancelledError:
-            if self._departure is None:
+            if self._departure is None or self._task is None:
                 raise
             self._task.uncancel()
             self.cut(self._departure)
+
+    # What Tornado names.
+
+    def clear(self) -> None:
+        """Begins an answer without headers: it has all of its own."""
+        self.set_status(200)
+
+    def prepare(self) -> Awaitable[None] | None:
+        """Notes for whom the calls to S3 are made, and what adds them up."""
+        CLIENT.set(client_at(self.origin.address))
+        USE.set(self.use)
+        return None
+
+    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
+        """Hands a piece of the body to its reader; the connection reads on when there is room for more."""
+        return self.body.deliver(chunk)
 
     def on_connection_close(self) -> None:
         """Ends the request: its body, or its connection, is broken."""
@@ -155,13 +174,11 @@ class Handler:
 
     def _cancel(self) -> None:
         # The error in its body ends an upload, so that it can clean up.
-        if self.progress not in (AnswerProgress.ENDED, AnswerProgress.CHANGING):
+        if self._task is not None and self.progress not in (AnswerProgress.ENDED, AnswerProgress.CHANGING):
             self._task.cancel()
 
-    def finish(self) -> None:
-        """Ends the answer; emits the one event of the request, and lets go of the generation."""
-        self.asked.connection.set_close_callback(None)  # type: ignore[attr-defined] # breaks a reference cycle
-        self.asked.connection.finish()
+    def on_finish(self) -> None:
+        """Emits the one event of the request, and lets go of the generation."""
         is_begun, self.progress = self.progress is AnswerProgress.BEGUN, AnswerProgress.ENDED
         received = self.body.received
         if self.body is not NO_BODY:
@@ -171,9 +188,11 @@ class Handler:
             self.application.emit(self.used)
         event: Served | ErrorServed
         if self._fault is None:
-            event = Served(self._record(), self._status, *counts, self._broken is None, self._broken, self._first_byte)
+            event = Served(
+                self._record(), self.get_status(), *counts, self._broken is None, self._broken, self._first_byte
+            )
         else:
-            status = self._status if is_begun else self._fault.status
+            status = self.get_status() if is_begun else self._fault.status
             event = ErrorServed(self._record(), status, *counts, self._fault.reason, self._first_byte)
         if self.given is not HEALTHY:
             # Balancers that ask each second would fill the log and flatter the metrics.
@@ -181,15 +200,11 @@ class Handler:
         self.application.in_flight -= 1
         self.generation.__exit__()
 
-    # What handlers call, or have of their own.
-
-    async def answer(self) -> None:
-        """Answers the request."""
-        await getattr(self, self.asked.method.lower())()
+    # What handlers call.
 
     def broken_by(self) -> RequestError:
         """Returns the error of a request that gets no further: its connection's, or that its client has left."""
-        mistake: RequestError | None = getattr(self.asked.connection, "mistake", None)
+        mistake: RequestError | None = getattr(self.connection, "mistake", None)
         return mistake or ClientDisconnected()
 
     async def give(self, outcome: Outcome) -> None:
@@ -213,7 +228,15 @@ class Handler:
                     await self._write(b"", head)
             finally:
                 await answer.opened.close()
-        self.finish()
+        self._end()
+
+    def _end(self) -> None:
+        """Ends an answer that `send` has written, as `finish` ends one that Tornado's `write` and `flush` have."""
+        # Both break reference cycles.
+        self.connection.set_close_callback(None)  # type: ignore[attr-defined] # each has it
+        self.ui.clear()
+        self.connection.finish()
+        self.on_finish()
 
     async def refuse(self, error_answer: ErrorAnswer) -> None:
         """Sends the page of an error: a custom one if there is one, else the service's own."""
@@ -243,9 +266,9 @@ class Handler:
             self._broken = self._answer_exception(error).reason
         else:
             self._fault = self._answer_exception(error)
-        self.asked.connection.close()  # type: ignore[attr-defined] # Tornado's connections have it, and so have ours
+        self.connection.close()  # type: ignore[attr-defined] # Tornado's connections have it, and so have ours
         with suppress(Exception):  # the connection may have an objection to an end here
-            self.finish()
+            self._end()
 
     def _answer_exception(self, error: Exception) -> ErrorAnswer:
         error_answer = answer_exception(error)
@@ -273,14 +296,14 @@ class Handler:
 
     def _unread(self) -> Request:
         """Returns what is known of a request whose address cannot be read: its path is as it was sent."""
-        asked, origin = self.asked, self.origin
+        asked, origin = self.request, self.origin
         path, _, query = asked.uri.partition("?")
         host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
         where = (RequestPath(path), query, (), fields, origin.scheme, origin.address)
         return Request(asked.method, host, *where, asked.version)
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
-        decision, accept = self.decision, self.asked.headers.get("Accept")
+        decision, accept = self.decision, self.request.headers.get("Accept")
         request, match = (decision.request, decision.match) if decision else (Request(), None)
         form = choose(FAILURE_FORMS, accept, request.parameters.get("format"))
         mount, path = (match.mount, decision.request.path) if decision and match else ("/", "/")
@@ -291,7 +314,7 @@ class Handler:
 
     def _filtered(self, answer: Any) -> Any:
         """Returns an answer with what sign-in and configuration add to every answer."""
-        decision, parts, asked = self.decision, self.parts, self.asked
+        decision, parts, asked = self.decision, self.parts, self.request
         if self.cookies_to_set or (decision is not None and decision.user is not None):
             match = decision.match if decision else None
             is_isolated = match is not None and match.site.target.actions.get.user_isolation
@@ -311,10 +334,10 @@ class Handler:
         if "\n" in values or "\r" in values:
             raise ValueError("a header of an answer has several lines")
         self._first_byte = time.perf_counter() - self._started_at
-        self._status = answer.status
+        self.set_status(answer.status)
         headers = (("Date", _date(int(time.time()))), (REQUEST_ID, self.id), *self.generation.headers, *answer.headers)
         line = ResponseStartLine("", answer.status, responses.get(answer.status, "Unknown"))
-        if isinstance(self.asked.connection, Stream):
+        if isinstance(self.connection, Stream):
             return line, Fields(headers)
         fields = HTTPHeaders()  # to which Tornado's server adds
         for each in headers:
@@ -326,8 +349,8 @@ class Handler:
 
     async def _write(self, chunk: bytes, head: tuple[ResponseStartLine, HTTPHeaders]) -> None:
         """Writes a piece of the body, the first one behind the head, and waits until the client takes more."""
-        content = b"" if self.asked.method == "HEAD" else chunk
-        if isinstance(self.asked.connection, Stream):
+        content = b"" if self.request.method == "HEAD" else chunk
+        if isinstance(self.connection, Stream):
             await self._put(content, head)
             self._sent += len(content)
             return
@@ -345,15 +368,15 @@ class Handler:
 
     def _put(self, content: bytes, head: tuple[ResponseStartLine, HTTPHeaders]) -> Future[None]:
         if self.progress is AnswerProgress.BEGUN:
-            return self.asked.connection.write(content)
+            return self.connection.write(content)
         self.progress = AnswerProgress.BEGUN
-        return self.asked.connection.write_headers(*head, content)
+        return self.connection.write_headers(*head, content)
 
     def _record(self) -> RequestRecord:
-        decision, asked = self.decision, self.asked
+        decision, asked = self.decision, self.request
         if decision is None:
             # The method and path of a head that cannot be read may be anything, even secrets.
-            is_read = getattr(asked.connection, "mistake", None) is None
+            is_read = getattr(self.connection, "mistake", None) is None
             method, path, version = (asked.method, shown_path(asked.uri), asked.version) if is_read else ("", "", "")
             known = (self.id, self._at, self.origin.address, method, "", path, self.generation.number)
             return RequestRecord(*known, protocol=version)

@@ -68,18 +68,17 @@ class DecidedHandler(Handler):
         """The decision so far."""
         return self.given.decision
 
-    async def answer(self) -> None:
-        """Decides up to the name of a form's file, before a byte of the body is taken; refuses, or calls the method."""
+    async def prepare(self) -> None:
+        """Decides up to the name of a form's file, before a byte of the body is taken; answers what is refused."""
+        super().prepare()
         policy = self.parts.policy_headers
-        is_allowed = self.asked.method in _SAFE or (policy is not None and policy.lets(self.asked))
+        is_allowed = self.request.method in _SAFE or (policy is not None and policy.lets(self.request))
         if not is_allowed and is_cross_origin(self.decision.request):
             # With the passwords and sessions that a browser adds to such requests.
             raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
         await self.decide()
         if self.given.question is None and isinstance(only := self.decision.plan[0], Refuse):
             await self.refuse(answer_attempt(only))
-        else:
-            await super().answer()
 
     async def decide(self) -> None:
         """Answers the questions of the decision, up to the one for which the body must be read."""
@@ -156,7 +155,7 @@ class ObjectHandler(DecidedHandler):
 
     async def _upload(self) -> IncomingFile | None:
         """Returns the file that a PUT carries, if it carries one; its form names it, or the path."""
-        deciding, headers = self.given, self.asked.headers
+        deciding, headers = self.given, self.request.headers
         if isinstance(question := deciding.question, NameFile):
             limit = self.parts.settings.limits.max_form_field_size
             upload = await read_form(headers, self.body, limit, question.max_size)
@@ -171,7 +170,7 @@ class ObjectHandler(DecidedHandler):
 
     async def _performed(self, upload: IncomingFile | None = None) -> tuple[Outcome, Any]:
         """Performs the plan; returns its outcome, and the event for the webhooks of the target."""
-        decision, headers = self.decision, self.asked.headers
+        decision, headers = self.decision, self.request.headers
         match, conditions = decision.match, Conditions.from_headers(headers)
         assert match is not None
         shares = self.application.walks, self.application.archives
@@ -222,7 +221,7 @@ class TargetListHandler(DecidedHandler):
         shown = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
         custom = await parts.renderer.render("target_list", None, None, partial(TargetListData, request, user, targets))
-        accept = self.asked.headers.get("Accept")
+        accept = self.request.headers.get("Accept")
         form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
         path = f"{request.path.removesuffix('/')}/"
         await self.send(customized(page(200, parts.pages.targets(shown, form, path)), custom))
@@ -247,6 +246,7 @@ class MistakeHandler(Handler):
 
     given: Exception
 
-    async def answer(self) -> None:
-        """Sends the page of its error."""
+    def prepare(self) -> None:
+        """Has the page of its error sent."""
+        super().prepare()
         raise self.given

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import inf
-from typing import AnyStr, NamedTuple
+from typing import AnyStr
 
-from tornado.httputil import HTTPConnection, HTTPHeaders, RequestStartLine
+from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.wire.limits import (
@@ -117,16 +117,6 @@ class Fields(HTTPHeaders):
                 joined[name] = f"{joined[name]},{value}" if name in joined else value
             self._joined = joined
         return self._joined
-
-
-class Asked(NamedTuple):
-    """The head of a request as it came, and the connection that takes the answer."""
-
-    method: str
-    uri: str
-    version: str
-    headers: HTTPHeaders
-    connection: HTTPConnection
 
 
 class MalformedMessage(RequestError):

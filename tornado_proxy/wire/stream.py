@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 from tornado.httputil import (
     HTTPConnection,
+    HTTPInputError,
     HTTPMessageDelegate,
     HTTPServerConnectionDelegate,
     HTTPServerRequest,
@@ -23,7 +24,7 @@ from tornado.httputil import (
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import ClientCertificate, Origin, peer_address
-from tornado_proxy.wire.incoming import ClientDisconnected, Fields
+from tornado_proxy.wire.incoming import ClientDisconnected, Fields, MalformedMessage
 from tornado_proxy.wire.limits import LEAST_RATE, READ_OF_CLIENT
 from tornado_proxy.wire.reading import ReadingProtocol
 
@@ -72,7 +73,12 @@ class Stream(HTTPConnection):
     def begin(self, application: HTTPServerConnectionDelegate, line: RequestStartLine, fields: Fields) -> object:
         """Hands the request to the application; returns what is done when it takes the body, or None."""
         self.delegate = application.start_request(self._connection, self)
-        return self.delegate.headers_received(line, fields)
+        try:
+            return self.delegate.headers_received(line, fields)
+        except HTTPInputError:  # Tornado reads the query of every request, and refuses as many parameters as we do
+            self.mistake = MalformedMessage("the query has too many parameters")
+            self.delegate = application.start_request(self._connection, self)
+            return self.delegate.headers_received(line._replace(path="/"), fields)
 
     def end_body(self) -> None:
         """Tells the application that the request has arrived completely."""
@@ -165,11 +171,13 @@ _NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it: Tornado has it f
 
 
 def peer_of(request: HTTPServerRequest) -> Origin:
-    """Returns where a connection of Tornado's own server comes from, with the certificate that its client showed.
+    """Returns where a request comes from before any trusted proxy, with the certificate that its client showed.
 
-    With `xheaders`, Tornado takes address and scheme from headers that any client can send, and the connection may be a
-    proxy's: nothing that it reports is believed, and its certificate names no user.
+    With `xheaders`, Tornado's own server takes address and scheme from headers that any client can send, and the
+    connection may be a proxy's: nothing that it reports is believed, and its certificate names no user.
     """
+    if isinstance(request.connection, Stream):
+        return request.connection.peer
     address = getattr(getattr(request.connection, "context", None), "address", None)
     own, told = str(address[0]) if isinstance(address, tuple) else _NO_ADDRESS, request.remote_ip or ""
     shown = None
