@@ -109,16 +109,12 @@ def _open_descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_reserved_descriptors_are_closed():
+async def test_reserved_descriptors_are_closed():
     """A listener closes its reserved descriptors when it stops."""
-
-    async def scenario() -> None:
-        before = _open_descriptors()
-        async with _listening():
-            assert _open_descriptors() > before + 1
-        assert _open_descriptors() == before
-
-    run(scenario())
+    before = _open_descriptors()
+    async with _listening():
+        assert _open_descriptors() > before + 1
+    assert _open_descriptors() == before
 
 
 def test_more_connections_than_reserved_wait(caplog):

@@ -106,26 +106,22 @@ def test_every_wrong_password_costs_the_same(name, monkeypatch):
     assert sorted(computed) == [b"$2b$04$", b"$2b$05$"]
 
 
-def test_each_provider_has_its_authenticator():
+async def test_each_provider_has_its_authenticator():
     """An authenticator knows the users of all resources with its provider, in every target, and has its own realm."""
     providers = (BasicProvider("staff", "Files"), BasicProvider("guests", "Guests"))
     targets = tuple(
         Target(user.user, Mount(), Bucket("b"), resources=(Resource("/**", provider="staff", users=(user,)),))
         for user in (ANN, BEN)
     )
-
-    async def run():
-        verifier = Verifier()
-        authenticators = basic_authenticators(Settings(targets=targets, basic_providers=providers), verifier)
-        path, header = parse_request_path("/"), ("Authorization", _basic("ben:wörd:2"))
-        signed_in = await authenticators["staff"].authenticate(
-            Request(path=path, headers=(header,)), SignedIn("staff", (BEN,))
-        )
-        refused = await authenticators["guests"].authenticate(Request(path=path), SignedIn("guests", ()))
-        await verifier.close()
-        return signed_in, refused.challenge
-
-    assert asyncio.run(run()) == (SignIn(User("ben")), 'Basic realm="Guests", charset="UTF-8"')
+    verifier = Verifier()
+    authenticators = basic_authenticators(Settings(targets=targets, basic_providers=providers), verifier)
+    path, header = parse_request_path("/"), ("Authorization", _basic("ben:wörd:2"))
+    signed_in = await authenticators["staff"].authenticate(
+        Request(path=path, headers=(header,)), SignedIn("staff", (BEN,))
+    )
+    refused = await authenticators["guests"].authenticate(Request(path=path), SignedIn("guests", ()))
+    await verifier.close()
+    assert (signed_in, refused.challenge) == (SignIn(User("ben")), 'Basic realm="Guests", charset="UTF-8"')
 
 
 CLAIM = Claim("staff", "ann")

@@ -121,31 +121,23 @@ class _Scenario:
         return await self.call_back((await self.begin())["state"])
 
 
-def _run(scenario):
-    return asyncio.run(scenario)
-
-
-def test_a_browser_signs_in_and_returns_to_the_page():
+async def test_a_browser_signs_in_and_returns_to_the_page():
     """A sign-in leads from the login over the callback to a session."""
-
-    async def steps():
-        scenario = _Scenario()
-        refused = await scenario.authenticate("/a", "b=c", Accept="text/html")
-        assert refused.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%3Fb%3Dc"
-        parameters = await scenario.begin()
-        assert (parameters["client_id"], parameters["redirect_uri"]) == ("me", "https://files.example/auth/id/callback")
-        assert (parameters["code_challenge_method"], parameters["response_type"]) == ("S256", "code")
-        answer = await scenario.call_back(parameters["state"])
-        assert (answer.status, answer.location) == (307, "https://files.example/a?b=c")
-        assert list(scenario.cookies) == ["oidc"]
-        assert await scenario.authenticate("/a") == SignIn(ANN)
-
-    _run(steps())
+    scenario = _Scenario()
+    refused = await scenario.authenticate("/a", "b=c", Accept="text/html")
+    assert refused.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%3Fb%3Dc"
+    parameters = await scenario.begin()
+    assert (parameters["client_id"], parameters["redirect_uri"]) == ("me", "https://files.example/auth/id/callback")
+    assert (parameters["code_challenge_method"], parameters["response_type"]) == ("S256", "code")
+    answer = await scenario.call_back(parameters["state"])
+    assert (answer.status, answer.location) == (307, "https://files.example/a?b=c")
+    assert list(scenario.cookies) == ["oidc"]
+    assert await scenario.authenticate("/a") == SignIn(ANN)
 
 
-def test_the_page_to_return_to_is_escaped_as_a_path():
+async def test_the_page_to_return_to_is_escaped_as_a_path():
     """A space in the path to return to is `%20`, because `+` would stay a plus."""
-    answer = _run(_Scenario().authenticate("/a b+c%/ä", Accept="text/html"))
+    answer = await _Scenario().authenticate("/a b+c%/ä", Accept="text/html")
     assert answer.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%2520b%252Bc%2525%2F%25C3%25A4"
 
 
@@ -156,14 +148,10 @@ def test_the_page_to_return_to_is_escaped_as_a_path():
         ("https://files.example/a%20b?c=%2F&d=€#e", "https://files.example/a%20b?c=%2F&d=%E2%82%AC#e"),
     ],
 )
-def test_a_page_to_return_to_beyond_latin_1_is_escaped(page, location):
+async def test_a_page_to_return_to_beyond_latin_1_is_escaped(page, location):
     """The address of the page to return to is a header, which has no other characters than those of ASCII."""
-
-    async def steps():
-        scenario = _Scenario()
-        return await scenario.call_back((await scenario.begin(page))["state"])
-
-    assert _run(steps()).location == location
+    scenario = _Scenario()
+    assert (await scenario.call_back((await scenario.begin(page))["state"])).location == location
 
 
 @pytest.mark.parametrize(
@@ -174,273 +162,199 @@ def test_a_page_to_return_to_beyond_latin_1_is_escaped(page, location):
         ("/" + "ä" * 500, "", "/"),
     ],
 )
-def test_every_page_can_be_signed_in_for(path, query, location):
+async def test_every_page_can_be_signed_in_for(path, query, location):
     """A page whose address cannot be returned to as it is leads to a login that begins, and back as near as possible."""
-
-    async def steps():
-        scenario = _Scenario()
-        refused = await scenario.authenticate(path, query, Accept="text/html")
-        rd = dict(parse_qsl(urlsplit(refused.location).query)).get("rd", "")
-        return (await scenario.call_back((await scenario.begin(rd))["state"])).location
-
-    assert _run(steps()) == location
+    scenario = _Scenario()
+    refused = await scenario.authenticate(path, query, Accept="text/html")
+    rd = dict(parse_qsl(urlsplit(refused.location).query)).get("rd", "")
+    assert ((await scenario.call_back((await scenario.begin(rd))["state"])).location) == location
 
 
-def test_the_bytes_of_a_query_are_returned_to():
+async def test_the_bytes_of_a_query_are_returned_to():
     """The bytes of a query that are not ASCII are the same after the login, whatever they mean."""
-
-    async def steps():
-        scenario = _Scenario()
-        query = "ä=%C3%A4&x=\xff"
-        refused = await scenario.authenticate("/a", query, Accept="text/html")
-        rd = parse_qs(urlsplit(refused.location).query)["rd"][0]
-        return (await scenario.call_back((await scenario.begin(rd))["state"])).location
-
-    assert _run(steps()) == "https://files.example/a?%E4=%C3%A4&x=%FF"
+    scenario = _Scenario()
+    query = "ä=%C3%A4&x=\xff"
+    refused = await scenario.authenticate("/a", query, Accept="text/html")
+    rd = parse_qs(urlsplit(refused.location).query)["rd"][0]
+    assert (
+        (await scenario.call_back((await scenario.begin(rd))["state"])).location
+    ) == "https://files.example/a?%E4=%C3%A4&x=%FF"
 
 
-def test_an_upload_without_a_session_gets_a_401():
+async def test_an_upload_without_a_session_gets_a_401():
     """An upload gets 401, because a redirect would lose its body."""
-    assert _run(_Scenario().authenticate("/a/", method="PUT", Accept="text/html")).status == 401
+    assert (await _Scenario().authenticate("/a/", method="PUT", Accept="text/html")).status == 401
 
 
-def test_a_bearer_token_signs_in():
+async def test_a_bearer_token_signs_in():
     """A program signs in with a token that it got from the issuer."""
-
-    async def steps():
-        scenario = _Scenario()
-        assert await scenario.authenticate(Authorization=f"Bearer {scenario.token()}") == SignIn(ANN)
-        refused = await scenario.authenticate(Authorization=f"Bearer {scenario.token(aud='other')}")
-        assert (refused.status, refused.challenge) == (401, 'Bearer error="invalid_token"')
-        scenario.down, scenario.now = True, scenario.now + 10_000
-        assert (await _Scenario().authenticate(Authorization="Bearer x")).status == 401
-
-    _run(steps())
+    scenario = _Scenario()
+    assert await scenario.authenticate(Authorization=f"Bearer {scenario.token()}") == SignIn(ANN)
+    refused = await scenario.authenticate(Authorization=f"Bearer {scenario.token(aud='other')}")
+    assert (refused.status, refused.challenge) == (401, 'Bearer error="invalid_token"')
+    scenario.down, scenario.now = True, scenario.now + 10_000
+    assert (await _Scenario().authenticate(Authorization="Bearer x")).status == 401
 
 
 @pytest.mark.parametrize(
     "cookies", ["oidc={old}; oidc={new}", "oidc=x; oidc={new}", "oidc={new}; oidc.1=x", "oidc=; oidc={new}"]
 )
-def test_no_other_cookie_of_the_name_hides_a_session(cookies):
+async def test_no_other_cookie_of_the_name_hides_a_session(cookies):
     """A session counts beside one of before `cookieDomains` changed, old chunks, and what another host of the domain set."""
-
-    async def steps():
-        old, new = _Scenario(), _Scenario(cookie_domains=("example",))
-        for each in (old, new):
-            await each.sign_in()
-        sent = cookies.format(old=old.cookies["oidc"], new=new.cookies["oidc"])
-        new.cookies.clear()
-        assert await new.authenticate(Cookie=sent) == SignIn(ANN)
-        assert (await new.authenticate(method="PUT", Cookie=sent, Origin="https://evil.example")).status == 403
-
-    _run(steps())
+    old, new = _Scenario(), _Scenario(cookie_domains=("example",))
+    for each in (old, new):
+        await each.sign_in()
+    sent = cookies.format(old=old.cookies["oidc"], new=new.cookies["oidc"])
+    new.cookies.clear()
+    assert await new.authenticate(Cookie=sent) == SignIn(ANN)
+    assert (await new.authenticate(method="PUT", Cookie=sent, Origin="https://evil.example")).status == 403
 
 
 @pytest.mark.parametrize("verified", [True, False])
-def test_a_session_counts_as_long_as_its_address_is_verified_enough(verified):
+async def test_a_session_counts_as_long_as_its_address_is_verified_enough(verified):
     """After an edit to `emailVerified: true`, a session of an unverified address ends in a login, at once."""
-
-    async def steps():
-        before, after = _Scenario(), _Scenario(email_verified=True)
-        before.claims["email_verified"] = verified
-        await before.sign_in()
-        assert isinstance(await before.authenticate(), SignIn)
-        after.cookies = before.cookies
-        found = await after.authenticate(Sec_Fetch_Mode="navigate")
-        assert isinstance(found, SignIn) if verified else (found.status, found.location is None) == (307, False)
-
-    _run(steps())
+    before, after = _Scenario(), _Scenario(email_verified=True)
+    before.claims["email_verified"] = verified
+    await before.sign_in()
+    assert isinstance(await before.authenticate(), SignIn)
+    after.cookies = before.cookies
+    found = await after.authenticate(Sec_Fetch_Mode="navigate")
+    assert isinstance(found, SignIn) if verified else (found.status, found.location is None) == (307, False)
 
 
 @pytest.mark.parametrize("first", ["Bearer {token}", "Basic YTpi", "Bearer x"])
-def test_two_authorizations_are_refused(first):
+async def test_two_authorizations_are_refused(first):
     """Of two headers with credentials none counts, as with passwords: a server in front may have read the other one."""
-
-    async def steps():
-        scenario = _Scenario()
-        token = scenario.token()
-        fields = (("Authorization", first.format(token=token)), ("authorization", f"Bearer {token}"))
-        request = replace(scenario.request(), headers=fields)
-        assert (await scenario.authenticator.authenticate(request, GUARD)).status == 401
-
-    _run(steps())
+    scenario = _Scenario()
+    token = scenario.token()
+    fields = (("Authorization", first.format(token=token)), ("authorization", f"Bearer {token}"))
+    request = replace(scenario.request(), headers=fields)
+    assert (await scenario.authenticator.authenticate(request, GUARD)).status == 401
 
 
-def test_a_token_in_the_cookie_signs_in():
+async def test_a_token_in_the_cookie_signs_in():
     """A user who signed in with s3-proxy, whose cookies contain tokens, stays signed in."""
-
-    async def steps():
-        scenario = _Scenario()
-        scenario.cookies = {"oidc": scenario.token()}
-        assert await scenario.authenticate() == SignIn(ANN)
-
-    _run(steps())
+    scenario = _Scenario()
+    scenario.cookies = {"oidc": scenario.token()}
+    assert await scenario.authenticate() == SignIn(ANN)
 
 
 @pytest.mark.parametrize("token", ["expired", "a.b.c"])
-def test_a_token_in_the_cookie_that_does_not_count_ends_in_a_login(token):
+async def test_a_token_in_the_cookie_that_does_not_count_ends_in_a_login(token):
     """A browser with an old cookie of s3-proxy, or with another program's token under that name, can sign in."""
-
-    async def steps():
-        scenario = _Scenario()
-        scenario.cookies = {"oidc": scenario.token(exp=1) if token == "expired" else token}
-        assert (await scenario.authenticate(Sec_Fetch_Mode="navigate")).status == 307
-        assert (await scenario.authenticate(method="PUT")).status == 401
-        await scenario.sign_in()
-        assert await scenario.authenticate() == SignIn(ANN)
-
-    _run(steps())
+    scenario = _Scenario()
+    scenario.cookies = {"oidc": scenario.token(exp=1) if token == "expired" else token}
+    assert (await scenario.authenticate(Sec_Fetch_Mode="navigate")).status == 307
+    assert (await scenario.authenticate(method="PUT")).status == 401
+    await scenario.sign_in()
+    assert await scenario.authenticate() == SignIn(ANN)
 
 
-def test_a_callback_without_its_login_is_refused():
+async def test_a_callback_without_its_login_is_refused():
     """A state of another browser, an invented state and an empty state get 400, because they could sign the victim in as the attacker."""
-
-    async def steps():
-        scenario, other_scenario = _Scenario(), _Scenario()
-        state = (await other_scenario.begin())["state"]
-        for guess in (state, "made-up", ""):
-            assert (await scenario.call_back(guess)).status == 400
-
-    _run(steps())
+    scenario, other_scenario = _Scenario(), _Scenario()
+    state = (await other_scenario.begin())["state"]
+    for guess in (state, "made-up", ""):
+        assert (await scenario.call_back(guess)).status == 400
 
 
-def test_an_expired_token_within_the_tolerance_begins_no_session():
+async def test_an_expired_token_within_the_tolerance_begins_no_session():
     """A token that only the tolerance for clocks saves would end in the next login, and so on without an end."""
-
-    async def steps():
-        scenario = _Scenario()
-        scenario.claims["exp"] = scenario.now - 30
-        assert (await scenario.sign_in()).status == 401
-        scenario.refresh_token = "r1"
-        assert (await scenario.sign_in()).status == 307
-
-    _run(steps())
+    scenario = _Scenario()
+    scenario.claims["exp"] = scenario.now - 30
+    assert (await scenario.sign_in()).status == 401
+    scenario.refresh_token = "r1"
+    assert (await scenario.sign_in()).status == 307
 
 
-def test_a_state_is_valid_once():
+async def test_a_state_is_valid_once():
     """The first callback with a state removes the cookie that it is compared with."""
-
-    async def steps():
-        scenario = _Scenario()
-        state = (await scenario.begin())["state"]
-        await scenario.call_back(state)
-        assert (await scenario.call_back(state)).status == 400
-
-    _run(steps())
+    scenario = _Scenario()
+    state = (await scenario.begin())["state"]
+    await scenario.call_back(state)
+    assert (await scenario.call_back(state)).status == 400
 
 
-def test_logins_that_nobody_finishes_leave_few_cookies():
+async def test_logins_that_nobody_finishes_leave_few_cookies():
     """Eight logins wait at most, the newest ones, so that their cookies never outgrow the head of a request."""
-
-    async def steps():
-        scenario = _Scenario()
-        states = [(await scenario.begin())["state"] for _ in range(50)]
-        assert len(scenario.cookies) == 8
-        assert [(await scenario.call_back(state, "error=x")).status for state in states] == [400] * 42 + [401] * 8
-        assert scenario.cookies == {}
-
-    _run(steps())
+    scenario = _Scenario()
+    states = [(await scenario.begin())["state"] for _ in range(50)]
+    assert len(scenario.cookies) == 8
+    assert [(await scenario.call_back(state, "error=x")).status for state in states] == [400] * 42 + [401] * 8
+    assert scenario.cookies == {}
 
 
-def test_a_login_takes_ten_minutes_at_most():
+async def test_a_login_takes_ten_minutes_at_most():
     """A callback later than ten minutes after the login gets 400."""
-
-    async def steps():
-        scenario = _Scenario()
-        state = (await scenario.begin())["state"]
-        scenario.now += 601
-        assert (await scenario.call_back(state)).status == 400
-
-    _run(steps())
+    scenario = _Scenario()
+    state = (await scenario.begin())["state"]
+    scenario.now += 601
+    assert (await scenario.call_back(state)).status == 400
 
 
 @pytest.mark.parametrize("extra", ["error=access_denied", "code=", "error=x&code=c"])
-def test_a_login_that_the_issuer_refused_gets_a_401(extra):
+async def test_a_login_that_the_issuer_refused_gets_a_401(extra):
     """A callback with an error or without a code gets 401."""
-
-    async def steps():
-        scenario = _Scenario()
-        assert (await scenario.call_back((await scenario.begin())["state"], extra)).status == 401
-
-    _run(steps())
+    scenario = _Scenario()
+    assert (await scenario.call_back((await scenario.begin())["state"], extra)).status == 401
 
 
-def test_a_token_of_another_login_is_refused():
+async def test_a_token_of_another_login_is_refused():
     """A token with the nonce of another login gets 401 (Core 3.1.3.7, 11)."""
+    scenario = _Scenario()
+    state = (await scenario.begin())["state"]
+    scenario.nonce = "another"
+    answer = await scenario.call_back(state)
+    assert (answer.status, answer.reason) == (
+        401,
+        "the login is not accepted: the token was made for another login",
+    )
+    assert "oidc" not in scenario.cookies
 
-    async def steps():
+
+async def test_a_refused_code_gets_a_401_and_an_unreachable_issuer_a_502():
+    """A code that the issuer refuses gets 401, and an issuer that doesn't answer gives 502."""
+    for name, status in (("refuses", 401), ("down", 502)):
         scenario = _Scenario()
         state = (await scenario.begin())["state"]
-        scenario.nonce = "another"
-        answer = await scenario.call_back(state)
-        assert (answer.status, answer.reason) == (
-            401,
-            "the login is not accepted: the token was made for another login",
-        )
-        assert "oidc" not in scenario.cookies
-
-    _run(steps())
+        setattr(scenario, name, True)
+        assert (await scenario.call_back(state)).status == status
+    scenario = _Scenario()
+    scenario.down = True
+    assert (await scenario.authenticator.login(scenario.request("/auth/id"))).status == 502
 
 
-def test_a_refused_code_gets_a_401_and_an_unreachable_issuer_a_502():
-    """A code that the issuer refuses gets 401, and an issuer that doesn't answer gives 502."""
-
-    async def steps():
-        for name, status in (("refuses", 401), ("down", 502)):
-            scenario = _Scenario()
-            state = (await scenario.begin())["state"]
-            setattr(scenario, name, True)
-            assert (await scenario.call_back(state)).status == status
-        scenario = _Scenario()
-        scenario.down = True
-        assert (await scenario.authenticator.login(scenario.request("/auth/id"))).status == 502
-
-    _run(steps())
-
-
-def test_an_unverified_address_may_be_refused():
+async def test_an_unverified_address_may_be_refused():
     """If the configuration requires a verified email address, sign-ins and tokens without one get 403."""
-
-    async def steps():
-        scenario = _Scenario(email_verified=True)
-        scenario.claims["email_verified"] = False
-        assert (await scenario.sign_in()).status == 403
-        assert (await scenario.authenticate(Authorization=f"Bearer {scenario.token()}")).status == 403
-
-    _run(steps())
+    scenario = _Scenario(email_verified=True)
+    scenario.claims["email_verified"] = False
+    assert (await scenario.sign_in()).status == 403
+    assert (await scenario.authenticate(Authorization=f"Bearer {scenario.token()}")).status == 403
 
 
-def test_a_session_is_renewed_with_its_refresh_token():
+async def test_a_session_is_renewed_with_its_refresh_token():
     """The answer after a renewal sets the cookies of the new session."""
-
-    async def steps():
-        scenario = _Scenario()
-        scenario.refresh_token = "first"
-        await scenario.sign_in()
-        scenario.now, scenario.refresh_token = scenario.now + 301, "second"
-        scenario.claims["groups"] = ["editors", "admins"]
-        answer = await scenario.authenticate()
-        assert answer.user.groups == ("editors", "admins")
-        scenario.store_cookies(answer.cookies)
-        assert (await scenario.authenticate()).cookies == ()
-
-    _run(steps())
+    scenario = _Scenario()
+    scenario.refresh_token = "first"
+    await scenario.sign_in()
+    scenario.now, scenario.refresh_token = scenario.now + 301, "second"
+    scenario.claims["groups"] = ["editors", "admins"]
+    answer = await scenario.authenticate()
+    assert answer.user.groups == ("editors", "admins")
+    scenario.store_cookies(answer.cookies)
+    assert (await scenario.authenticate()).cookies == ()
 
 
-def test_a_session_whose_renewal_is_refused_ends():
+async def test_a_session_whose_renewal_is_refused_ends():
     """A session ends if the issuer refuses to renew it, or renews it for another user."""
-
-    async def steps():
-        for change in ({"refuses": True}, {"claims": {"preferred_username": "eve"}}):
-            scenario = _Scenario()
-            scenario.refresh_token = "r"
-            await scenario.sign_in()
-            scenario.now += 301
-            for name, value in change.items():
-                setattr(scenario, name, value)
-            assert (await scenario.authenticate()).status == 307
-
-    _run(steps())
+    for change in ({"refuses": True}, {"claims": {"preferred_username": "eve"}}):
+        scenario = _Scenario()
+        scenario.refresh_token = "r"
+        await scenario.sign_in()
+        scenario.now += 301
+        for name, value in change.items():
+            setattr(scenario, name, value)
+        assert (await scenario.authenticate()).status == 307
 
 
 async def _expired_session(refresh_token="first"):
@@ -463,186 +377,142 @@ async def _expired_session(refresh_token="first"):
         {"status": 404},
     ],
 )
-def test_an_answer_that_names_no_user_renews_nothing(change):
+async def test_an_answer_that_names_no_user_renews_nothing(change):
     """A session ends if the issuer answers its renewal without a valid ID token: only silence and faults are forgiven."""
-
-    async def steps():
-        scenario = await _expired_session()
-        for name, value in change.items():
-            setattr(scenario, name, value)
-        assert (await scenario.authenticate()).status == 307
-
-    _run(steps())
+    scenario = await _expired_session()
+    for name, value in change.items():
+        setattr(scenario, name, value)
+    assert (await scenario.authenticate()).status == 307
 
 
 @pytest.mark.parametrize("change", [{"down": True}, {"status": 500}, {"status": 503}, {"status": 429}])
-def test_a_session_goes_on_for_a_day_without_its_issuer(change):
+async def test_a_session_goes_on_for_a_day_without_its_issuer(change):
     """While the issuer is away, a session goes on for a day after its ID token has expired, and no longer."""
-
-    async def steps():
-        scenario = await _expired_session()
-        for name, value in change.items():
-            setattr(scenario, name, value)
-        scenario.now += 24 * 3600 - 2
-        assert await scenario.authenticate() == SignIn(ANN)
-        scenario.now += 1
-        assert (await scenario.authenticate()).status == 503
-
-    _run(steps())
+    scenario = await _expired_session()
+    for name, value in change.items():
+        setattr(scenario, name, value)
+    scenario.now += 24 * 3600 - 2
+    assert await scenario.authenticate() == SignIn(ANN)
+    scenario.now += 1
+    assert (await scenario.authenticate()).status == 503
 
 
-def test_a_refresh_token_is_redeemed_once():
+async def test_a_refresh_token_is_redeemed_once():
     """Parallel requests with one cookie, and late ones, share one renewal: many issuers end a session whose token comes twice."""
-
-    async def steps():
-        scenario = await _expired_session()
-        answers = await asyncio.gather(*(scenario.authenticate() for _ in range(20)))
-        scenario.now += 59
-        answers.append(await scenario.authenticate())
-        assert scenario.renewals == ["first"]
-        assert all(each.cookies for each in answers)
-        scenario.store_cookies(answers[-1].cookies)
-        scenario.now += 301
-        await scenario.authenticate()
-        assert scenario.renewals == ["first", "second"]
-
-    _run(steps())
+    scenario = await _expired_session()
+    answers = await asyncio.gather(*(scenario.authenticate() for _ in range(20)))
+    scenario.now += 59
+    answers.append(await scenario.authenticate())
+    assert scenario.renewals == ["first"]
+    assert all(each.cookies for each in answers)
+    scenario.store_cookies(answers[-1].cookies)
+    scenario.now += 301
+    await scenario.authenticate()
+    assert scenario.renewals == ["first", "second"]
 
 
-def test_a_rotated_token_is_not_lost_with_its_request():
+async def test_a_rotated_token_is_not_lost_with_its_request():
     """A renewal goes on if the client leaves, and the next request with the same cookie gets the new tokens."""
+    scenario = await _expired_session()
+    began, answered = asyncio.Event(), asyncio.Event()
 
-    async def steps():
-        scenario = await _expired_session()
-        began, answered = asyncio.Event(), asyncio.Event()
+    async def wait():
+        began.set()
+        await answered.wait()
 
-        async def wait():
-            began.set()
-            await answered.wait()
-
-        scenario.wait = wait
-        request = asyncio.ensure_future(scenario.authenticate())
-        await began.wait()
-        request.cancel()
-        await asyncio.gather(request, return_exceptions=True)
-        answered.set()
-        scenario.store_cookies((await scenario.authenticate()).cookies)
-        scenario.now += 301
-        await scenario.authenticate()
-        assert scenario.renewals == ["first", "second"]
-
-    _run(steps())
+    scenario.wait = wait
+    request = asyncio.ensure_future(scenario.authenticate())
+    await began.wait()
+    request.cancel()
+    await asyncio.gather(request, return_exceptions=True)
+    answered.set()
+    scenario.store_cookies((await scenario.authenticate()).cookies)
+    scenario.now += 301
+    await scenario.authenticate()
+    assert scenario.renewals == ["first", "second"]
 
 
-def test_an_issuer_that_hangs_delays_few_requests(monkeypatch):
+async def test_an_issuer_that_hangs_delays_few_requests(monkeypatch):
     """A request waits for a renewal for a moment only, and the next ones do not ask an issuer that hangs."""
     monkeypatch.setattr(oidc_provider, "PROVIDER_PATIENCE", 0.01)
-
-    async def steps():
-        scenario = await _expired_session()
-        answered = asyncio.Event()
-        scenario.wait = answered.wait
-        assert await scenario.authenticate() == SignIn(ANN)
-        other = await _expired_session("another")
-        other.authenticator = scenario.authenticator
-        assert await other.authenticate() == SignIn(ANN)
-        assert scenario.renewals == ["first"]
-        answered.set()
-        await asyncio.sleep(0.01)
-        assert (await scenario.authenticate()).cookies
-
-    _run(steps())
+    scenario = await _expired_session()
+    answered = asyncio.Event()
+    scenario.wait = answered.wait
+    assert await scenario.authenticate() == SignIn(ANN)
+    other = await _expired_session("another")
+    other.authenticator = scenario.authenticator
+    assert await other.authenticate() == SignIn(ANN)
+    assert scenario.renewals == ["first"]
+    answered.set()
+    await asyncio.sleep(0.01)
+    assert (await scenario.authenticate()).cookies
 
 
-def test_a_renewed_session_that_is_too_large_ends():
+async def test_a_renewed_session_that_is_too_large_ends():
     """A session that no longer fits into cookies leads to the login, not to an error."""
-
-    async def steps():
-        scenario = await _expired_session()
-        scenario.refresh_token = secrets.token_urlsafe(20_000)
-        assert (await scenario.authenticate()).status == 307
-
-    _run(steps())
+    scenario = await _expired_session()
+    scenario.refresh_token = secrets.token_urlsafe(20_000)
+    assert (await scenario.authenticate()).status == 307
 
 
-def test_a_session_counts_for_its_host_and_provider_only():
+async def test_a_session_counts_for_its_host_and_provider_only():
     """A session is refused on another host, unless both share a cookie domain, and by another provider."""
-
-    async def steps():
-        scenario = _Scenario()
-        await scenario.sign_in()
-        assert isinstance(await scenario.authenticate(host="other.example"), Refuse)
-        other_scenario = _Scenario(client_secret=Secret("x", "another secret...."))
-        other_scenario.cookies = scenario.cookies
-        assert isinstance(await other_scenario.authenticate(), Refuse)
-        shared_scenario = _Scenario(cookie_domains=("example",))
-        await shared_scenario.sign_in()
-        assert await shared_scenario.authenticate(host="other.example") == SignIn(ANN)
-
-    _run(steps())
+    scenario = _Scenario()
+    await scenario.sign_in()
+    assert isinstance(await scenario.authenticate(host="other.example"), Refuse)
+    other_scenario = _Scenario(client_secret=Secret("x", "another secret...."))
+    other_scenario.cookies = scenario.cookies
+    assert isinstance(await other_scenario.authenticate(), Refuse)
+    shared_scenario = _Scenario(cookie_domains=("example",))
+    await shared_scenario.sign_in()
+    assert await shared_scenario.authenticate(host="other.example") == SignIn(ANN)
 
 
 @pytest.mark.parametrize("domains", [("example",), ("deep.files.example", ".Example")])
 @pytest.mark.parametrize("host", ["files.example", "deep.files.example", "login.example", "other.test"])
-def test_a_sign_in_may_start_at_another_host_than_that_of_its_callback(domains, host):
+async def test_a_sign_in_may_start_at_another_host_than_that_of_its_callback(domains, host):
     """The cookies of hosts that share a domain come along to the host of `redirectUrl`, and are removed there."""
-
-    async def steps():
-        scenario = _Scenario(redirect_url=GuardedUrl("https://login.example"), cookie_domains=domains)
-        begun = await scenario.authenticator.login(
-            scenario.request("/auth/id", f"rd=https%3A%2F%2F{host}%2Fa", host=host)
-        )
-        assert all(("Domain=" in each) == (host in ("files.example", "deep.files.example")) for each in begun.cookies)
-        scenario.store_sent(begun.cookies, host, "login.example")
-        parameters = parse_qs(urlsplit(begun.location).query)
-        scenario.nonce = parameters["nonce"][0]
-        query = f"state={parameters['state'][0]}&code=c"
-        ended = await scenario.authenticator.callback(
-            scenario.request("/auth/id/callback", query, host="login.example")
-        )
-        if host == "other.test":
-            assert ended.status == 400
-            return
-        assert (ended.status, ended.location) == (307, f"https://{host}/a")
-        scenario.store_sent(ended.cookies, "login.example", host)
-        assert list(scenario.cookies) == ["oidc"]
-        assert await scenario.authenticate(host=host) == SignIn(ANN)
-
-    _run(steps())
+    scenario = _Scenario(redirect_url=GuardedUrl("https://login.example"), cookie_domains=domains)
+    begun = await scenario.authenticator.login(scenario.request("/auth/id", f"rd=https%3A%2F%2F{host}%2Fa", host=host))
+    assert all(("Domain=" in each) == (host in ("files.example", "deep.files.example")) for each in begun.cookies)
+    scenario.store_sent(begun.cookies, host, "login.example")
+    parameters = parse_qs(urlsplit(begun.location).query)
+    scenario.nonce = parameters["nonce"][0]
+    query = f"state={parameters['state'][0]}&code=c"
+    ended = await scenario.authenticator.callback(scenario.request("/auth/id/callback", query, host="login.example"))
+    if host == "other.test":
+        assert ended.status == 400
+        return
+    assert (ended.status, ended.location) == (307, f"https://{host}/a")
+    scenario.store_sent(ended.cookies, "login.example", host)
+    assert list(scenario.cookies) == ["oidc"]
+    assert await scenario.authenticate(host=host) == SignIn(ANN)
 
 
 @pytest.mark.parametrize(
     "headers", [{"Sec_Fetch_Site": "cross-site"}, {"Origin": "https://evil.example"}, {"Sec_Fetch_Site": "same-site"}]
 )
-def test_another_origin_cannot_write_with_a_session(headers):
+async def test_another_origin_cannot_write_with_a_session(headers):
     """A cross-origin write gets 403 without a redirect, because the browser sends the session's cookie with it (CSRF)."""
-
-    async def steps():
-        scenario = _Scenario()
-        await scenario.sign_in()
-        for method in ("PUT", "DELETE"):
-            answer = await scenario.authenticate("/a", method=method, **headers)
-            assert (answer.status, answer.location) == (403, None)
-        assert await scenario.authenticate("/a", method="PUT", Origin="https://files.example") == SignIn(ANN)
-
-    _run(steps())
+    scenario = _Scenario()
+    await scenario.sign_in()
+    for method in ("PUT", "DELETE"):
+        answer = await scenario.authenticate("/a", method=method, **headers)
+        assert (answer.status, answer.location) == (403, None)
+    assert await scenario.authenticate("/a", method="PUT", Origin="https://files.example") == SignIn(ANN)
 
 
-def test_a_logout_ends_the_session_here_and_at_the_issuer():
+async def test_a_logout_ends_the_session_here_and_at_the_issuer():
     """A logout removes the cookies and redirects to the issuer with the token as a hint."""
-
-    async def steps():
-        scenario = _Scenario()
-        await scenario.sign_in()
-        answer = await scenario.authenticator.logout(scenario.request("/auth/id/logout"))
-        scenario.store_cookies(answer.cookies)
-        assert scenario.cookies == {}
-        assert answer.location.startswith(
-            "https://id.example/end?client_id=me&post_logout_redirect_uri=https%3A%2F%2Ffiles.example%2F&id_token_hint="
-        )
-        assert (await scenario.authenticator.logout(scenario.request("/", Sec_Fetch_Site="cross-site"))).status == 403
-
-    _run(steps())
+    scenario = _Scenario()
+    await scenario.sign_in()
+    answer = await scenario.authenticator.logout(scenario.request("/auth/id/logout"))
+    scenario.store_cookies(answer.cookies)
+    assert scenario.cookies == {}
+    assert answer.location.startswith(
+        "https://id.example/end?client_id=me&post_logout_redirect_uri=https%3A%2F%2Ffiles.example%2F&id_token_hint="
+    )
+    assert (await scenario.authenticator.logout(scenario.request("/", Sec_Fetch_Site="cross-site"))).status == 403
 
 
 def _accepts(address):
@@ -652,7 +522,7 @@ def _accepts(address):
             await scenario.authenticator.login(scenario.request("/auth/id", f"rd={quote(address, safe='')}"))
         ).status == 302
 
-    return _run(steps())
+    return asyncio.run(steps())
 
 
 @given(st.text("/\\:@.?#\t\n ehtps[]", max_size=20))

@@ -64,10 +64,10 @@ def _provider(*answers, settings=PUBLIC, discovery=DISCOVERY_ANSWERS):
     return Provider(settings, fetch, lambda: 1_800_000_000.0, lambda: 0.0), requests
 
 
-def test_discovery_reads_the_metadata_below_the_issuer():
+async def test_discovery_reads_the_metadata_below_the_issuer():
     """A provider reads the metadata and the keys of its issuer, and omits unsafe algorithms."""
     provider, requests = _provider()
-    assert replace(asyncio.run(provider.metadata()), keys=METADATA.keys) == METADATA
+    assert replace(await provider.metadata(), keys=METADATA.keys) == METADATA
     assert requests == [
         Fetch(GuardedUrl(f"{ISSUER}/.well-known/openid-configuration")),
         Fetch(GuardedUrl(METADATA.jwks_uri)),
@@ -91,18 +91,18 @@ def test_discovery_reads_the_metadata_below_the_issuer():
         (_json({**DOCUMENT, "end_session_endpoint": "javascript:alert(1)"}), "has no URL `end_session_endpoint`"),
     ],
 )
-def test_unusable_metadata_is_refused(answer, message):
+async def test_unusable_metadata_is_refused(answer, message):
     """Unsuccessful, malformed or foreign metadata raises ProviderError (Discovery 4.3)."""
     provider, _ = _provider(discovery=(answer,))
     with pytest.raises(ProviderError, match=message):
-        asyncio.run(provider.metadata())
+        await provider.metadata()
 
 
-def test_a_code_is_redeemed_with_the_verifier_and_the_secret():
+async def test_a_code_is_redeemed_with_the_verifier_and_the_secret():
     """The secret is sent in the Authorization header, form-encoded (RFC 6749 2.3.1)."""
     answer = _json({"id_token": "a.b.c", "refresh_token": "r"})
     provider, requests = _provider(answer, settings=CONFIDENTIAL)
-    tokens = asyncio.run(provider.redeem("code", "verifier", "https://here.example/callback"))
+    tokens = await provider.redeem("code", "verifier", "https://here.example/callback")
     assert tokens == Tokens("a.b.c", "r")
     assert requests[-1].headers["Authorization"] == "Basic bWU6cyUzQWUrYw=="
     assert parse_qs(requests[-1].body) == {
@@ -113,19 +113,19 @@ def test_a_code_is_redeemed_with_the_verifier_and_the_secret():
     }
 
 
-def test_a_public_client_names_itself_in_the_form():
+async def test_a_public_client_names_itself_in_the_form():
     """A client without a secret sends its ID in the form (RFC 6749 3.2.1)."""
     provider, requests = _provider(_json({"id_token": "a.b.c"}))
-    asyncio.run(provider.renew("r"))
+    await provider.renew("r")
     assert "Authorization" not in requests[-1].headers
     assert parse_qs(requests[-1].body) == {"grant_type": ["refresh_token"], "refresh_token": ["r"], "client_id": ["me"]}
 
 
 @pytest.mark.parametrize(("fields", "refresh_token"), [({}, "old"), ({"refresh_token": "new"}, "new")])
-def test_a_refresh_token_is_kept_unless_it_is_replaced(fields, refresh_token):
+async def test_a_refresh_token_is_kept_unless_it_is_replaced(fields, refresh_token):
     """A renewal without a new refresh token keeps the old one (RFC 6749 6)."""
     provider, _ = _provider(_json({"id_token": "t", **fields}))
-    assert asyncio.run(provider.renew("old")).refresh_token == refresh_token
+    assert (await provider.renew("old")).refresh_token == refresh_token
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_a_refresh_token_is_kept_unless_it_is_replaced(fields, refresh_token):
         (_json({"access_token": "x"}), ProviderError),
     ],
 )
-def test_an_answer_without_tokens_is_an_error(answer, error_class):
+async def test_an_answer_without_tokens_is_an_error(answer, error_class):
     """An invalid grant raises GrantRefused, any other answer without tokens ProviderError."""
     provider, _ = _provider(answer)
     with pytest.raises(error_class):
-        asyncio.run(provider.redeem("code", "verifier", "https://here.example/"))
+        await provider.redeem("code", "verifier", "https://here.example/")
 
 
 def test_secrets_are_never_shown():
@@ -178,106 +178,78 @@ class _Issuer:
         return jwt.encode({"alg": "RS256", "kid": key.kid}, claims, key)
 
 
-def test_concurrent_verifications_share_one_discovery():
+async def test_concurrent_verifications_share_one_discovery():
     """Tokens that are verified while metadata and keys are requested wait for the same answers."""
-
-    async def scenario():
-        issuer = _Issuer()
-        await asyncio.gather(*(issuer.provider.verify(issuer.token(OLD_KEY)) for _ in range(20)))
-        assert len(issuer.urls) == 2
-
-    asyncio.run(scenario())
+    issuer = _Issuer()
+    await asyncio.gather(*(issuer.provider.verify(issuer.token(OLD_KEY)) for _ in range(20)))
+    assert len(issuer.urls) == 2
 
 
-def test_rotated_keys_are_read_for_a_token_that_names_one():
+async def test_rotated_keys_are_read_for_a_token_that_names_one():
     """Keys are read again for a token with an unknown key, at most once in ten seconds."""
-
-    async def scenario():
-        issuer = _Issuer()
-        await issuer.provider.verify(issuer.token(OLD_KEY))
-        issuer.key = NEW_KEY
-        with pytest.raises(UnknownKey):
-            await issuer.provider.verify(issuer.token(NEW_KEY))  # the keys were read a moment ago
-        assert len(issuer.urls) == 2
-        issuer.now += 11
-        assert (await issuer.provider.verify(issuer.token(NEW_KEY)))["aud"] == "me"
-        assert len(issuer.urls) == 4
-
-    asyncio.run(scenario())
+    issuer = _Issuer()
+    await issuer.provider.verify(issuer.token(OLD_KEY))
+    issuer.key = NEW_KEY
+    with pytest.raises(UnknownKey):
+        await issuer.provider.verify(issuer.token(NEW_KEY))  # the keys were read a moment ago
+    assert len(issuer.urls) == 2
+    issuer.now += 11
+    assert (await issuer.provider.verify(issuer.token(NEW_KEY)))["aud"] == "me"
+    assert len(issuer.urls) == 4
 
 
-def test_rotated_keys_are_read_after_the_clock_was_set_back():
+async def test_rotated_keys_are_read_after_the_clock_was_set_back():
     """A day by which the clock is corrected is not a day without new keys."""
-
-    async def scenario():
-        issuer = _Issuer()
-        await issuer.provider.verify(issuer.token(OLD_KEY))
-        issuer.key, issuer.step = NEW_KEY, -86_400.0
-        issuer.now += 11
-        assert (await issuer.provider.verify(issuer.token(NEW_KEY)))["aud"] == "me"
-
-    asyncio.run(scenario())
+    issuer = _Issuer()
+    await issuer.provider.verify(issuer.token(OLD_KEY))
+    issuer.key, issuer.step = NEW_KEY, -86_400.0
+    issuer.now += 11
+    assert (await issuer.provider.verify(issuer.token(NEW_KEY)))["aud"] == "me"
 
 
-def test_known_keys_stay_in_use_while_the_issuer_is_down():
+async def test_known_keys_stay_in_use_while_the_issuer_is_down():
     """Tokens of known keys are verified, and the issuer is asked again at most every ten seconds."""
-
-    async def scenario():
-        issuer = _Issuer()
-        await issuer.provider.metadata()
-        issuer.now, issuer.down = issuer.now + 4000, True
-        await issuer.provider.verify(issuer.token(OLD_KEY))
-        await issuer.provider.verify(issuer.token(OLD_KEY))
-        assert len(issuer.urls) == 3
-
-    asyncio.run(scenario())
+    issuer = _Issuer()
+    await issuer.provider.metadata()
+    issuer.now, issuer.down = issuer.now + 4000, True
+    await issuer.provider.verify(issuer.token(OLD_KEY))
+    await issuer.provider.verify(issuer.token(OLD_KEY))
+    assert len(issuer.urls) == 3
 
 
-def test_known_keys_stay_in_use_while_the_issuer_hangs(monkeypatch):
+async def test_known_keys_stay_in_use_while_the_issuer_hangs(monkeypatch):
     """Tokens of known keys do not wait for old keys to be fetched anew: twenty take no longer than one."""
     monkeypatch.setattr(oidc_provider, "PROVIDER_PATIENCE", 0.01)
-
-    async def scenario():
-        issuer = _Issuer()
-        await issuer.provider.metadata()
-        issuer.now, issuer.wait = issuer.now + 4000, asyncio.Event().wait
-        for _ in range(20):
-            await issuer.provider.verify(issuer.token(OLD_KEY))
-        assert len(issuer.urls) == 3
-
-    asyncio.run(scenario())
+    issuer = _Issuer()
+    await issuer.provider.metadata()
+    issuer.now, issuer.wait = issuer.now + 4000, asyncio.Event().wait
+    for _ in range(20):
+        await issuer.provider.verify(issuer.token(OLD_KEY))
+    assert len(issuer.urls) == 3
 
 
-def test_those_who_wait_for_an_issuer_wait_once():
+async def test_those_who_wait_for_an_issuer_wait_once():
     """Callers who wait for an issuer that does not answer share one failure; none of them asks again."""
-
-    async def scenario():
-        issuer, answered = _Issuer(), asyncio.Event()
-        issuer.down, issuer.wait = True, answered.wait
-        asking = [asyncio.ensure_future(issuer.provider.metadata()) for _ in range(20)]
-        await asyncio.sleep(0.01)
-        issuer.now += 11
-        answered.set()
-        assert all(isinstance(each, ProviderError) for each in await asyncio.gather(*asking, return_exceptions=True))
-        assert len(issuer.urls) == 1
-
-    asyncio.run(scenario())
+    issuer, answered = _Issuer(), asyncio.Event()
+    issuer.down, issuer.wait = True, answered.wait
+    asking = [asyncio.ensure_future(issuer.provider.metadata()) for _ in range(20)]
+    await asyncio.sleep(0.01)
+    issuer.now += 11
+    answered.set()
+    assert all(isinstance(each, ProviderError) for each in await asyncio.gather(*asking, return_exceptions=True))
+    assert len(issuer.urls) == 1
 
 
-def test_an_unreachable_issuer_is_an_error_until_it_answers():
+async def test_an_unreachable_issuer_is_an_error_until_it_answers():
     """The failure to reach the issuer is remembered for ten seconds."""
-
-    async def scenario():
-        issuer = _Issuer()
-        issuer.down = True
-        for _ in range(2):
-            with pytest.raises(ProviderError, match="gives no answer: timed out"):
-                await issuer.provider.metadata()
-        assert len(issuer.urls) == 1
-        issuer.now, issuer.down = issuer.now + 11, False
-        assert (await issuer.provider.metadata()).issuer == ISSUER
-
-    asyncio.run(scenario())
+    issuer = _Issuer()
+    issuer.down = True
+    for _ in range(2):
+        with pytest.raises(ProviderError, match="gives no answer: timed out"):
+            await issuer.provider.metadata()
+    assert len(issuer.urls) == 1
+    issuer.now, issuer.down = issuer.now + 11, False
+    assert (await issuer.provider.metadata()).issuer == ISSUER
 
 
 NOW = 1_800_000_000

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings, number, require_target
+from tornado_proxy.cli.inputs import configured_sites, load_rules, load_settings, number, require_target
 from tornado_proxy.cli.main import main
-from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.cli.output import CommandError
 
 CONFIGURATION = """
 rules: [rules/]
@@ -30,36 +30,6 @@ def files(tmp_path, monkeypatch):
     Path("proxy.yaml").write_text(CONFIGURATION)
 
 
-def test_a_configuration_is_read_without_its_secrets(files):
-    """A secret that cannot be read is no mistake for commands that don't serve."""
-    assert [target.name for target in load_settings(Path("proxy.yaml")).targets] == ["site", "other"]
-
-
-@pytest.mark.parametrize(
-    ("text", "status"), [(None, ExitStatus.FAILED), ("targets: 1\n", ExitStatus.FINDINGS)], ids=["missing", "wrong"]
-)
-def test_an_unusable_configuration_ends_the_command(files, text, status):
-    """A mistake in a configuration is a finding, and a missing file is a failure."""
-    Path("proxy.yaml").unlink()
-    if text is not None:
-        Path("proxy.yaml").write_text(text)
-    with pytest.raises(CommandError) as caught:
-        load_settings(Path("proxy.yaml"))
-    assert caught.value.status is status
-    assert caught.value.diagnostics
-
-
-@pytest.mark.parametrize(
-    ("path", "status"), [("nowhere", ExitStatus.FAILED), ("rules/broken.rules", ExitStatus.FINDINGS)]
-)
-def test_unusable_rules_end_the_command(files, path, status):
-    """A mistake in a rule file is a finding, and a missing file is a failure."""
-    Path("rules/broken.rules").write_text("target {")
-    with pytest.raises(CommandError) as caught:
-        load_rules([Path(path)])
-    assert caught.value.status is status
-
-
 def test_configured_sites_are_the_targets_in_order(files):
     """Targets without rules are included, unless one target is selected."""
     settings, loaded = load_settings(Path("proxy.yaml")), load_rules([Path("rules")])
@@ -79,14 +49,6 @@ def test_the_error_about_an_unknown_target_suggests_a_similar_one():
     ):
         with pytest.raises(CommandError, match=rf"unknown target `zzz`{end}$"):
             require_target("zzz", names)
-
-
-def test_rules_are_searched_in_rules_or_the_current_directory(tmp_path, monkeypatch):
-    """The default place is `rules/`, or the current directory if there is no `rules/`."""
-    monkeypatch.chdir(tmp_path)
-    assert default_places() == [Path()]
-    Path("rules").mkdir()
-    assert default_places() == [Path("rules")]
 
 
 @pytest.mark.parametrize("command", [["fmt"], ["lint"], ["test"], ["explain", "/a", "--rules"]])

@@ -10,15 +10,11 @@ from contextlib import redirect_stderr
 import pytest
 
 from tornado_proxy.cli.output import (
-    CommandError,
-    ExitStatus,
     activity,
     is_stream_error,
     print_diff,
-    show,
     wants_color,
 )
-from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 
 FILL = """
 import os, sys
@@ -60,17 +56,6 @@ def test_closed_streams_are_connected_to_the_null_device(tmp_path, redirections,
 def test_an_error_without_a_file_name_is_an_error_of_a_stream(error, expected):
     """The operating system's error about a file has the file's name."""
     assert is_stream_error(error) is expected
-
-
-def test_diagnostics_are_printed_with_their_excerpts(capsys):
-    """`show` prints each diagnostic in full on standard error, and without colours if that is no terminal."""
-    source = SourceFile("site.rules", "target site {")
-    show([Diagnostic("first", "one thing"), Diagnostic("second", "another", Span(source, 0, 6), help="do so")])
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("error[first]: one thing\nerror[second]: another\n")
-    assert "site.rules:1:1" in printed.err
-    assert "\x1b" not in printed.err
 
 
 class Terminal(io.StringIO):
@@ -129,12 +114,6 @@ def test_control_characters_of_a_line_are_replaced(monkeypatch, capsys):
 def test_a_diff_without_color_is_printed_unchanged(monkeypatch, capsys):
     """`patch` needs each character."""
     assert _print_diff(monkeypatch, capsys, "+\x07", force_color="") == ["+\x07"]
-
-
-def test_the_error_of_a_command_is_reported_on_standard_error(capsys):
-    """The message begins with the name of the command."""
-    assert CommandError("no").report("test") is ExitStatus.FAILED
-    assert capsys.readouterr().err == "tornado-proxy test: no\n"
 
 
 class WatchedTerminal(Terminal):

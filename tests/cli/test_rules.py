@@ -127,14 +127,6 @@ def test_too_little_coverage_fails_the_run(command, rules, minimum, status):
     assert ("are required" in result.err) == bool(status)
 
 
-@pytest.mark.parametrize("percent", ["-1", "100.1", "many", "nan"])
-def test_a_percentage_is_a_number_from_0_to_100(command, percent):
-    """Another value of `--fail-under` is a usage error."""
-    result = command("test", f"--fail-under={percent}")
-    assert result.status == 2
-    assert f"`{percent}` is not a number from 0 to 100" in result.err
-
-
 def test_the_rules_of_a_configuration_are_tested(command, rules):
     """Paths on the command line replace the rules of the configuration."""
     Path("proxy.yaml").write_text(CONFIGURATION)

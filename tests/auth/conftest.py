@@ -1,0 +1,5 @@
+"""Lets tests be coroutines."""
+
+from coroutines import pytest_pyfunc_call
+
+__all__ = ["pytest_pyfunc_call"]
