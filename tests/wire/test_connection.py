@@ -125,6 +125,16 @@ async def test_no_secret_of_a_malformed_head_is_reported(head):
     assert "pASSw" not in f"{event} {answer}"
 
 
+async def test_a_query_of_too_many_parameters_is_refused_alone():
+    """The event has the path, and the next request is answered: Tornado's class for requests raises, not the service."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(f"GET /a?{'a&' * 1000} HTTP/1.1\r\n{HOST}\r\n".encode() * 2)
+        assert [(await client.receive()).status for _ in range(2)] == [400, 400]
+        event = await site.last_event()
+    assert (event.request.method, event.request.path) == ("GET", "/a")
+    assert event.reason == "the query has too many parameters"
+
+
 async def test_the_size_limit_of_a_head_is_exact():
     """A head of exactly `maxHeaderSize` is accepted; one more byte is a 431."""
     head = f"GET / HTTP/1.1\r\n{HOST}X: "

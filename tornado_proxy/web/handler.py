@@ -41,7 +41,7 @@ from tornado_proxy.web.limits import (
     PIECE_SENT,
     WALKS_AT_ONCE,
 )
-from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, HeadTooLarge, MalformedMessage
 from tornado_proxy.wire.shares import CLIENT, Shares
 from tornado_proxy.wire.stream import Stream
 
@@ -376,7 +376,7 @@ class Handler(RequestHandler):
         decision, asked = self.decision, self.request
         if decision is None:
             # The method and path of a head that cannot be read may be anything, even secrets.
-            is_read = getattr(self.connection, "mistake", None) is None
+            is_read = not isinstance(self.broken_by(), HeadTooLarge | MalformedMessage)
             method, path, version = (asked.method, shown_path(asked.uri), asked.version) if is_read else ("", "", "")
             known = (self.id, self._at, self.origin.address, method, "", path, self.generation.number)
             return RequestRecord(*known, protocol=version)

@@ -22,9 +22,9 @@ from tornado.httputil import (
 )
 
 from tornado_proxy.config.server import Limits
-from tornado_proxy.routing.request import RequestError
+from tornado_proxy.routing.request import BadAddress, RequestError
 from tornado_proxy.semantics.forwarded import ClientCertificate, Origin, peer_address
-from tornado_proxy.wire.incoming import ClientDisconnected, Fields, MalformedMessage
+from tornado_proxy.wire.incoming import ClientDisconnected, Fields
 from tornado_proxy.wire.limits import LEAST_RATE, READ_OF_CLIENT
 from tornado_proxy.wire.reading import ReadingProtocol
 
@@ -76,9 +76,9 @@ class Stream(HTTPConnection):
         try:
             return self.delegate.headers_received(line, fields)
         except HTTPInputError:  # Tornado reads the query of every request, and refuses as many parameters as we do
-            self.mistake = MalformedMessage("the query has too many parameters")
+            self.mistake = BadAddress("the query has too many parameters")
             self.delegate = application.start_request(self._connection, self)
-            return self.delegate.headers_received(line._replace(path="/"), fields)
+            return self.delegate.headers_received(line._replace(path=line.path.partition("?")[0]), fields)
 
     def end_body(self) -> None:
         """Tells the application that the request has arrived completely."""
