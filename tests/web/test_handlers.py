@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import re
 from collections.abc import Iterator
@@ -60,6 +61,20 @@ def test_handlers_are_those_of_tornado_by_its_documented_names():
     assert all(each.__init__ is RequestHandler.__init__ for each in kinds)
     for module in application, handler, handlers:
         assert private.isdisjoint(re.findall(r"\w+", inspect.getsource(module)))
+
+
+async def test_an_answered_request_leaves_no_cycle():
+    """Its memory is free at once, without the garbage collector."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        gc.collect()
+        gc.disable()
+        try:
+            for path in ("/a", "/none"):
+                await client.send(f"GET {path} HTTP/1.1\r\nHost: files.test\r\n\r\n".encode())
+                await client.receive()
+            assert not [each for each in gc.get_objects() if isinstance(each, handler.Handler)]
+        finally:
+            gc.enable()
 
 
 async def test_a_served_request_is_reported_once():
