@@ -51,6 +51,12 @@ def error_reply(status: int, code: str) -> Reply:
     return reply(status, body.encode(), Content_Type="application/xml")
 
 
+# The answers of an upload in parts.
+BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
+STORED, ABORTED = reply(200, ETag='"p"'), reply(204)
+
+
 def with_ending(complete: Reply, then: Then, *, after: int | None = None) -> Reply:
     """A reply with another action after it, or after its first `after` bytes."""
     return Reply(complete.data[:after], then)
@@ -73,6 +79,10 @@ class ScriptedS3:
         lines = self.requests[number].splitlines()[1:]
         values = dict(line.split(": ", 1) for line in lines)
         return {key.lower(): value for key, value in values.items()}.get(name.lower())
+
+    def request_lines(self) -> list[str]:
+        """The method and the target of each request."""
+        return [request.splitlines()[0].removesuffix(" HTTP/1.1") for request in self.requests]
 
     async def wait_for_requests(self, count: int = 1) -> None:
         """Waits for a number of further requests."""

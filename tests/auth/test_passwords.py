@@ -103,9 +103,6 @@ def test_a_hash_that_takes_seconds_is_doubted(text):
     assert doubt(text) == "a check of it takes seconds, or gigabytes of memory"
 
 
-_UNDOUBTED = {**TEXTS, **{text: text for text in ("$", "$5 a day", "{SHA", "$2b$14$" + "." * 53)}}
-
-
 def test_a_malformed_hash_raises_instead_of_being_doubted():
     """A malformed hash raises UnreadableHash instead of being doubted."""
     with pytest.raises(UnreadableHash):

@@ -257,12 +257,6 @@ def test_a_missing_configuration_cannot_be_probed(command):
     )
 
 
-def test_a_directory_is_no_configuration(command):
-    """The message says that the configuration is a directory, and the status is 2."""
-    result = command("probe", "--config", ".")
-    assert (result.status, result.err) == (2, "tornado-proxy probe: `.` cannot be read: Is a directory\n")
-
-
 def test_systemd_credentials_cannot_be_used_from_a_shell(command, configure, closed_url, tmp_path, monkeypatch):
     """A root shell has no systemd credentials, so the help describes how to run the probe."""
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)

@@ -1,8 +1,7 @@
 import argparse
-import subprocess
-import sys
 
 import pytest
+from command_lines import imported_by
 from rule_sites import rule_sets
 
 from tornado_proxy.cli.main import main
@@ -245,26 +244,14 @@ def test_an_unusable_command_line_of_explain_is_a_failure(explain, words, expect
     assert expected in errors
 
 
-def _modules_imported_by_explain(*words):
-    """Returns the heavy modules that `explain` imports, in a process of its own."""
-    heavy = ["tornado", "asyncio", "boto3", "botocore", "jinja2", "pydantic", "yaml", "watchdog"]
-    script = (
-        "import sys; from tornado_proxy.cli.main import main; status = main(sys.argv[1:]);"
-        f"print(*[name for name in {heavy} if name in sys.modules], file=sys.stderr); sys.exit(status)"
-    )
-    command = [sys.executable, "-c", script, "explain", *words]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    return set(result.stderr.split())
-
-
 def test_explaining_plain_rules_imports_no_heavy_module(files):
     """Plain templates without a configuration import only modules that they need."""
-    assert _modules_imported_by_explain("/press/a.html", *SITE) == set()
+    assert imported_by("explain", "/press/a.html", *SITE) == set()
 
 
 def test_explaining_with_a_configuration_imports_no_server(files):
     """An explanation imports no part of the server."""
-    assert _modules_imported_by_explain("/press/a.html", *CONFIGURED) <= {"yaml", "asyncio", "jinja2"}
+    assert imported_by("explain", "/press/a.html", *CONFIGURED) <= {"yaml", "asyncio", "jinja2"}
 
 
 def test_a_bare_site_is_open_unless_a_user_is_given():

@@ -20,11 +20,6 @@ from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.rules.diagnostic import SourceFile
 
 
-def _diagnostic_parts(text):
-    (diagnostic,) = compiled(text).diagnostics
-    return diagnostic.code, diagnostic.message, diagnostic.help, diagnostic.span.text
-
-
 @pytest.mark.parametrize(
     ("text", "code", "message", "marked_text"),
     [

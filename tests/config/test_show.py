@@ -31,22 +31,6 @@ def _bucket(text):
     return f"targets: {{site: {{bucket: {{name: my-bucket, {text}}}}}}}"
 
 
-VALID = [
-    MINIMAL,
-    f"server: {{listenAddr: '', port: 0, gracePeriod: 1h30m}}\n{MINIMAL}",
-    f"rules: rules/\n{MINIMAL}",
-    f"rules: [a, b]\n{MINIMAL}",
-    f"log: {{level: debug, format: json}}\n{MINIMAL}",
-    f"limits: {{maxHeaderSize: 32KiB, idleTimeout: 1.5, sendTimeout: 1m}}\ns3: {{threads: 8}}\n{MINIMAL}",
-    _target("mount: {host: '*.example.org', path: /a}"),
-    _target("mount: {host: '[::1]', path: [/a, b/]}"),
-    _target("actions: {GET: {config: {indexDocument: index.html, signedUrlExpiration: 7d}}, HEAD: {enabled: no}}"),
-    _target("actions: {PUT: {enabled: true, config: {maxSize: 1.5 GiB}}, DELETE: {enabled: on}}"),
-    _target("resources: [{path: /**, methods: [GET, HEAD, PUT, DELETE], whiteList: true}]"),
-    _bucket("prefix: /a/b, region: eu-west-1, s3Endpoint: 'h:9000', disableSSL: true, partSize: 5242880"),
-    _bucket("credentials: {accessKey: {env: ACCESS}, secretKey: {value: x}, sessionToken: {env: SECRET}}"),
-]
-
 INVALID = [
     "[]",
     "targets: {site: {}}",

@@ -158,13 +158,6 @@ def test_fixes_are_applied_until_none_is_left():
     assert (result.report.diagnostics, result.count) == ((), 2)
 
 
-def test_a_byte_order_mark_and_line_ends_stay():
-    """A byte order mark and CRLF are not changed."""
-    text = b"\xef\xbb\xbftarget site {\r\n rewrite `^/a$` -> `b`\r\n test `/a` -> `/b`\r\n}\r\n"
-    result = _fixed(text)
-    assert result.files[0].data == text.replace(b"-> `b`", b"-> `/b`")
-
-
 def test_a_file_that_is_not_text_stays():
     """A file that is not UTF-8 is not changed, and the others are fixed."""
     files = [RuleFile("a.rules", b"\xff"), *rule_files(site=block("rewrite `^/a$` -> `b`\ntest `/a` -> `/b`"))]

@@ -37,8 +37,10 @@ def check(request):
 
 
 def test_the_example_to_avoid_has_findings(check):
-    """The example under Avoid has findings of this check only."""
-    assert {diagnostic.code for diagnostic in _report(check, "Avoid").diagnostics} == {check.name}
+    """The example under Avoid has findings of this check only, with its severity."""
+    assert {(each.code, each.severity) for each in _report(check, "Avoid").diagnostics} == {
+        (check.name, check.severity)
+    }
 
 
 def test_the_example_to_prefer_is_clean(check):
@@ -50,13 +52,6 @@ def test_the_example_to_prefer_is_clean(check):
 def test_examples_are_formatted(check, heading):
     """The examples are formatted as by `fmt`."""
     assert print_document(_subject(check, heading).documents[0]) == _example(check, heading)
-
-
-def test_findings_have_the_severity_of_the_check(check):
-    """A finding has the severity and the code of its check."""
-    assert {(diagnostic.code, diagnostic.severity) for diagnostic in _report(check, "Avoid").diagnostics} == {
-        (check.name, check.severity)
-    }
 
 
 def test_messages_are_in_the_house_style(check):

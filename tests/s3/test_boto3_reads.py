@@ -84,15 +84,10 @@ async def test_a_body_that_is_too_short_raises(executor):
     ("status", "headers"),
     [
         (200, {"content_length": "100"}),
-        (200, {"content_length": "3"}),
         (200, {"content_length": None}),
-        (200, {"content_length": "-1"}),
         (200, {"content_range": "bytes 0-3/100"}),
         (206, {"content_range": "nonsense"}),
-        (206, {"content_range": "bytes */100"}),
-        (206, {"content_range": "bytes 5-3/100"}),
         (206, {"content_range": "bytes 0-3/100", "content_length": "10"}),
-        (206, {}),
     ],
 )
 def test_an_invalid_answer_is_closed(executor, status, headers):

@@ -6,16 +6,13 @@ import asyncio
 import threading
 
 import pytest
-from scripted_s3 import error_reply, reply, scripted_s3
+from scripted_s3 import ABORTED, BEGUN, COMPLETED, STORED, error_reply, reply, scripted_s3
 from stores import async_chunks, store_at
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import AccessDenied, ObjectExists, PreconditionFailed, UploadMissing
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
 
-BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
-COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
-STORED, ABORTED = reply(200, ETag='"p"'), reply(204)
 PARTS = (UploadedPart(1, 5, '"1"'),)
 
 
@@ -30,10 +27,6 @@ def part_list(*numbers: int, marker: int | None = None):
     return reply(200, f"<ListPartsResult>{truncation}{parts}</ListPartsResult>".encode())
 
 
-def request_lines(s3) -> list[str]:
-    return [request.splitlines()[0].removesuffix(" HTTP/1.1") for request in s3.requests]
-
-
 async def test_an_upload_is_aborted_if_its_parts_cannot_be_listed():
     """`begin_upload` lists the parts, and aborts the upload if that is denied, because it could not be completed."""
     with scripted_s3(BEGUN, part_list(), BEGUN, error_reply(403, "AccessDenied"), ABORTED) as s3:
@@ -42,7 +35,7 @@ async def test_an_upload_is_aborted_if_its_parts_cannot_be_listed():
             with pytest.raises(AccessDenied):
                 await store.begin_upload("a", Write())
     assert s3.header(0, "Content-Type") == "text/x"
-    assert request_lines(s3)[1:] == [
+    assert s3.request_lines()[1:] == [
         "GET /bucket/a?uploadId=u",
         "POST /bucket/a?uploads",
         "GET /bucket/a?uploadId=u",
@@ -57,7 +50,7 @@ async def test_all_pages_of_parts_are_read():
         async with store_at(s3.url) as store:
             parts = await store.list_parts("a", "u")
     assert [(part.number, part.size, part.etag) for part in parts] == [(n, 5, f"e{n}") for n in (1, 2, 3, 4)]
-    assert request_lines(s3)[1:] == [f"GET /bucket/a?uploadId=u&part-number-marker={n}" for n in (2, 3)]
+    assert s3.request_lines()[1:] == [f"GET /bucket/a?uploadId=u&part-number-marker={n}" for n in (2, 3)]
 
 
 async def test_a_part_is_signed_over_its_content():
@@ -65,7 +58,7 @@ async def test_a_part_is_signed_over_its_content():
     with scripted_s3(STORED) as s3:
         async with store_at(s3.url) as store:
             await store.put_part("a", "u", IncomingPart(7, 200_000, async_chunks(bytes(100_000), bytes(100_000))))
-    assert request_lines(s3) == ["PUT /bucket/a?uploadId=u&partNumber=7"]
+    assert s3.request_lines() == ["PUT /bucket/a?uploadId=u&partNumber=7"]
     assert (s3.header(0, "Content-Length"), len(s3.header(0, "x-amz-content-sha256"))) == ("200000", 64)
 
 
@@ -92,7 +85,7 @@ async def test_s3_checks_the_condition_of_a_completion(write, answer, condition,
             else:
                 with pytest.raises(error):
                     await store.complete_upload("a", "u", PARTS, write)
-    assert (request_lines(s3), s3.header(0, "If-None-Match")) == (["POST /bucket/a?uploadId=u"], condition)
+    assert (s3.request_lines(), s3.header(0, "If-None-Match")) == (["POST /bucket/a?uploadId=u"], condition)
 
 
 async def test_an_upload_is_completed_once_at_a_time():

@@ -10,7 +10,7 @@ import pytest
 from endless_s3 import endless_s3
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_s3 import error_reply, reply, scripted_s3
+from scripted_s3 import ABORTED, BEGUN, COMPLETED, STORED, error_reply, reply, scripted_s3
 from stores import async_chunks, store_at
 
 from tornado_proxy.routing.limits import MOST_PARTS
@@ -285,10 +285,6 @@ async def test_a_closed_part_returns_its_memory_to_the_system():
         body.read()
 
 
-BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
-COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
-STORED = reply(200, ETag='"p"')
-ABORTED = reply(204)
 TARGET = {"Bucket": "bucket", "Key": "a"}
 
 
@@ -302,10 +298,6 @@ async def part_body(data: bytes, memory: UploadMemory | None = None) -> PartBody
     return body
 
 
-def request_lines(s3) -> list[str]:
-    return [request.splitlines()[0].removesuffix(" HTTP/1.1") for request in s3.requests]
-
-
 async def test_an_upload_is_begun_sent_and_completed():
     """An upload begins, sends each part in one request, and completes with the precondition."""
     with scripted_s3(BEGUN, STORED, STORED, COMPLETED) as s3:
@@ -316,8 +308,8 @@ async def test_an_upload_is_begun_sent_and_completed():
             assert [each.number for each in await upload.finish()] == [1, 2]
             answer = await upload.complete({"IfNoneMatch": "*"})
     assert answer["ETag"] == '"e"'
-    assert (request_lines(s3)[0], request_lines(s3)[3]) == ("POST /bucket/a?uploads", "POST /bucket/a?uploadId=u")
-    assert sorted(request_lines(s3)[1:3]) == [f"PUT /bucket/a?uploadId=u&partNumber={number}" for number in (1, 2)]
+    assert (s3.request_lines()[0], s3.request_lines()[3]) == ("POST /bucket/a?uploads", "POST /bucket/a?uploadId=u")
+    assert sorted(s3.request_lines()[1:3]) == [f"PUT /bucket/a?uploadId=u&partNumber={number}" for number in (1, 2)]
     assert (s3.header(0, "Content-Type"), s3.header(3, "If-None-Match")) == ("text/x", "*")
 
 
@@ -363,7 +355,7 @@ async def test_an_upload_is_aborted_after_its_parts_have_arrived():
             assert len(s3.requests) == 2
             gate.set()
             await aborting
-    assert request_lines(s3)[2] == "DELETE /bucket/a?uploadId=u"
+    assert s3.request_lines()[2] == "DELETE /bucket/a?uploadId=u"
 
 
 async def test_an_abort_continues_if_its_caller_is_cancelled():
@@ -379,7 +371,7 @@ async def test_an_abort_continues_if_its_caller_is_cancelled():
                 await aborting
             gate.set()
             await s3.wait_for_requests(2)
-    assert request_lines(s3)[1] == "DELETE /bucket/a?uploadId=u"
+    assert s3.request_lines()[1] == "DELETE /bucket/a?uploadId=u"
 
 
 async def test_an_upload_is_aborted_if_its_beginning_is_cancelled():
@@ -394,7 +386,7 @@ async def test_an_upload_is_aborted_if_its_beginning_is_cancelled():
                 await beginning
             gate.set()
             await s3.wait_for_requests()
-    assert request_lines(s3)[1] == "DELETE /bucket/a?uploadId=u"
+    assert s3.request_lines()[1] == "DELETE /bucket/a?uploadId=u"
 
 
 async def test_an_abort_waits_for_a_cancelled_completion():

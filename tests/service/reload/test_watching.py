@@ -300,10 +300,6 @@ def _places() -> tuple[Path, ...]:
     return ()
 
 
-def _run(scenario):
-    asyncio.run(scenario())
-
-
 async def _run_follower(follower, waiting) -> None:
     """Run a follower until an awaitable ends."""
     task = asyncio.get_running_loop().create_task(follower.run())
@@ -314,30 +310,22 @@ async def _run_follower(follower, waiting) -> None:
         await asyncio.wait([task])
 
 
-def test_a_follower_reloads_at_its_start():
+async def test_a_follower_reloads_at_its_start():
     """A change between the first load and the start of the watch is not missed."""
-
-    async def scenario():
-        reload = _CountingReload()
-        await _run_follower(Follower(_places, reload, WITHOUT_POLLING, _BlindWatch), reload.reached(1))
-
-    _run(scenario)
+    reload = _CountingReload()
+    await _run_follower(Follower(_places, reload, WITHOUT_POLLING, _BlindWatch), reload.reached(1))
 
 
-def test_a_follower_closes_its_watch():
+async def test_a_follower_closes_its_watch():
     """The watch is closed when the follower ends."""
+    reload, watches = _CountingReload(), []
 
-    async def scenario():
-        reload, watches = _CountingReload(), []
+    def watch(poke):
+        watches.append(_BlindWatch(poke))
+        return watches[0]
 
-        def watch(poke):
-            watches.append(_BlindWatch(poke))
-            return watches[0]
-
-        await _run_follower(Follower(_places, reload, WITHOUT_POLLING, watch), reload.reached(1))
-        assert watches[0].is_closed
-
-    _run(scenario)
+    await _run_follower(Follower(_places, reload, WITHOUT_POLLING, watch), reload.reached(1))
+    assert watches[0].is_closed
 
 
 async def _poke_once(follower, reload):
@@ -347,83 +335,63 @@ async def _poke_once(follower, reload):
     await reload.reached(2)
 
 
-def test_a_poke_causes_a_reload():
+async def test_a_poke_causes_a_reload():
     """A reload follows a poke after a quiet time."""
+    reload = _CountingReload()
+    follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
 
-    async def scenario():
-        reload = _CountingReload()
-        follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
-
-        await _run_follower(follower, _poke_once(follower, reload))
-
-    _run(scenario)
+    await _run_follower(follower, _poke_once(follower, reload))
 
 
-def test_a_poke_causes_one_reload():
+async def test_a_poke_causes_one_reload():
     """The next reload waits for the next poke."""
+    reload = _CountingReload()
+    follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
 
-    async def scenario():
-        reload = _CountingReload()
-        follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
+    async def wait():
+        await _poke_once(follower, reload)
+        await asyncio.sleep(0.1)
 
-        async def wait():
-            await _poke_once(follower, reload)
-            await asyncio.sleep(0.1)
-
-        await _run_follower(follower, wait())
-        assert reload.count == 2
-
-    _run(scenario)
+    await _run_follower(follower, wait())
+    assert reload.count == 2
 
 
-def test_continuous_changes_are_loaded():
+async def test_continuous_changes_are_loaded():
     """If changes never pause, a reload follows after the maximum delay."""
+    reload = _CountingReload()
+    follower = Follower(_places, reload, Pace(quiet=10.0, patience=0.01, look=3600.0), _BlindWatch)
 
-    async def scenario():
-        reload = _CountingReload()
-        follower = Follower(_places, reload, Pace(quiet=10.0, patience=0.01, look=3600.0), _BlindWatch)
+    async def write():
+        while True:
+            follower.poke()
+            await asyncio.sleep(0.001)
 
-        async def write():
-            while True:
-                follower.poke()
-                await asyncio.sleep(0.001)
-
-        writing = asyncio.get_running_loop().create_task(write())
-        await _run_follower(follower, reload.reached(2))
-        writing.cancel()
-
-    _run(scenario)
+    writing = asyncio.get_running_loop().create_task(write())
+    await _run_follower(follower, reload.reached(2))
+    writing.cancel()
 
 
-def test_a_real_edit_causes_a_reload(tmp_path):
+async def test_a_real_edit_causes_a_reload(tmp_path):
     """With notifications of the kernel, an edited file is reloaded."""
+    reload = _CountingReload()
 
-    async def scenario():
-        reload = _CountingReload()
+    async def edit():
+        await reload.reached(1)
+        (tmp_path / "site.rules").write_text("target site {}")
+        await reload.reached(2)
 
-        async def edit():
-            await reload.reached(1)
-            (tmp_path / "site.rules").write_text("target site {}")
-            await reload.reached(2)
-
-        await _run_follower(Follower(lambda: (tmp_path,), reload, WITHOUT_POLLING), edit())
-
-    _run(scenario)
+    await _run_follower(Follower(lambda: (tmp_path,), reload, WITHOUT_POLLING), edit())
 
 
-def test_without_notifications_files_are_polled(caplog):
+async def test_without_notifications_files_are_polled(caplog):
     """If the kernel does not notify, files are read often, and the reason is logged once."""
-
-    async def scenario():
-        reload = _CountingReload()
-        follower = Follower(_places, reload, POLLING, lambda poke: _BlindWatch(poke, "no watches left"))
-        await _run_follower(follower, reload.reached(4))
-
-    _run(scenario)
+    reload = _CountingReload()
+    follower = Follower(_places, reload, POLLING, lambda poke: _BlindWatch(poke, "no watches left"))
+    await _run_follower(follower, reload.reached(4))
     assert [record.getMessage().count("no watches left") for record in caplog.records] == [1]
 
 
-def test_a_watch_that_fails_does_not_keep_files_from_being_read():
+async def test_a_watch_that_fails_does_not_keep_files_from_being_read():
     """The files are read once more before the follower ends with the defect, to be begun again."""
 
     class Failing(_BlindWatch):
@@ -433,13 +401,10 @@ def test_a_watch_that_fails_does_not_keep_files_from_being_read():
             """Raise it."""
             raise ValueError("a defect")
 
-    async def scenario():
-        reload = _CountingReload()
-        with pytest.raises(ValueError, match="a defect"):
-            await Follower(_places, reload, POLLING, Failing).run()
-        assert reload.count == 1
-
-    _run(scenario)
+    reload = _CountingReload()
+    with pytest.raises(ValueError, match="a defect"):
+        await Follower(_places, reload, POLLING, Failing).run()
+    assert reload.count == 1
 
 
 def test_a_poke_after_the_end_is_ignored():

@@ -9,7 +9,6 @@ import socket
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import pytest
 from files import CONFIGURATION, Files
@@ -129,11 +128,6 @@ async def test_a_process_without_a_worker_is_not_ready(files):
             codes.append(answer.code)
     client.close()
     assert codes == [200, 503]
-
-
-def _resident() -> int:
-    """Returns the bytes of memory that the process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 async def test_a_stopping_process_is_not_ready(files):

@@ -348,12 +348,6 @@ def test_a_later_resource_is_kept_if_it_covers_other_requests():
     ]
 
 
-def test_a_star_is_reported_since_older_versions_read_it_differently():
-    """In versions before April 2026 a single `*` matched slashes."""
-    (message,) = converted_target("resources: [{path: /a/*, whiteList: true}]").messages(OptionOutcome.CHANGED)
-    assert message.startswith("`*` in `/a/*` stops at `/`")
-
-
 def test_a_resource_for_get_covers_head():
     """If HEAD is enabled, a resource for GET covers it, too."""
     conversion = converted_target(

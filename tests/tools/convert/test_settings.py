@@ -7,22 +7,21 @@ from certificates import pair
 from conversions import converted, converted_target
 
 from tornado_proxy.config.actions import SystemMetadata, Webhook
-from tornado_proxy.config.providers import BasicUser
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.tools.convert.conversion import convert
-from tornado_proxy.tools.convert.options import OptionOutcome, together, where
+from tornado_proxy.tools.convert.options import OptionOutcome, together
 from tornado_proxy.tools.convert.rewrites import KeysAs
 from tornado_proxy.tools.convert.settings import UNKNOWN, fate
 
-MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 PAIR = pair("a.test")
 
 
 def _convert_tls(ssl, name="server"):
-    return converted(f"{MINIMAL_TLS}{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, {ssl}}}}}\n")
+    return converted(f"{MINIMAL}{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, {ssl}}}}}\n")
 
 
 @pytest.mark.parametrize("name", ["server", "internalServer"])
@@ -87,11 +86,8 @@ def test_a_relative_path_of_a_certificate_is_reported():
     ]
 
 
-MINIMAL_ANSWERS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
-
-
 def _convert_server(text):
-    return converted(f"{MINIMAL_ANSWERS}server: {{{text}}}\n")
+    return converted(f"{MINIMAL}server: {{{text}}}\n")
 
 
 def test_cors_is_converted():
@@ -166,9 +162,6 @@ def test_cache_headers_are_converted():
         "xAccelExpires": "5",
     }
     assert "cache" not in _convert_server("cache: {noCacheEnabled: false}").document["server"]
-
-
-MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
 def _convert(text):
@@ -269,10 +262,6 @@ def test_time_outs_of_the_admin_listener_are_a_known_option():
     assert not conversion.messages(OptionOutcome.LEFT_OUT)
 
 
-def _action(text, name):
-    return converted_target(f"actions: {text}").document["targets"]["site"]["actions"][name]
-
-
 @pytest.mark.parametrize(
     ("text", "methods"),
     [
@@ -286,16 +275,6 @@ def test_only_enabled_actions_are_converted(text, methods):
     """Actions that are not named are off, as in s3-proxy."""
     (site,) = converted_target(f"actions: {text}").settings.targets
     assert site.actions.methods == methods
-
-
-def test_the_configuration_of_get_is_converted():
-    """The options of GET have the same names."""
-    config = "indexDocument: index.html, redirectToSignedUrl: true, signedUrlExpiration: 1h30m"
-    assert _action(f"{{GET: {{enabled: true, config: {{{config}}}}}}}", "GET")["config"] == {
-        "indexDocument": "index.html",
-        "redirectToSignedUrl": True,
-        "signedUrlExpiration": 5400,
-    }
 
 
 @pytest.mark.parametrize(
@@ -420,14 +399,13 @@ def test_waits_of_webhooks_have_the_defaults_of_s3_proxy():
     assert conversion.settings.targets[0].actions.get.webhooks == (Webhook(GuardedUrl("http://x/")),)
 
 
-TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 LOST = (OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED)
 
 
 def test_templates_of_all_targets_are_converted():
     """Options have the same names, and an upload is answered with 204, as by s3-proxy."""
     text = "templates: {folderList: {path: list.tpl, headers: {A: b}, status: 404}, put: {path: p.tpl}}"
-    conversion = converted(TARGETS + text)
+    conversion = converted(MINIMAL + text)
     assert conversion.document["templates"] == {
         "folderList": {"path": "list.tpl", "headers": {"a": "b"}, "status": "404"},
         "put": {"path": "p.tpl", "status": "204"},
@@ -460,7 +438,7 @@ def test_a_page_of_a_target_keeps_the_status_of_the_general_one():
 def test_template_files_are_copied():
     """Relative files are copied below the output directory, and absolute paths are kept."""
     text = "templates: {helpers: [../h.tpl], put: {path: ./a/p.tpl}, delete: {path: /etc/d.tpl}}\n"
-    conversion = convert(together([SourceFile("a.yaml", TARGETS + text)]), read_file=lambda path: f"text of {path}")
+    conversion = convert(together([SourceFile("a.yaml", MINIMAL + text)]), read_file=lambda path: f"text of {path}")
     assert {name: text for name, text in conversion.files.items() if name.endswith(".tpl")} == {
         "templates/h.tpl": "text of ../h.tpl",
         "a/p.tpl": "text of ./a/p.tpl",
@@ -470,7 +448,7 @@ def test_template_files_are_copied():
 def test_a_template_that_does_not_compile_is_reported():
     """The file is copied, and the report names its mistake."""
     text = "templates: {put: {path: p.tpl}}\n"
-    conversion = convert(together([SourceFile("a.yaml", TARGETS + text)]), read_file=lambda _: "{{ x }}")
+    conversion = convert(together([SourceFile("a.yaml", MINIMAL + text)]), read_file=lambda _: "{{ x }}")
     messages = [remark.message for remark in conversion.report.of(OptionOutcome.CHANGED)]
     assert "the template `p.tpl` has to be changed: unknown function `x`" in messages
 
@@ -639,11 +617,6 @@ def test_the_size_of_a_listing_is_the_size_of_a_page(size, expected):
     assert len(conversion.messages(OptionOutcome.CHANGED)) == (size != 1000)
 
 
-def test_the_size_of_a_part_is_in_mebibytes():
-    """s3-proxy counts in mebibytes, too."""
-    assert _converted_bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
-
-
 @pytest.mark.parametrize(("size", "expected"), [(1, 5), (9000, 5120)])
 def test_the_size_of_a_part_is_one_that_s3_takes(size, expected):
     """With another, each upload of s3-proxy fails."""
@@ -726,39 +699,6 @@ def test_a_target_without_resources_stays_open():
     assert site.resources == ()
 
 
-def test_resources_are_converted_with_their_users():
-    """Paths, methods and users of basic authentication are the same."""
-    conversion = converted_target(
-        "resources:\n- {path: /open/x, whiteList: true}\n"
-        "- {path: /**, methods: [GET, PUT], provider: staff, basic: {credentials: [{user: ann, password: {env: ANN}}]}}"
-    )
-    (site,) = conversion.settings.targets
-    first, second = site.resources
-    assert (first.path, first.white_list) == ("/open/x", True)
-    (user,) = second.users
-    assert (second.path, second.methods, second.provider) == ("/**", ("GET", "HEAD", "PUT"), "staff")
-    assert isinstance(user, BasicUser)
-    assert conversion.report.complete
-
-
-def test_each_rewrite_has_a_remark():
-    """Each entry has a remark with its line."""
-    conversion = converted_target(
-        "keyRewriteList:\n- {source: ^a$, target: b}\n- {source: ^/c$, target: d}\n- {source: z, target: /y}"
-    )
-    assert [
-        where(remark.place) for remark in conversion.report.remarks if remark.subject.endswith("keyRewriteList")
-    ] == [
-        "0.yaml:7",
-        "0.yaml:8",
-        "0.yaml:9",
-    ]
-    assert conversion.messages(OptionOutcome.ADAPTED) == ["`^a$` -> `b` is `^/a$` -> `/b`, which makes the same keys"]
-    (never,) = conversion.messages(OptionOutcome.LEFT_OUT)
-    assert never.startswith("`^/c$` -> `d` is left out, because s3-proxy never applies it")
-    assert "`z` -> `/y` as it is" in conversion.messages(OptionOutcome.CARRIED)
-
-
 def test_rules_read_as_documented_are_unchanged():
     """The keys of s3-proxy's documentation are the keys here."""
     conversion = converted_target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
@@ -820,17 +760,11 @@ targets:
     assert any("out of the user's own directory" in message for message in conversion.messages(OptionOutcome.CHANGED))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("keyRewriteList: [{source: ^a$, target: b/}]", "makes the key of a directory: a file is answered with 404"),
-    ],
-)
-def test_a_rewrite_to_a_directory_is_reported(text, message):
+def test_a_rewrite_to_a_directory_is_reported():
     """The operator has to decide which key is meant."""
-    target = f"{{mount: {{path: [/]}}, {text}, actions: {{GET: {{enabled: true}}}}, bucket: {{name: b}}}}"
-    messages = converted(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
-    assert any(message in reported for reported in messages)
+    conversion = converted_target("keyRewriteList: [{source: ^a$, target: b/}]\nactions: {GET: {enabled: true}}")
+    message = "makes the key of a directory: a file is answered with 404"
+    assert any(message in reported for reported in conversion.messages(OptionOutcome.CHANGED))
 
 
 def test_headers_of_calls_are_converted():

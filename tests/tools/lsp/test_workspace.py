@@ -344,9 +344,6 @@ def test_no_allowance_is_offered_between_statements():
     assert [fix.message for _, fix in _fixes(text)] == ["remove it"]
 
 
-_LONG = "target site {\n" + '  rewrite `^/a$`->"/b"\n' * 2001 + "}\n"
-
-
 @pytest.mark.parametrize("text", ["", "target site {}\n", "target site {", "target site { rewrit }"])
 def test_a_formatted_or_invalid_file_has_no_formatting_edits(text):
     """A file with a syntax error has no layout."""
