@@ -88,13 +88,6 @@ def test_the_path_of_a_request_has_its_groups_in_colour(pages):
     assert '<span class="line">^/(<mark class="g1">&lt;b&gt;</mark></span>' in html
 
 
-def test_requests_link_to_their_explanation(pages):
-    """Each request of the tables links to the explanation of its method and path."""
-    html = _render(pages)
-    assert 'href="/-/?method=GET&amp;path=%2Fpress%2F%253Ca%253E.html#explain"' in html
-    assert 'href="/-/?method=GET&amp;path=%2F%253Cscript%253E%2507#explain"' in html
-
-
 def test_a_missing_value_is_a_gap():
     """Two runs of values are two paths, each with its own area."""
     svg = _svg("lines", _chart((0, 1.0), (10, 2.0), (20, None), (30, 1.0), (40, 1.0)))

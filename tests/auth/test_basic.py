@@ -2,6 +2,7 @@ import asyncio
 import threading
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import asynccontextmanager
 
 import bcrypt
 import pytest
@@ -166,69 +167,55 @@ class SlowHash:
         return offered == "right"
 
 
-def _run(body, limits=None, clock=None):
-    """Runs `body(verifier)` on a new event loop."""
-
-    async def run():
-        verifier = Verifier(limits, clock or Clock())
-        try:
-            return await body(verifier)
-        finally:
-            await verifier.close()
-
-    return asyncio.run(run())
+@asynccontextmanager
+async def _verifying(limits=None, clock=None):
+    """A verifier that is closed at the end."""
+    verifier = Verifier(limits, clock or Clock())
+    try:
+        yield verifier
+    finally:
+        await verifier.close()
 
 
 @pytest.mark.parametrize(("offered", "right"), [("right", True), ("wrong", False)])
-def test_hashes_and_plain_text_are_verified(offered, right):
+async def test_hashes_and_plain_text_are_verified(offered, right):
     """A configured password, plain or hashed, matches the right password only."""
-
-    async def body(verifier):
-        return [
+    async with _verifying() as verifier:
+        found = [
             await verifier.verify(CLAIM, password, offered)
             for password in (SlowHash().password, read_password("right"))
         ]
+    assert found == [right, right]
 
-    assert _run(body) == [right, right]
 
-
-def test_a_hash_is_computed_in_a_thread():
+async def test_a_hash_is_computed_in_a_thread():
     """The event loop runs while a hash is computed; otherwise this test would never end."""
     slow = SlowHash(waiting=True)
-
-    async def body(verifier):
+    async with _verifying() as verifier:
         check = asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right"))
         await asyncio.to_thread(slow.started.acquire)
         slow.go.set()
-        return await check
-
-    assert _run(body)
+        assert await check
 
 
-def test_a_success_is_remembered_for_a_minute():
+async def test_a_success_is_remembered_for_a_minute():
     """The same user, password and hash are checked once a minute."""
     slow, clock = SlowHash(), Clock()
-
-    async def body(verifier):
+    async with _verifying(clock=clock) as verifier:
         counts = []
         for seconds in (0, 30, 29.9, 0.1):
             clock.now += seconds
             assert await verifier.verify(CLAIM, slow.password, "right")
             counts.append(slow.checks)
-        return counts
-
-    assert _run(body, clock=clock) == [1, 1, 1, 2]
+    assert counts == [1, 1, 1, 2]
 
 
-def test_a_failure_is_never_remembered():
+async def test_a_failure_is_never_remembered():
     """A wrong password is hashed again each time."""
     slow = SlowHash()
-
-    async def body(verifier):
+    async with _verifying() as verifier:
         for _ in range(3):
             assert not await verifier.verify(CLAIM, slow.password, "wrong")
-
-    _run(body)
     assert slow.checks == 3
 
 
@@ -242,61 +229,49 @@ def test_a_failure_is_never_remembered():
         (Claim("staffa", "nn"), "hash", "right"),
     ],
 )
-def test_a_remembered_success_counts_for_the_same_claim_only(claim, text, offered):
+async def test_a_remembered_success_counts_for_the_same_claim_only(claim, text, offered):
     """Another provider, user, hash or password is checked anew, even if the concatenated texts are equal."""
     first, second = SlowHash(), SlowHash(text)
-
-    async def body(verifier):
+    async with _verifying() as verifier:
         await verifier.verify(CLAIM, first.password, "right")
         await verifier.verify(claim, second.password, offered)
-
-    _run(body)
     assert second.checks == 1
 
 
-def test_the_number_of_remembered_successes_is_limited():
+async def test_the_number_of_remembered_successes_is_limited():
     """The oldest remembered success is forgotten first."""
     slow = SlowHash()
-
-    async def body(verifier):
+    async with _verifying(VerifierLimits(remembered=2)) as verifier:
         for name in ("ann", "ben", "cat", "cat", "ben", "ann"):
             await verifier.verify(Claim("staff", name), slow.password, "right")
-
-    _run(body, VerifierLimits(remembered=2))
     assert slow.checks == 4
 
 
-def test_concurrent_requests_with_one_password_share_its_check():
+async def test_concurrent_requests_with_one_password_share_its_check():
     """Twenty concurrent requests with the same password compute one hash."""
     slow = SlowHash(waiting=True)
-
-    async def body(verifier):
+    async with _verifying(VerifierLimits(threads=1)) as verifier:
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right")) for _ in range(20)]
         await asyncio.to_thread(slow.started.acquire)
         slow.go.set()
-        return await asyncio.gather(*checks)
-
-    assert _run(body, VerifierLimits(threads=1)) == [True] * 20
+        assert await asyncio.gather(*checks) == [True] * 20
     assert slow.checks == 1
 
 
-def test_a_cancelled_request_leaves_the_shared_check_running():
+async def test_a_cancelled_request_leaves_the_shared_check_running():
     """If one of two requests that wait for a check is cancelled, the other one gets its result."""
     slow = SlowHash(waiting=True)
-
-    async def body(verifier):
+    async with _verifying() as verifier:
         first, second = (asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right")) for _ in range(2))
         await asyncio.to_thread(slow.started.acquire)
         first.cancel()
         slow.go.set()
-        return await asyncio.gather(first, second, return_exceptions=True)
-
-    first, second = _run(body)
+        first, second = await asyncio.gather(first, second, return_exceptions=True)
     assert isinstance(first, asyncio.CancelledError)
     assert second is True
 
 
-def _order(claims, limits=None):
+async def _order(claims, limits=None):
     """Verifies each claim with its password in turn while one thread is busy; returns the order, and the results."""
     slow, order = SlowHash(waiting=True), []
 
@@ -304,7 +279,7 @@ def _order(claims, limits=None):
         order.append(offered)
         return slow.password.matches(offered)
 
-    async def body(verifier):
+    async with _verifying(limits or VerifierLimits(threads=1)) as verifier:
         password = FakeHash("hash", verify)
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, password, "busy"))]
         await asyncio.to_thread(slow.started.acquire)
@@ -312,15 +287,13 @@ def _order(claims, limits=None):
             checks.append(asyncio.ensure_future(verifier.verify(claim, password, offered)))
             await asyncio.sleep(0)
         slow.go.set()
-        return await asyncio.gather(*checks, return_exceptions=True)
-
-    results = _run(body, limits or VerifierLimits(threads=1))
+        results = await asyncio.gather(*checks, return_exceptions=True)
     return order[1:], results[1:]
 
 
-def test_clients_take_turns():
+async def test_clients_take_turns():
     """Clients take turns in the order in which they came, and each one's passwords are checked in order."""
-    order, _ = _order(
+    order, _ = await _order(
         [(Claim("staff", "ann", f"::{text[0]}:0:0:0:1"), text) for text in ("a1", "a2", "a3", "b1", "b2", "c1")]
     )
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
@@ -330,29 +303,28 @@ def test_clients_take_turns():
 @pytest.mark.parametrize(
     "addresses", [["192.0.2.1"], [f"192.0.2.{n}" for n in range(16)], ["2001:db8::1", "2001:db8::2"]]
 )
-def test_wrong_passwords_from_elsewhere_never_turn_a_right_one_away(name, addresses):
+async def test_wrong_passwords_from_elsewhere_never_turn_a_right_one_away(name, addresses):
     """However many wrong passwords wait, of the same name too, a right one from another address is not refused.
 
     Of each other client at most one is checked before it.
     """
     wrong = [(Claim("staff", name, addresses[n % len(addresses)]), f"wrong {n}") for n in range(1000)]
-    order, results = _order([*wrong, (Claim("staff", "ann", "198.51.100.1"), "right"), *wrong])
+    order, results = await _order([*wrong, (Claim("staff", "ann", "198.51.100.1"), "right"), *wrong])
     assert results[1000] is True
     assert order.index("right") <= len(addresses)
 
 
-def test_the_checks_of_one_client_that_wait_are_limited():
+async def test_the_checks_of_one_client_that_wait_are_limited():
     """A client that offers too many passwords at once is refused until some are checked."""
     wrong = [(Claim("staff", "ann", f"2001:db8::{n}"), f"wrong {n}") for n in range(6)]
-    _, results = _order(wrong, VerifierLimits(threads=1, waiting_per_client=4))
+    _, results = await _order(wrong, VerifierLimits(threads=1, waiting_per_client=4))
     assert [type(each) for each in results] == [bool] * 4 + [AuthBusy] * 2
 
 
-def test_a_password_whose_client_has_left_is_not_checked():
+async def test_a_password_whose_client_has_left_is_not_checked():
     """A check that nobody waits for any more is dropped: clients that come and go leave nothing behind."""
     slow = SlowHash(waiting=True)
-
-    async def body(verifier):
+    async with _verifying(VerifierLimits(threads=1)) as verifier:
         running = asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right"))
         await asyncio.to_thread(slow.started.acquire)
         for number in range(100):
@@ -361,64 +333,52 @@ def test_a_password_whose_client_has_left_is_not_checked():
             check.cancel()
             await asyncio.gather(check, return_exceptions=True)
         slow.go.set()
-        return await running
-
-    assert _run(body, VerifierLimits(threads=1))
+        assert await running
     assert slow.checks == 1
 
 
-def test_closing_refuses_waiting_checks():
+async def test_closing_refuses_waiting_checks():
     """A check that has not begun is refused when the verifier is closed."""
     slow = SlowHash(waiting=True)
-
-    async def body(verifier):
+    async with _verifying(VerifierLimits(threads=1)) as verifier:
         checks = [
             asyncio.ensure_future(verifier.verify(CLAIM, slow.password, offered)) for offered in ("right", "wrong")
         ]
         await asyncio.to_thread(slow.started.acquire)
         slow.go.set()
         await verifier.close()
-        return await asyncio.gather(*checks, return_exceptions=True)
+        found = await asyncio.gather(*checks, return_exceptions=True)
+    assert [type(result) for result in found] == [bool, AuthBusy]
 
-    assert [type(result) for result in _run(body, VerifierLimits(threads=1))] == [bool, AuthBusy]
 
-
-def test_no_offered_password_is_kept():
+async def test_no_offered_password_is_kept():
     """A verifier remembers digests: none of its attributes contains a password or a name."""
-
-    async def body(verifier):
+    async with _verifying() as verifier:
         await verifier.verify(CLAIM, SlowHash().password, "right")
-        return {name: repr(value) for name, value in vars(verifier).items()}
-
-    attributes = _run(body)
+        attributes = {name: repr(value) for name, value in vars(verifier).items()}
     assert all("right'" not in text and "ann" not in text for text in attributes.values())
     assert len(attributes["_right_until"]) > len("OrderedDict()")
 
 
-def test_an_error_while_hashing_is_not_remembered():
+async def test_an_error_while_hashing_is_not_remembered():
     """An error while hashing is raised to the request that waits, and the next request tries again."""
     slow = SlowHash()
 
     def fail(text, offered):
         raise MemoryError
 
-    async def body(verifier):
+    async with _verifying() as verifier:
         with pytest.raises(MemoryError):
             await verifier.verify(CLAIM, FakeHash("hash", fail), "right")
-        return await verifier.verify(CLAIM, slow.password, "right")
-
-    assert _run(body)
+        assert await verifier.verify(CLAIM, slow.password, "right")
     assert slow.checks == 1
 
 
-def test_a_check_of_an_unlisted_name_takes_as_long():
+async def test_a_check_of_an_unlisted_name_takes_as_long():
     """A name that is not listed costs a hash of another user each time, even with the right password of that user."""
     slow = SlowHash()
-
-    async def body(verifier):
+    async with _verifying() as verifier:
         for _ in range(3):
             assert not await verifier.verify(Claim("staff", "eve"), None, "right", [slow.password])
         assert not await verifier.verify(Claim("staff", "eve"), None, "right")
-
-    _run(body)
     assert slow.checks == 3

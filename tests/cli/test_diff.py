@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import http.client
 import json
 import os
@@ -30,12 +29,6 @@ def diff_command(command):
     Path("new.rules").write_text(NEW)
     Path("paths").write_text("/a/x?v=1\n/a/x?v=2\n/b\n")
     return ("diff", "old.rules", "new.rules", "--requests", "paths")
-
-
-def test_a_compressed_log_is_read(command, diff_command):
-    """Rotated logs are often compressed."""
-    Path("paths").write_bytes(gzip.compress(b"/a/x\n"))
-    assert command(*diff_command).status == 1
 
 
 def test_a_target_that_is_missing_on_one_side_has_no_rules_there(command, diff_command):
@@ -97,24 +90,6 @@ def two_configurations(command, monkeypatch):
     Path("new.yaml").write_text(EDITED)
     Path("paths").write_text("/a\n/a\n/b\n")
     return ("diff", "old.yaml", "new.yaml", "--requests", "paths")
-
-
-def test_two_configurations_are_compared(command, two_configurations):
-    """Options and requests; the secrets, which are missing, are not needed."""
-    assert command(*two_configurations, "--examples", "1").out.splitlines() == [
-        "answer changed: 3 of 3 requests, 2 of 2 distinct",
-        "",
-        "configuration: 1 option",
-        "  targets.site.bucket.prefix",
-        "  - v1/",
-        "  + v2/",
-        "",
-        "site: bucket: 3 requests, 2 distinct",
-        "  /a (2 times)",
-        "  - s3://files/v1/a",
-        "  + s3://files/v2/a",
-        "  and 1 more",
-    ]
 
 
 def test_an_option_that_changes_no_request_has_status_0(command, two_configurations):

@@ -14,7 +14,6 @@ from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.config.providers import BasicUser, OidcProvider, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.show import ChangedOption
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.compare import Reason
 from tornado_proxy.routing.mounts import Mounts
@@ -50,23 +49,6 @@ def test_changes_are_grouped_by_the_responsible_rewrites():
         (Cause(Reason.RULES, "site", "site", None, 1), 1, 1),
     ]
     assert (report.times, report.distinct) == (4, 3)
-
-
-def test_a_rewrite_that_has_only_moved_changes_nothing():
-    """Rewrites are compared by their texts, not by their order."""
-    assert _compare(OLD, NEW, "/a/x").groups == ()
-
-
-def test_another_rewrite_with_the_same_result_changes_nothing():
-    """Only the resulting keys are compared."""
-    assert _compare('rewrite `^/a$` -> "/b"', 'rewrite `^/[a]$` -> "/b"', "/a").groups == ()
-
-
-def test_a_refusal_instead_of_a_key_is_a_change():
-    """A refusal with another status is a change, too."""
-    old, fails, forbids = "", 'rewrite `^/a$` -> "/../x"', 'rewrite `^/a$` -> jinja "{{ user.username }}"'
-    assert _compare(old, fails, "/a").times == 1
-    assert _compare(fails, forbids, "/a").times == 1
 
 
 def test_a_path_that_the_service_could_not_decode_changes_nothing(tmp_path):
@@ -133,11 +115,6 @@ def _report(*addresses, old=OLD_RULES, new=NEW_RULES, examples=5, **lines):
     log.strange, log.first_strange = lines.get("strange", 0), 1
     simulators = (Simulator(Mounts([old_site]), RequestDefaults()), Simulator(Mounts([new_site]), RequestDefaults()))
     return Comparer(*simulators, examples).compare(log)
-
-
-def test_changes_beyond_the_examples_are_counted():
-    """The last line of a group has the number of requests that are not shown."""
-    assert list(to_text(_report("/press/a", "/press/b", "/press/c", examples=1)))[-1] == "  and 2 more"
 
 
 def test_an_example_names_its_method_and_user():
@@ -267,18 +244,6 @@ def test_the_answers_of_s3_are_reported():
         "  site: b (/b)",
         "  and 1 more",
         "site: 2 unknown keys: it is closed",
-    ]
-
-
-def test_options_are_reported():
-    """A value that is no text is written as JSON."""
-    options = (ChangedOption("a", "", "x"), ChangedOption("b", None, ["y"]))
-    assert list(to_text(replace(_report("/else"), options=options))) == [
-        "no answer changed: 1 request, 1 distinct",
-        "",
-        "configuration: 2 options",
-        *("  a", "  - (none)", "  + x"),
-        *("  b", "  - (none)", '  + ["y"]'),
     ]
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -60,75 +59,6 @@ def _trace(request, rules=RULES, user=None, file_name=None, **target):
 def _text(*arguments, configured=False, user=None, **options):
     signed_in = user and User(user)
     return to_text(_trace(*arguments, user=user, **options), configured=configured, user=signed_in)
-
-
-def test_a_request_is_explained_from_its_path_to_its_plan():
-    """The text has the tried rewrites, the groups, the result and the attempts of the plan."""
-    assert (
-        _text("GET /press/spring.htm")
-        == dedent(
-            r"""
-        GET /press/spring.htm
-
-        target      site
-        key         /press/spring.htm
-
-        rewrites    ·  #1     ^/old/                                  no match  site.rules:2:5
-                              `^/` matches up to `/`, then `o` meets `press/spring.htm`
-                    ✓  press  ^/press/(?P<page>[^/]+)\.(html?)(\?)?$  matched   site.rules:3:5
-                       4 more, not tried
-        groups      $0     /press/spring.htm
-                    $page  spring
-                    $2     htm
-                    $3     (not matched)
-        template    /archive/press/$page.html  (plain)
-        result      /archive/press/spring.html
-        object key  folder1/archive/press/spring.html
-
-        plan        serve   folder1/archive/press/spring.html
-                    refuse  404 Not Found: no object at this key
-        """
-        ).lstrip()
-    )
-
-
-def test_a_configuration_adds_mount_access_and_actions():
-    """With a configuration, the text has the mount, the access and the effect of the target's actions."""
-    get = GetAction(index_document="index.html", redirect_with_trailing_slash_for_not_found_file=True)
-    text = _text(
-        "GET /docs/a%20b",
-        'target site { rewrite `^/(.*)$` -> "new/$1" }',
-        configured=True,
-        user="ann",
-        mount=Mount("*.example.com", ("/docs/",)),
-        actions=Actions(get=get),
-        resources=(Resource("/docs/**", provider="staff", users=(ANN,)), Resource("/**", white_list=True)),
-    )
-    assert (
-        text
-        == dedent(
-            """
-        GET /docs/a b as ann
-
-        target      site, mounted at *.example.com/docs/
-        access      /docs/a b  users of `staff`  by `/docs/**`
-                                                 `/**` also covers it, but comes later
-        key         /a b
-
-        rewrites    ✓  #1  ^/(.*)$  matched  site.rules:1:15
-        groups      $0  /a b
-                    $1  a b
-        template    new/$1  (plain)
-        result      new/a b
-        new key     /new/a b
-        object key  folder1/new/a b
-
-        plan        serve     folder1/new/a b
-                    redirect  /docs/a%20b/, if anything lies below folder1/new/a b/
-                    refuse    404 Not Found: no object at this key
-        """
-        ).lstrip()
-    )
 
 
 OUTCOMES = [
@@ -225,56 +155,6 @@ def test_control_characters_in_an_explanation_are_replaced():
     assert "\u202e" not in text
     assert text.startswith("GET /\N{REPLACEMENT CHARACTER}b\n")
     assert "a\N{SYMBOL FOR LINE FEED}b" in text
-
-
-def test_the_json_report_has_every_step():
-    """The report has its version, every rewrite, the groups, the keys and the plan."""
-    report = json.loads(json.dumps(to_json(_trace("GET /press/spring.htm"))))
-    assert report["version"] == 1
-    assert report["request"] == {
-        "method": "GET",
-        "path": "/press/spring.htm",
-        "host": "www.example.com",
-        "query": "",
-        "user": None,
-    }
-    assert report["target"] == {"name": "site", "mount": "/"}
-    assert report["access"] == [{"path": "/press/spring.htm", "guard": "anyone", "provider": None, "resources": []}]
-    rewriting = report["rewriting"]
-    assert [rewrite["outcome"] for rewrite in rewriting["rewrites"]] == ["no match", "matched", *["not tried"] * 4]
-    assert rewriting["rewrites"][1] == {
-        "number": 2,
-        "name": "press",
-        "source": r"^/press/(?P<page>[^/]+)\.(html?)(\?)?$",
-        "dialect": "plain",
-        "template": "/archive/press/$page.html",
-        "place": {"file": "site.rules", "line": 3, "column": 5},
-        "outcome": "matched",
-        "groups": [
-            {"name": "0", "text": "/press/spring.htm"},
-            {"name": "page", "text": "spring"},
-            {"name": "2", "text": "htm"},
-            {"name": "3", "text": None},
-        ],
-        "near_miss": None,
-    }
-    assert rewriting["rewrites"][0]["near_miss"] == {
-        "part": "^/",
-        "taken": "/",
-        "stopped": "o",
-        "rest": "press/spring.htm",
-    }
-    assert {name: rewriting[name] for name in ("key", "result", "rewritten_key", "object_key", "error")} == {
-        "key": "/press/spring.htm",
-        "result": "/archive/press/spring.html",
-        "rewritten_key": "/archive/press/spring.html",
-        "object_key": "folder1/archive/press/spring.html",
-        "error": None,
-    }
-    assert report["plan"] == [
-        {"attempt": "serve", "key": "folder1/archive/press/spring.html", "index": False},
-        {"attempt": "refuse", "status": 404, "reason": "no object at this key", "allow": []},
-    ]
 
 
 def test_the_json_report_has_errors_and_guards():

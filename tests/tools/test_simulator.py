@@ -1,7 +1,4 @@
 import gzip
-import io
-import sys
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -23,7 +20,6 @@ from tornado_proxy.tools.simulator import (
     Simulator,
     UnreadableLog,
     read_line,
-    read_log,
 )
 
 COMMON = '192.0.2.1 - ann [10/Oct/2025:13:55:36 +0000] "GET /a%20b?q=1 HTTP/1.1" 200 2326'
@@ -103,13 +99,6 @@ def test_requests_are_counted(tmp_path):
     assert (log.total, log.strange, log.first_strange) == (3, 2, 6)
 
 
-def test_queries_can_be_left_out(tmp_path):
-    """Requests that differ only by query are one entry without queries."""
-    log = tmp_path / "paths"
-    log.write_text("/a?x\n/a?y\n/a\n")
-    assert read_log(log, queries=False).requests == {LoggedRequest("/a"): 3}
-
-
 def test_a_compressed_log_is_read_with_any_name(tmp_path):
     """Compression is detected by the first bytes."""
     log = tmp_path / "access.log"
@@ -128,20 +117,6 @@ def test_a_damaged_compressed_log_cannot_be_read(tmp_path, content):
     log.write_bytes(content)
     with pytest.raises(UnreadableLog):
         read_request_log(log)
-
-
-def test_a_missing_log_cannot_be_read(tmp_path):
-    """The error has the reason of the operating system."""
-    with pytest.raises(UnreadableLog, match="No such file"):
-        read_request_log(tmp_path / "nothing")
-
-
-def test_a_hyphen_is_standard_input(tmp_path, monkeypatch):
-    """`-` is read from the process's standard input."""
-    (tmp_path / "in").write_text("/a\n")
-    with (tmp_path / "in").open("rb") as file:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
-        assert read_request_log(Path("-")).total == 1
 
 
 RULES = r"""

@@ -27,6 +27,9 @@ UNESCAPED_DOT = "unescaped-dot"
         "^",
         "^(?:/a){2}$",
         r"\b^/a$",
+        "(?m)^/a$",
+        "(?:^/a$)",
+        "(?:^/a)+$",
     ],
 )
 def test_an_intended_end_has_no_finding(source):
@@ -44,6 +47,7 @@ def test_an_intended_end_has_no_finding(source):
         ("^/a|^/b/", "the source matches with anything behind it, such as `/ax`"),
         ("^/docs(?:/.*)?", "the source matches with anything behind it, such as `/docsx`"),
         ("", "the source matches at any depth, such as `/x/`"),
+        ("(?:^/a)?/b/", "the source matches at any depth, such as `/x/b/`"),
         (r"^/a\b", "the source matches with anything behind it"),
     ],
 )

@@ -7,9 +7,6 @@ from tornado_proxy.tools.convert.patterns import (
     Here,
     NeverFound,
     NotConvertible,
-    Piece,
-    check_slashes,
-    literal,
     plain_target_here,
     source_here,
 )
@@ -81,35 +78,6 @@ def test_an_invalid_source_is_refused():
         source_here("(", "")
 
 
-ANYTHING = Piece("any", begins_with_slash=True, ends_with_slash=True, empty=True)
-SEGMENT = Piece("segment", begins_with_slash=False, ends_with_slash=False, empty=False)
-OPTIONAL = Piece("optional", begins_with_slash=False, ends_with_slash=False, empty=True)
-
-
-@pytest.mark.parametrize(
-    ("pieces", "slashes"),
-    [
-        ([], None),
-        ([literal("/a/"), SEGMENT, literal("/b")], None),
-        ([literal("/a"), ANYTHING], None),
-        ([ANYTHING], None),
-        ([literal("/a/"), literal("/b")], ("`/a/`", "`/b`")),
-        ([literal("/a/"), OPTIONAL, literal("/b")], ("`/a/`", "`/b`")),
-        ([literal("/a/"), OPTIONAL, OPTIONAL, SEGMENT, literal("/b")], None),
-        ([literal("a/"), ANYTHING], ("`a/`", "any")),
-        ([ANYTHING, literal(""), literal("/")], ("any", "`/`")),
-    ],
-)
-def test_slashes_meet_if_the_text_between_may_be_empty(pieces, slashes):
-    """The first pair of slashes is named."""
-    if slashes is None:
-        check_slashes("", pieces)
-        return
-    first, second = slashes
-    with pytest.raises(NotConvertible, match=f"an empty segment, `//`, between {first} and {second}, "):
-        check_slashes("", pieces)
-
-
 TARGETS_HERE = {
     ("/new", "^/old$", ""): "/new",
     ("new", "^/old$", ""): "/new",
@@ -121,6 +89,7 @@ TARGETS_HERE = {
     ("a/$none$1", r"^/(\w+)", ""): "/a/$none$1",
     ("a/$x", r"^/(?:(?P<x>a)|(?P<x>b))", ""): "/a/$x",
     ("a$$b", "^/", ""): "/a$$b",
+    ("a/$1$2$3/b", r"^/(\w*)(\w*)(\w)$", ""): "/a/$1$2$3/b",
     ("folder1/new/$1", "^/old/([^/]+)", "folder1/"): "/new/$1",
     ("/folder1/new", "^/old", "/folder1"): "/new",
     ("folder1/", "^/old", "folder1"): "/",
