@@ -11,7 +11,6 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
-from coroutines import run
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
@@ -79,12 +78,8 @@ def _clients(count: int) -> Iterator[list[socket.socket]]:
         yield clients
 
 
-def test_requests_are_answered_without_free_descriptors():
+async def test_requests_are_answered_without_free_descriptors():
     """Connections use reserved descriptors, which are reserved again after each connection."""
-    run(_connect_in_turn())
-
-
-async def _connect_in_turn() -> None:
     with _clients(24) as clients:
         async with _listening() as address:
             with _no_descriptor_left():
@@ -117,13 +112,8 @@ async def test_reserved_descriptors_are_closed():
     assert _open_descriptors() == before
 
 
-def test_more_connections_than_reserved_wait(caplog):
+async def test_more_connections_than_reserved_wait(caplog):
     """Connections beyond the reserve are answered once descriptors are free, and the log has the reason."""
-    run(_connect_all_at_once())
-    assert set(caplog.messages) == {"connections to the admin listener cannot be accepted: Too many open files"}
-
-
-async def _connect_all_at_once() -> None:
     with _clients(9) as clients:
         async with _listening() as address:
             with _no_descriptor_left():
@@ -134,3 +124,4 @@ async def _connect_all_at_once() -> None:
                 _, waiting = await asyncio.wait(answers, timeout=0.3)
                 assert len(waiting) == 1
             assert {await answer for answer in answers} == {b"HTTP/1.1 200 OK"}
+    assert set(caplog.messages) == {"connections to the admin listener cannot be accepted: Too many open files"}

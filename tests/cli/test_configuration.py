@@ -79,20 +79,6 @@ def _convert(*words):
     return main(["convert", "s3-proxy", *map(str, words)])
 
 
-def test_a_complete_conversion_is_clean(s3_proxy_folder, tmp_path, capsys):
-    """The command writes configuration and report, and prints the names of both files."""
-    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.CLEAN
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.md", "tornado-proxy.yaml"]
-    assert f"wrote {tmp_path / 'out' / 'tornado-proxy.yaml'}\n" in capsys.readouterr().out
-
-
-def test_a_difference_in_behaviour_is_a_finding(s3_proxy_folder, tmp_path, capsys):
-    """The report on standard output has the position of the option."""
-    (s3_proxy_folder / "b.yaml").write_text("tracing: {enabled: true}\n")
-    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FINDINGS
-    assert f"{s3_proxy_folder / 'b.yaml'}:1, `tracing`: " in capsys.readouterr().out
-
-
 def test_the_report_can_be_printed_as_json(s3_proxy_folder, tmp_path, capsys):
     """`--format json` prints one document."""
     assert _convert(s3_proxy_folder, "--out", tmp_path / "out", "--format", "json") == ExitStatus.CLEAN

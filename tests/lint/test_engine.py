@@ -4,7 +4,6 @@ import os
 from dataclasses import replace
 from itertools import count
 
-import msgspec
 import pytest
 from documents import scattered_texts
 from hypothesis import given, settings
@@ -28,7 +27,6 @@ from tornado_proxy.lint.engine import (
     replace_file,
 )
 from tornado_proxy.lint.limits import ROUNDS_OF_FIXES
-from tornado_proxy.lint.settings import LintSettings
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
@@ -70,29 +68,6 @@ def test_a_report_counts_files_and_rewrites():
     result = report(site=block(f"{DOT}\nrewrite `(` -> `/`"), other="")
     assert (result.files, result.rewrite_count) == (("site.rules", "other.rules"), 2)
     assert not result.broken
-
-
-def test_findings_of_a_severity_fail_a_run():
-    """Findings of the level and above fail a run; without a level, none does."""
-    result = report(site=block(DOT))
-    numbers = [len(msgspec.structs.replace(result, fail_level=level).failing) for level in (*Severity, None)]
-    assert numbers == [0, 1, 2, 0]
-
-
-def test_only_selected_checks_run():
-    """A selection decides which checks run, and whose allowances are judged."""
-    settings = LintSettings(frozenset({"unescaped-dot"}))
-    result = lint(subject(DOT), CHECKS, settings)
-    assert {diagnostic.code for diagnostic in result.diagnostics} == {"unescaped-dot"}
-    assert result.judged == {"unescaped-dot"}
-
-
-def test_a_check_may_be_off_for_some_files():
-    """A check that is off for a path has findings in other files only."""
-    files = rule_files(a=block(DOT), b=block(DOT))
-    settings = LintSettings(frozenset({"unescaped-dot"}), per_file={"a.*": frozenset({"doubts"})})
-    result = lint(subject_of(compile_rule_files(files)), CHECKS, settings)
-    assert [diagnostic.span.source.name for diagnostic in result.diagnostics] == ["b.rules"]
 
 
 def test_mistakes_are_reported_beside_findings():

@@ -5,7 +5,7 @@ from base64 import b64decode
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from scripted_s3 import object_reply, reply, scripted_s3
+from scripted_s3 import BEGUN, COMPLETED, STORED, object_reply, reply, scripted_s3
 from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.config.model import Bucket, CallHeaders
@@ -65,10 +65,7 @@ async def test_writes_have_the_configured_headers():
 
 async def test_each_call_of_an_upload_has_the_headers_that_it_may_have():
     """What describes the object is sent when an upload in parts begins, and the rest with each of its calls."""
-    begun = b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>"
-    done = b"<CompleteMultipartUploadResult><ETag>e</ETag></CompleteMultipartUploadResult>"
-    part = reply(200, ETag='"1"')
-    with scripted_s3(reply(200, begun), part, part, reply(200, done)) as s3:
+    with scripted_s3(BEGUN, STORED, STORED, COMPLETED) as s3:
         async with store_at(s3.url, request_config=HEADERS, part_size=5 * MIB) as store:
             await store.put("a", async_chunks(b"x" * 6 * MIB), Write())
     assert [s3.header(number, "x-kind") for number in range(4)] == ["put"] * 4

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -226,22 +225,9 @@ async def test_a_listing_without_a_length_is_read_to_its_end():
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     """A folder with a certificate for `localhost` and its key."""
-    folder = tmp_path_factory.mktemp("tls")
-    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
-    subprocess.run([*command, *names, *files], check=True, capture_output=True)
+    folder, made = tmp_path_factory.mktemp("tls"), pair("localhost")
+    (folder / "cert.pem").write_text(made.chain)
+    (folder / "key.pem").write_text(made.key)
     return folder
 
 

@@ -12,7 +12,18 @@ from functools import partial
 
 import pytest
 from endless_s3 import endless_s3
-from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3, with_ending
+from scripted_s3 import (
+    BEGUN,
+    COMPLETED,
+    STORED,
+    Reply,
+    Then,
+    error_reply,
+    object_reply,
+    reply,
+    scripted_s3,
+    with_ending,
+)
 from stores import async_chunks, post_form, read_object, store_at
 
 from tornado_proxy.routing.upload_steps import Properties
@@ -270,9 +281,6 @@ async def test_a_large_upload_has_limited_memory(live_bytes):
 async def test_a_slow_s3_slows_the_upload_down():
     """An upload reads chunks only as fast as S3 accepts them: it waits while two parts are in memory."""
     gate = threading.Event()
-    begun = reply(200, b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
-    stored = replace(reply(200, ETag='"p"'), gate=gate)
-    completed = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
     read = []
 
     async def chunks():
@@ -280,7 +288,7 @@ async def test_a_slow_s3_slows_the_upload_down():
             read.append(number)
             yield bytes(MIB)
 
-    with scripted_s3(begun, *[stored] * 4, completed) as s3:
+    with scripted_s3(BEGUN, *[replace(STORED, gate=gate)] * 4, COMPLETED) as s3:
         async with store_at(s3.url, read_timeout=20) as store:
             write = asyncio.ensure_future(store.put("a", chunks(), Write()))
             await s3.wait_for_requests(3)

@@ -23,8 +23,6 @@ from tornado_proxy.tools.explain import (
     NearMiss,
     UsageReport,
     count_usage,
-    explain,
-    heading,
     in_words,
     near_miss,
     sections,
@@ -239,20 +237,6 @@ def test_the_json_report_of_many_rewrites_has_the_nearest():
     assert [each["number"] for each in report["rewriting"]["rewrites"]] == [92, 911, 912, 913, 914]
     assert report["rewriting"]["unshown"] == {"no_match": 1995, "not_tried": 0}
     assert list(Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(report)) == []
-
-
-def test_the_explained_address_may_contain_a_query_and_any_characters():
-    """The address is percent-decoded and has a query, and characters beyond ASCII may be unencoded."""
-    mounts = Mounts([Site(Target("site", Mount(), Bucket("files")), RuleSet("site"))])
-    explained = explain(mounts, "/a%20\N{SNOWMAN}?x=1", "GET", RequestDefaults(User("ann")))
-    assert heading(explained) == "GET /a \N{SNOWMAN}"
-    assert explained.request.raw_query == "x=1"
-
-
-def test_an_invalid_path_is_explained_as_refused():
-    """The plan refuses the request."""
-    explained = explain(Mounts([]), "/../x", "GET", RequestDefaults())
-    assert (heading(explained), explained.plan[0].status) == ("GET /../x", 400)
 
 
 def test_the_service_itself_answers_paths_of_its_page_files():

@@ -146,9 +146,9 @@ def test_some_sections_are_fixed_at_start(tmp_path):
     at_start = files.load().settings
     files.configure(
         CONFIGURATION.replace("{port: 0}", "{port: 81}", 1).replace("{port: 0}", "{port: 82}")
-        + "s3: {threads: 7}\nlog: {level: debug}\n"
+        + "s3: {threads: 7}\nlog: {level: debug}\ntracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n"
     )
     configuration = fixed_at_start(files.load(), at_start)
     settings = configuration.settings
-    assert configuration.kept_back == ("server", "internalServer", "s3", "log")
-    assert settings.s3 == at_start.s3
+    assert configuration.kept_back == ("server", "internalServer", "s3", "log", "tracing")
+    assert (settings.s3, settings.log, settings.tracing) == (at_start.s3, at_start.log, at_start.tracing)

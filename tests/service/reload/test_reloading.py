@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from in_force import RecordingServing
 
 from tornado_proxy.admin.administration import Administration
-from tornado_proxy.config.model import Settings
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload import reloading
 from tornado_proxy.service.reload.reloading import Reloader
@@ -266,22 +265,6 @@ def test_a_new_port_needs_a_restart(scene):
     scene.edit(BETTER)
     assert scene.reloader.last.kept_back == ("server",)
     assert scene.serving.activated[0][1].settings.server.port == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("s3", "s3: {threads: 7}\n"),
-        ("log", "log: {level: debug}\n"),
-        ("tracing", "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n"),
-    ],
-)
-def test_some_sections_need_a_restart(scene, name, text):
-    """The report names the section, and its old values stay in force."""
-    scene.files.configure(CONFIGURATION + text)
-    scene.edit(BETTER)
-    assert scene.reloader.last.kept_back == (name,)
-    assert getattr(scene.serving.configuration.settings, name) == getattr(Settings(), name)
 
 
 def test_a_changed_secret_is_activated(scene):

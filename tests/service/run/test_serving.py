@@ -61,13 +61,19 @@ def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, reg
     return SingleProcess(compile_snapshot(SnapshotReader(folder / "config.yaml", {})()), **options)
 
 
-async def test_winding_down_closes_connections(tmp_path):
-    """Connections are closed, and new ones are refused."""
-    serving = _single_process(tmp_path, "targets: {}\n")
+async def _started(serving):
+    """Starts it on a free port, and returns the address."""
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
     address = listening.getsockname()
     await serving.start([listening], inherited=False)
+    return address
+
+
+async def test_winding_down_closes_connections(tmp_path):
+    """Connections are closed, and new ones are refused."""
+    serving = _single_process(tmp_path, "targets: {}\n")
+    address = await _started(serving)
     reader, writer = await asyncio.open_connection(*address)
     writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert (await reader.readline()).startswith(b"HTTP/1.1 404 ")
@@ -112,9 +118,7 @@ CLOSED = "targets: {%s: {bucket: {name: my-bucket}, actions: {GET: {enabled: fal
 async def test_what_has_gone_is_not_counted_any_more(tmp_path):
     """The series of a target end with it, and requests that began before do not bring them back."""
     serving = _single_process(tmp_path, CLOSED % "old")
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
-    await serving.start([listening], inherited=False)
+    address = await _started(serving)
 
     async def targets():
         report = await serving.report()
@@ -122,7 +126,7 @@ async def test_what_has_gone_is_not_counted_any_more(tmp_path):
         return {each.labels["target"] for each in samples if "target" in each.labels} | {*report.activity.targets}
 
     async def ask(during):
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        reader, writer = await asyncio.open_connection(*address)
         writer.write(b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n")
         assert (await reader.readline()).startswith(b"HTTP/1.1 405 ")
         await during()
@@ -147,11 +151,9 @@ async def test_requests_are_kept_as_the_configuration_says(tmp_path):
     (tmp_path / "a.rules").write_text('target site { rewrite `^/a` -> "/../b" }\n')
     text = "rules: [a.rules]\ntargets: {site: {mount: {path: [/m]}, bucket: {name: my-bucket, region: eu-west-1}}}\n"
     serving = _single_process(tmp_path, text)
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
-    await serving.start([listening], inherited=False)
+    address = await _started(serving)
     for target in ("/m/a?token=1", "/m/a2", "/elsewhere"):
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        reader, writer = await asyncio.open_connection(*address)
         writer.write(b"GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n" % target.encode())
         await reader.read()
         writer.close()
@@ -169,12 +171,10 @@ async def test_requests_are_kept_as_the_configuration_says(tmp_path):
 async def test_new_limits_apply_to_new_connections(tmp_path):
     """A head above the new limit is refused."""
     serving = _single_process(tmp_path, "targets: {}\n")
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
-    await serving.start([listening], inherited=False)
+    address = await _started(serving)
     (tmp_path / "config.yaml").write_text("limits: {maxHeaderSize: 1KiB}\ntargets: {}\n")
     await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
-    reader, writer = await asyncio.open_connection(*listening.getsockname())
+    reader, writer = await asyncio.open_connection(*address)
     writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 2000 + b"\r\n\r\n")
     assert (await reader.readline()).startswith(b"HTTP/1.1 431 ")
     writer.close()
