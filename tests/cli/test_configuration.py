@@ -29,14 +29,6 @@ def configuration(command):
     Path("proxy.yaml").write_text(CONFIGURATION)
 
 
-def test_defaults_are_shown(command, configuration):
-    """Every option is shown with its value, by its name in the file."""
-    result = command("config", "show", "--config", "proxy.yaml")
-    values = yaml.safe_load(result.out)
-    assert result.status == 0
-    assert (values["server"]["port"], values["targets"]["site"]["mount"]) == (8080, {"host": "", "path": ["/"]})
-
-
 def test_secrets_are_not_shown(command, configuration):
     """The output has the source of each secret instead of its value."""
     result = command("config", "show", "--config", "proxy.yaml")

@@ -194,7 +194,6 @@ def test_the_option_rules_replaces_the_rules_of_the_configuration(explain, files
 @pytest.mark.parametrize(
     ("name", "text", "words", "expected"),
     [
-        ("rules/b.rules", "target site { rewrit", SITE, "rules/b.rules:1:15"),
         ("rules/b.rules", 'target site { rewrite `(` -> "/" }', SITE, "rules/b.rules:1:"),
         ("rules/b.rules", b"\xff", SITE, "rules/b.rules"),
         ("rules/b.rules", "target sit {}", CONFIGURED, "the configuration has no target `sit`"),

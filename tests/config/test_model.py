@@ -132,13 +132,10 @@ def test_an_empty_list_of_resources_is_a_mistake():
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("{}", "`password` names no place to find the secret"),
-        ("{env: ANN, path: ann}", "`password` names more than one place to find the secret"),
         ("{env: two words}", "`env` is not the name of an environment variable"),
         ("{path: ''}", "`path` is empty"),
         ("{credential: a/b}", "`credential` is not the name of a credential"),
         ("{value: 12345}", "`value` must be a string, but is a number"),
-        ("{vaule: x}", "unknown option `vaule`"),
         ("{env: }", "`env` has no value"),
     ],
 )

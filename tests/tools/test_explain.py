@@ -264,13 +264,6 @@ def _usage(*addresses):
     return count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), requests(*addresses))
 
 
-def test_requests_are_counted_by_their_rewrites():
-    """Repeated requests count each time, and requests without a rewrite have the number None."""
-    usage = _usage("/old/a", "/old/a", "/old/b", "/else")
-    assert usage.rewrites == {("site", 1): 3, ("site", None): 1}
-    assert usage.unmatched == {("site", "/else"): 1}
-
-
 def test_a_failing_rewrite_counts_as_used_and_as_an_error():
     """The rewrite matched and the client got an error, with the path as the example."""
     usage = _usage("/dots", "/dots")
@@ -287,14 +280,6 @@ def test_a_path_that_the_service_could_not_decode_is_refused(tmp_path):
     usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), read_request_log(log))
     assert usage.rewrites == {}
     assert [status for status, _ in usage.errors] == [400, 400]
-
-
-def test_uploads_are_excluded_and_counted():
-    """Their keys are unknown, since a log doesn't have the names of uploaded files."""
-    log = requests()
-    log.requests[LoggedRequest("/a/", "PUT")] = 3
-    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), log)
-    assert (usage.left_out, usage.rewrites) == (3, {})
 
 
 USAGE_SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "requests.json"
