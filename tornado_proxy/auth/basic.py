@@ -132,19 +132,15 @@ class BasicAuthenticator(Authenticator):
         claim = Claim(self._name, offered.user, request.remote_address)
         listed = guard.find(offered.user)
         own = self._passwords[listed] if listed else None
-        if await self._verifier.verify(claim, own, offered.password, self._decoys(own)):
+        # One hash of each cost of the provider, except for the cost of the user's own: the time of an answer then
+        # reveals neither user names nor whether a password is plain text.
+        cost = own.cost if isinstance(own, HashedPassword) else None
+        decoys = (each for each in self._by_cost.values() if each.cost != cost)
+        if await self._verifier.verify(claim, own, offered.password, decoys):
             return SignIn(User(offered.user))
         # An unlisted name is not logged: it may be a password that was typed into the wrong field.
         wrong = f"the password of `{offered.user}` is wrong"
         return self._refuse(wrong if listed else "the name that was sent is not listed")
-
-    def _decoys(self, own: Password | None) -> Iterable[HashedPassword]:
-        """Returns one hash of each cost of the provider, except for the cost of the user's own hash.
-
-        The time of an answer then reveals neither user names nor whether a password is plain text.
-        """
-        cost = own.cost if isinstance(own, HashedPassword) else None
-        return (each for each in self._by_cost.values() if each.cost != cost)
 
     def _refuse(self, reason: str) -> Refuse:
         return Refuse(401, reason, challenge=self._challenge)

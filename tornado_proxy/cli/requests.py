@@ -17,7 +17,7 @@ from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.mounts import Mounts, Site, sites
 from tornado_proxy.rules.diagnostic import counted
-from tornado_proxy.rules.model import Rewrite, RuleSet, host_objection, segment_objection
+from tornado_proxy.rules.model import RuleSet, host_objection, segment_objection
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS, User, groups_of
 from tornado_proxy.tools import explain
@@ -49,7 +49,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
     """Explains; returns 0 for any answer."""
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
-    mounts = _configured_mounts(arguments) if arguments.config else _bare_mounts(arguments)
+    mounts = _mounts(arguments)
     client, is_json = request_defaults(arguments), arguments.format == "json"
     if arguments.path is not None:
         shown = explain.explain(mounts, arguments.path, arguments.method, client, arguments.file_name)
@@ -64,16 +64,14 @@ def run_explain(arguments: argparse.Namespace) -> int:
     return ExitStatus.CLEAN
 
 
-def _bare_mounts(arguments: argparse.Namespace) -> Mounts:
-    if not arguments.rules:
-        raise CommandError("give `--rules` or `--config`")
-    rule_sets = inputs.load_rules(arguments.rules).rule_sets
-    name = chosen_target(arguments.target, list(rule_sets))
-    return Mounts([bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")])
-
-
-def _configured_mounts(arguments: argparse.Namespace) -> Mounts:
+def _mounts(arguments: argparse.Namespace) -> Mounts:
     """Returns the configuration's targets and pages of its own, or only the chosen target."""
+    if not arguments.config:
+        if not arguments.rules:
+            raise CommandError("give `--rules` or `--config`")
+        rule_sets = inputs.load_rules(arguments.rules).rule_sets
+        name = chosen_target(arguments.target, list(rule_sets))
+        return Mounts([bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")])
     if arguments.prefix is not None:
         raise CommandError("`--prefix` cannot be used with `--config`")
     settings = inputs.load_settings(arguments.config)
@@ -142,7 +140,12 @@ def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
 
 def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
     """Reads the requests of a log, and counts together what is equal for the rules. Raises `CommandError`."""
-    queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
+    # A template may read the query in Go also through its data as a whole, in Jinja by name only.
+    queries = any(
+        each.dialect is Dialect.GO or (each.dialect is Dialect.JINJA and "request" in each.template.text)
+        for rule_set in rule_sets
+        for each in rule_set.rewrites
+    )
     try:
         with activity("reading"):
             log = read_log(path, queries=queries)
@@ -152,11 +155,6 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
         advice = "it is neither an access log nor a list of paths"
         raise CommandError(f"`{path}` has no request in {counted(log.strange, 'line')}: {advice}")
     return log
-
-
-def _may_read_query(rewrite: Rewrite) -> bool:
-    """Returns whether a template may read the query: in Go also through its data as a whole, in Jinja by name only."""
-    return rewrite.dialect is Dialect.GO or (rewrite.dialect is Dialect.JINJA and "request" in rewrite.template.text)
 
 
 def _header(text: str) -> tuple[str, str]:

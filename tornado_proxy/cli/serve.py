@@ -102,15 +102,9 @@ def run_serve(arguments: argparse.Namespace) -> int:
         # The service outlives its working directory.
         for option in ("config", "last_good", "admin_socket"):
             if (path := getattr(arguments, option)) is not None:
-                setattr(arguments, option, _lasting(path))
+                with suppress(FileNotFoundError):  # the working directory was removed before the start
+                    setattr(arguments, option, path.absolute())
     return _served(arguments)
-
-
-def _lasting(path: Path) -> Path:
-    try:
-        return path.absolute()
-    except FileNotFoundError:  # the working directory was removed before the start
-        return path
 
 
 def _served(arguments: argparse.Namespace) -> int:

@@ -287,18 +287,14 @@ def _faults_of_keys(entries: Iterable[MappingEntry]) -> Iterator[Fault]:
             yield Fault("duplicate-key", "`{}` is given twice", key.start, key.end, None, note)
         else:
             seen[key.kind, key.text] = key
-            yield from _faults_of_key(entry, key)
-
-
-def _faults_of_key(entry: MappingEntry, key: ScalarNode) -> Iterator[Fault]:
-    if key.kind is ScalarKind.MERGE:
-        sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
-        if len(merged(entry)) != len(sources):
-            yield Fault("unsupported-yaml", "`<<` takes a mapping or a list of mappings", key.start, key.end)
-    elif key.kind is ScalarKind.NOTHING:
-        yield Fault("bad-key", "a key is missing here", key.start, key.end)
-    elif key.kind not in (ScalarKind.STRING, ScalarKind.BROKEN):
-        yield Fault("bad-key", f"the key `{{}}` is {key.kind.value}", key.start, key.end, 'quote it: `"{}"`')
+            if key.kind is ScalarKind.MERGE:
+                sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
+                if len(merged(entry)) != len(sources):
+                    yield Fault("unsupported-yaml", "`<<` takes a mapping or a list of mappings", key.start, key.end)
+            elif key.kind is ScalarKind.NOTHING:
+                yield Fault("bad-key", "a key is missing here", key.start, key.end)
+            elif key.kind not in (ScalarKind.STRING, ScalarKind.BROKEN):
+                yield Fault("bad-key", f"the key `{{}}` is {key.kind.value}", key.start, key.end, 'quote it: `"{}"`')
 
 
 _SAME_COLUMN = "the lines of one mapping or list begin in the same column, with spaces and no tabs"

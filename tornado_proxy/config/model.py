@@ -35,11 +35,12 @@ Endpoint = Annotated[str, values.endpoint]
 S3Headers = Annotated[Pairs[Annotated[str, values.s3_header]], values.s3_headers]
 
 
-def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(paths))
-
-
-MountPaths = Annotated[tuple[Annotated[str, values.mount_path], ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, _distinct]
+MountPaths = Annotated[
+    tuple[Annotated[str, values.mount_path], ...],
+    Mark.ONE_OR_MANY,
+    Mark.NOT_EMPTY,
+    lambda paths: tuple(dict.fromkeys(paths)),
+]
 
 
 class Mount(SettingsSection, frozen=True):

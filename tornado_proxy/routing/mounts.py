@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import msgspec
 
 from gotemplate.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.config.model import Target, TargetList
-from tornado_proxy.config.providers import OidcProvider, Step
+from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.routing.upload_steps import PropertyTemplates
@@ -93,7 +93,13 @@ class Mounts:
         self.sites = tuple(sites)
         self._configured = tuple(providers), target_list
         self.target_list = TargetListPage(target_list) if target_list and target_list.enabled else None
-        self.provider_pages = dict(_provider_pages(self._configured[0]))
+        # The pages of providers, with and without a closing slash, precede mounts.
+        self.provider_pages = {
+            path.rstrip("/") + slash: (each.name, step)
+            for each in self._configured[0]
+            for step, path in each.pages.items()
+            for slash in ("", "/")
+        }
         listed = self.target_list.paths if self.target_list else ()
         mounted = (path for site in sites for path in site.target.mount.paths)
         paths = {*mounted, *self.provider_pages, *listed}
@@ -127,13 +133,6 @@ class Mounts:
         folded, paths = fold(path, site.folding), self._folded_paths[site.folding]
         after = bisect_right(paths, folded)
         return after < len(paths) and paths[after].startswith(folded)
-
-
-def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tuple[str, Step]]]:
-    """Yields the paths of the pages of providers, with and without a closing slash; they precede mounts."""
-    for each in providers:
-        for step, path in each.pages.items():
-            yield from ((path.rstrip("/") + slash, (each.name, step)) for slash in ("", "/"))
 
 
 class TargetListPage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 from gotemplate.regexp import syntax
 from gotemplate.regexp.automaton import Budget, Language, language
@@ -25,7 +25,7 @@ from tornado_proxy.lint.limits import EARLIER_SHOWN, EFFECT_STEPS, ORDER_STEPS, 
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
 from tornado_proxy.rules.model import Rewrite, Rewritten
-from tornado_proxy.rules.tree import Literal, undelimited
+from tornado_proxy.rules.tree import undelimited
 from tornado_proxy.templates.template import PlainTemplate
 
 _Pieces = list[str | int]  # text and the numbers of groups, in order
@@ -165,22 +165,20 @@ def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
     """A source that no key can match."""
     budget = Budget(ORDER_STEPS)
     for rewrite, target, index in subject.rewrites:
-        if isinstance(target.reaches[index], NoKey):
-            yield _unmatchable(rewrite.statement.source, budget)
-
-
-def _unmatchable(source: Literal, budget: Budget) -> LintFinding:
-    meant = undelimited(source.value)
-    if meant is not None and _has_key(meant, budget):
-        fixes = offer("remove the slashes around it", findings.reworded(source, 0, len(source.value), meant))
-        message = "no key can match this: the slashes around it are part of the source"
-        return LintFinding(message, source.span, f"write `{meant}`", fixes=fixes)
-    slashed = f"^/{source.value[1:]}"
-    if source.value.startswith("^") and _has_key(slashed, budget):
-        fixes = offer("write the slash", findings.inserted(source, 1, "/"))
-        message = "no key can match this: every key begins with `/`"
-        return LintFinding(message, source.span, f"write `{slashed}`", fixes=fixes)
-    return LintFinding("no key can match this", source.span, _KEYS)
+        if not isinstance(target.reaches[index], NoKey):
+            continue
+        source = rewrite.statement.source
+        meant, slashed = undelimited(source.value), f"^/{source.value[1:]}"
+        if meant is not None and _has_key(meant, budget):
+            fixes = offer("remove the slashes around it", findings.reworded(source, 0, len(source.value), meant))
+            message = "no key can match this: the slashes around it are part of the source"
+            yield LintFinding(message, source.span, f"write `{meant}`", fixes=fixes)
+        elif source.value.startswith("^") and _has_key(slashed, budget):
+            fixes = offer("write the slash", findings.inserted(source, 1, "/"))
+            message = "no key can match this: every key begins with `/`"
+            yield LintFinding(message, source.span, f"write `{slashed}`", fixes=fixes)
+        else:
+            yield LintFinding("no key can match this", source.span, _KEYS)
 
 
 def _has_key(text: str, budget: Budget) -> bool:
@@ -215,22 +213,20 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
         for index, reach in enumerate(target.reaches):
             text = target.rewrites[index].pattern.text
             # The same source again is a duplicate rewrite.
-            if isinstance(reach, Covered) and text not in seen:
-                yield _unreachable(target, index, reach.by, budget)
+            is_first = text not in seen
             seen.add(text)
-
-
-def _unreachable(target: TargetRules, index: int, by: Sequence[int], budget: Budget) -> LintFinding:
-    rewrite = target.rewrites[index]
-    takers = [target.rewrites[each] for each in by]
-    verb = "takes" if len(takers) == 1 else "together take"
-    message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it matches"
-    notes = tuple(Note(f"{named(each)} comes first", each.statement.source.span) for each in takers)
-    if len(by) == 1 and _swaps(target, by[0], index, budget):
-        return LintFinding(message, rewrite.statement.source.span, "delete one of the two", notes)
-    title = f"move it above {named(takers[0])}"
-    fixes = offer(title, findings.moved(rewrite.statement, takers[0].statement)) if len(takers) == 1 else ()
-    return LintFinding(message, rewrite.statement.source.span, f"{title} or delete it", notes, fixes)
+            if not (isinstance(reach, Covered) and is_first):
+                continue
+            rewrite, takers = target.rewrites[index].statement, [target.rewrites[each] for each in reach.by]
+            verb = "takes" if len(takers) == 1 else "together take"
+            message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it matches"
+            notes = tuple(Note(f"{named(each)} comes first", each.statement.source.span) for each in takers)
+            if len(takers) == 1 and _swaps(target, reach.by[0], index, budget):
+                yield LintFinding(message, rewrite.source.span, "delete one of the two", notes)
+                continue
+            title = f"move it above {named(takers[0])}"
+            fixes = offer(title, findings.moved(rewrite, takers[0].statement)) if len(takers) == 1 else ()
+            yield LintFinding(message, rewrite.source.span, f"{title} or delete it", notes, fixes)
 
 
 def _swaps(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:

@@ -323,7 +323,13 @@ class RulesServer(LanguageServer):
         """Analyses the workspace as it is now; runs in the analysis thread."""
         workspace = self._files()
         together = workspace.together_with(name) or name
-        analysis = analyse(workspace.sources(name), _linting(name), self._settings, self._analyses.get(together))
+        linting = LintSettings()
+        try:
+            if Path(name).is_absolute():
+                linting = find_settings(Path(name).parent, CHECKS)
+        except SettingsMistake as error:
+            _log.warning("%s", error)
+        analysis = analyse(workspace.sources(name), linting, self._settings, self._analyses.get(together))
         self._analyses[together] = analysis
         return analysis
 
@@ -434,11 +440,3 @@ class RulesServer(LanguageServer):
         """Stops without waiting for an analysis that has begun."""
         self._analyst.shutdown(wait=False, cancel_futures=True)
         super().shutdown()  # type: ignore[no-untyped-call] # pygls has no type for it
-
-
-def _linting(name: str) -> LintSettings:
-    try:
-        return find_settings(Path(name).parent, CHECKS) if Path(name).is_absolute() else LintSettings()
-    except SettingsMistake as error:
-        _log.warning("%s", error)
-        return LintSettings()
