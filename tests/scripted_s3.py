@@ -71,7 +71,6 @@ class ScriptedS3:
     requests: list[str] = field(default_factory=list)
     connections: list[socket.socket] = field(default_factory=list)
     requests_received: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    disconnects: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def header(self, number: int, name: str) -> str | None:
@@ -88,10 +87,6 @@ class ScriptedS3:
         """Waits for a number of further requests."""
         for _ in range(count):
             assert await asyncio.to_thread(self.requests_received.acquire, timeout=_TIMEOUT)
-
-    async def wait_for_disconnect(self) -> None:
-        """Waits until a client closes a connection."""
-        assert await asyncio.to_thread(self.disconnects.acquire, timeout=_TIMEOUT)
 
     def serve(self, connection: socket.socket) -> None:
         """Answers the requests of a connection with the replies that are left."""
@@ -112,7 +107,6 @@ class ScriptedS3:
                 if answer.then is Then.SILENCE:
                     break
             connection.recv(1)
-        self.disconnects.release()
 
 
 def _request(connection: socket.socket) -> str | None:
