@@ -44,8 +44,12 @@ class SignedIn:
     def __post_init__(self) -> None:
         # Of two users of one name the first stands, as everywhere else in a configuration.
         object.__setattr__(self, "_by_name", {each.user: each for each in reversed(self.users or ())})
-        patterns = [compile_pattern(_expression(each)) if each.regexp else None for each in self.accesses]
-        object.__setattr__(self, "_rules", tuple(zip(self.accesses, patterns, strict=True)))
+        rules: list[tuple[AccessRule, Pattern | None]] = []
+        for each in self.accesses:
+            text = each.group or each.email or ""
+            expression = f"(?i:{text})" if _is_of_any_case(each) else text
+            rules.append((each, compile_pattern(expression) if each.regexp else None))
+        object.__setattr__(self, "_rules", tuple(rules))
 
     def permits(self, user: User) -> bool:
         """Whether a signed-in user has access: the first matching rule decides; without rules, every user has access.
@@ -66,11 +70,6 @@ class SignedIn:
 def _is_of_any_case(rule: AccessRule) -> bool:
     """Whether case is ignored: mail providers ignore it, so case must not evade a `forbidden` rule."""
     return bool(rule.email and rule.forbidden)
-
-
-def _expression(rule: AccessRule) -> str:
-    text = rule.group or rule.email or ""
-    return f"(?i:{text})" if _is_of_any_case(rule) else text
 
 
 def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:

@@ -47,8 +47,10 @@ def difference(old: Decision, new: Decision) -> Kind:
     """Returns how the second of two decisions about one request differs from the first."""
     if _fails(new) and not _fails(old):
         return Kind.ERROR
-    is_same_target = _target(old) == _target(new)
-    if (is_same_target or _is_without_bucket(old)) and (old.plan == new.plan or _shape(old) == _shape(new)):
+    is_same_target, first = _target(old) == _target(new), old.plan[0]
+    # Whether the answer is the same, whatever the bucket has.
+    is_without_bucket = isinstance(first, Refuse) or (isinstance(first, Redirect) and first.below is None)
+    if (is_same_target or is_without_bucket) and (old.plan == new.plan or _shape(old) == _shape(new)):
         return Kind.SAME
     keeps_form = [*map(type, old.plan)] == [*map(type, new.plan)] and not old.is_refused
     return Kind.KEY if is_same_target and keeps_form else Kind.ANSWER
@@ -101,12 +103,6 @@ def _address(bucket: Bucket) -> object:
 def _fails(decision: Decision) -> bool:
     first = decision.plan[0]
     return isinstance(first, Refuse) and (first.status >= 500 or decision.failure is not None)
-
-
-def _is_without_bucket(decision: Decision) -> bool:
-    """Whether an answer is the same, whatever the bucket has."""
-    first = decision.plan[0]
-    return isinstance(first, Refuse) or (isinstance(first, Redirect) and first.below is None)
 
 
 def _target(decision: Decision) -> object:

@@ -74,7 +74,12 @@ class Conditions(msgspec.Struct, frozen=True):
         if_none_match = parse_etags(headers.get("If-None-Match"))
         modified_since = None if if_none_match else parse_date(headers.get("If-Modified-Since"))
         unmodified_since = None if if_match else parse_date(headers.get("If-Unmodified-Since"))
-        return cls(if_match, if_none_match, modified_since, unmodified_since, _if_range(headers.get("If-Range")))
+        if_range: str | datetime | None = None
+        if (field := headers.get("If-Range")) is not None:
+            text = field.strip(" \t")
+            # A text that is neither an entity tag nor a date, even an empty one, must not count as absent.
+            if_range = text if is_etag(text) else parse_date(text) or text
+        return cls(if_match, if_none_match, modified_since, unmodified_since, if_range)
 
     def decide(self, etag: str | None, last_modified: datetime | None) -> ConditionResult:
         """Evaluates the conditions for an existing representation, in the order of RFC 9110 13.2.2."""
@@ -117,14 +122,6 @@ class Conditions(msgspec.Struct, frozen=True):
 
 
 UNCONDITIONAL = Conditions()
-
-
-def _if_range(field: str | None) -> str | datetime | None:
-    if field is None:
-        return None
-    text = field.strip(" \t")
-    # A text that is neither an entity tag nor a date, even an empty one, must not count as absent.
-    return text if is_etag(text) else parse_date(text) or text
 
 
 def _contains(members: tuple[str, ...], etag: str | None, *, weak: bool) -> bool:
