@@ -85,18 +85,14 @@ def outline(node: syntax.Node, depth: int = 0) -> Iterator[OutlineItem]:
         yield OutlineItem(piece.extent, depth, f"{_heading(piece)}:")
         match piece:
             case (syntax.Alternation() as choice) | syntax.Group(body=syntax.Alternation() as choice):
-                yield from _branches(choice, depth + 1)
+                for branch in choice.branches:
+                    pieces, below = _pieces(branch), depth + 1
+                    if len(pieces) != 1:
+                        yield OutlineItem(branch.extent, below, "all of this:" if pieces else "nothing")
+                        below += 1
+                    yield from outline(branch, below)
             case syntax.Group() | syntax.Repeat():
                 yield from outline(piece.body, depth + 1)
-
-
-def _branches(alternation: syntax.Alternation, depth: int) -> Iterator[OutlineItem]:
-    for branch in alternation.branches:
-        if len(_pieces(branch)) == 1:
-            yield from outline(branch, depth)
-            continue
-        yield OutlineItem(branch.extent, depth, "all of this:" if _pieces(branch) else "nothing")
-        yield from outline(branch, depth + 1)
 
 
 def phrase(node: syntax.Node) -> str:
