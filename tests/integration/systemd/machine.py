@@ -84,7 +84,7 @@ def install_program(folder: Path, release: str = "trixie") -> Path:
     wheel = build_wheel(folder / "built")
     program = folder / "program"
     program.mkdir()
-    install = f"python3 -m venv {PROGRAM} && {PROGRAM}/bin/pip install --quiet /wheel/{wheel.name}"
+    install = f"python3 -m venv {PROGRAM} && {PROGRAM}/bin/pip install --quiet /wheel/{wheel.name}[http2,readme]"
     in_release(release, f"bash -c '{install}'", {program: str(PROGRAM), wheel.parent: "/wheel"})
     return program
 
