@@ -59,7 +59,7 @@ coverage: $(STAMP)  ## Run the tests of the pure packages, each of which they mu
 	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(PURE:%=coverage-%)
 
 $(PURE:%=coverage-%): coverage-%: $(STAMP)
-	@COVERAGE_FILE=build/coverage-$* $(TEST) tests/$* --cov $(if $(wildcard tornado_proxy/$*),tornado_proxy.$*,$*) --cov-branch \
+	@COVERAGE_FILE=build/$*.coverage $(TEST) tests/$* --cov $(if $(wildcard tornado_proxy/$*),tornado_proxy.$*,$*) --cov-branch \
 	  --cov-report term-missing:skip-covered --cov-fail-under 100 $(TO_LOG)
 	@echo "$*: 100 % branch coverage by its own tests, $(OUTCOME)"
 

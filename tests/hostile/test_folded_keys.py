@@ -13,7 +13,7 @@ from serving import part, serve
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
+from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
 from tornado_proxy.config.server import Server
 from tornado_proxy.config.values import GuardedUrl
@@ -30,7 +30,6 @@ WRITABLE = Actions(
 )
 METHODS = ("GET", "PUT", "DELETE")
 OPEN, CLOSED = Resource("/**", METHODS, white_list=True), Resource("/Private/**", METHODS, provider="front")
-ARCHIVES = ListingOptions(archive=ArchiveOptions(enabled=True))
 
 
 def _joined(key):

@@ -63,7 +63,6 @@ def test_a_driver_may_refuse_with_a_challenge(make_site):
 
 
 OPA = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow"))
-EDITORS = Resource("/**", provider="id", oidc=Authorization((AccessRule(group="editors"),)))
 
 
 @pytest.mark.parametrize(
@@ -512,8 +511,6 @@ def test_a_form_stores_nothing_that_another_answer_would_hide(make_site, name, i
     )
 
 
-OPEN_TO_ALL = Resource("/open/**", white_list=True)
-REST = Resource("/**", provider="staff")
 FOLDER = Bucket("bucket", prefix="folder1/")
 
 
