@@ -6,16 +6,18 @@ files of the package, how many of their classes, and how many calls each runs th
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
 from types import FrameType
+
+import serving_s3
 
 import tornado_proxy
 from tornado_proxy.cli.main import main as serve
@@ -120,7 +122,8 @@ def main(*, names: bool) -> None:
         folder, (port, admin, s3_port) = Path(name), (free_port() for _ in range(3))
         (folder / "site.rules").write_text(RULES)
         (folder / "config.yaml").write_text(CONFIGURATION.format(port=port, admin=admin, s3=s3_port))
-        s3 = subprocess.Popen([sys.executable, str(Path(__file__).with_name("serving_s3.py")), str(s3_port)])
+        # On a thread, which ends with this process in whatever way that ends.
+        threading.Thread(target=asyncio.run, args=(serving_s3.serve(s3_port, 0),), daemon=True).start()
         trace = Trace()
         client = threading.Thread(target=use, args=(trace, port, folder / "site.rules"), kwargs={"names": names})
         client.start()
@@ -130,8 +133,6 @@ def main(*, names: bool) -> None:
             serve(("serve", "--config", str(folder / "config.yaml")))
         finally:
             sys.setprofile(None)
-            s3.terminate()
-            s3.wait()
             client.join()
 
 

@@ -119,7 +119,7 @@ class Administration:
             "generation": generation.number,
             "digest": snapshot.digest,
             "loadedAt": moment(generation.since),
-            "files": [str(snapshot.watched[0]), *(file.name for file in snapshot.files)],
+            "files": [str(snapshot.places[0]), *(file.name for file in snapshot.files)],
             "targets": {
                 target.name: {
                     "host": target.mount.host,

@@ -256,7 +256,8 @@ def test_paths_of_a_refused_edit_are_watched(scene):
     """The paths in a refused configuration are watched, since the correction may be there."""
     scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
     scene.reload()
-    assert {path.name for path in scene.reloader.watched()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
+    watched = {path.name for path in scene.reloader.watched()}
+    assert watched == {"proxy.yaml", "rules", "secret", "elsewhere", "site.rules"}
 
 
 def test_a_new_port_needs_a_restart(scene):

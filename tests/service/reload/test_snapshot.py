@@ -135,7 +135,7 @@ def test_the_repr_has_no_secret(files):
 
 def test_all_sources_are_watched(files):
     """The configuration, the paths of rules and the files of secrets are watched."""
-    assert [path.name for path in files.read().watched] == ["proxy.yaml", "rules", "secret"]
+    assert [path.name for path in files.read().places] == ["proxy.yaml", "rules", "secret"]
 
 
 def test_a_credential_is_watched(files):
@@ -147,7 +147,7 @@ def test_a_credential_is_watched(files):
     environment = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(credential.parent)}
     before = read_snapshot(files.configuration, environment)
     credential.write_text("second\n")
-    assert before.watched[-1] == credential
+    assert before.places[-1] == credential
     assert not read_snapshot(files.configuration, environment, before).is_as(before)
 
 

@@ -119,6 +119,20 @@ def test_a_new_config_map_is_noticed(config_map, poked):
     watch.close()
 
 
+def test_a_file_behind_a_link_is_watched(rules, poked):
+    """A link leads out of the directory; the file is one of those that were read, whatever its name."""
+    elsewhere = rules.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "shared").write_text("target shared {}\n")
+    (rules / "shared.rules").symlink_to(elsewhere / "shared")
+    watch = Watch(poked.set)
+    watch.look_at([rules, rules / "site.rules", rules / "shared.rules"])
+    assert {path for path, _ in watch._armed} == {rules.parent, elsewhere, rules}
+    (elsewhere / "shared").write_text("target shared { }\n")
+    assert poked.wait(TIMEOUT)
+    watch.close()
+
+
 def _log_a_line(rules):
     with (rules / "app.log").open("a") as log:
         log.write("a line\n")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 import subprocess
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from types import SimpleNamespace
 
 import hanging_rules
@@ -14,7 +18,8 @@ from files import Files
 
 from tornado_proxy.config.server import InternalServer
 from tornado_proxy.routing.compare import KeptRequest
-from tornado_proxy.service.run.supervisor import Supervisor
+from tornado_proxy.service.run.supervisor import Supervisor, WorkerHandle
+from tornado_proxy.service.run.worker import VERSION, Channel, Hello
 
 PROGRAM = """
 import asyncio, os, signal, sys, time, msgspec
@@ -128,6 +133,59 @@ await supervisor.activate(2, compile_snapshot(read_snapshot(Path(sys.argv[1]), {
 print(targets(await supervisor.report()), targets(supervisor._ended))
 """)
     assert printed == "(['site'], ['site'])\n['counter', 'histogram']\n([], []) ([], [])\n"
+
+
+def test_a_defect_does_not_end_the_keeping_of_a_worker(run):
+    """It is logged with its traceback, and the worker is replaced a moment later."""
+    printed = run("""
+import logging
+logging.basicConfig(stream=sys.stdout, format="%(message)s")
+spawn = supervisor._spawn
+async def broken():
+    supervisor._spawn = spawn
+    raise ValueError("a defect")
+supervisor._spawn = broken
+await kill_one()
+await until(2)
+""")
+    assert "Traceback" in printed
+    assert "ValueError: a defect\n" in printed
+
+
+@asynccontextmanager
+async def _worker():
+    """The supervisor's end and the worker's end of a worker that never ran."""
+    ours, theirs = socket.socketpair()
+    program = await asyncio.create_subprocess_exec("sleep", "60")
+    handle, channel = WorkerHandle(program, await Channel.over(ours), None), await Channel.over(theirs)
+    try:
+        yield handle, channel
+    finally:
+        await handle.close()
+        await channel.close()
+
+
+async def test_a_worker_of_another_version_is_told_of(caplog):
+    """It was installed since the supervisor's start; one of the same version says nothing new."""
+    async with _worker() as (handle, channel):
+        for each in (VERSION, "0.0.1"):
+            await channel.send(Hello(each))
+        await channel.close()
+        await handle._listening
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "runs version 0.0.1" in told
+    assert told.endswith("restart the service")
+
+
+async def test_calls_of_a_worker_that_cannot_be_understood_end():
+    """As of one that has ended: its supervisor replaces it, and a reload goes on."""
+    async with _worker() as (handle, channel):
+        asked = asyncio.get_running_loop().create_task(handle.call("report"))
+        await channel.receive()
+        channel._writer.write((1).to_bytes(8) + b"?")
+        assert await asked is None
+        with pytest.raises(UnpicklingError):
+            await handle.ended()
 
 
 async def test_the_last_requests_of_all_workers_are_put_together():

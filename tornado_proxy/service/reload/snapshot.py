@@ -54,7 +54,7 @@ class Snapshot(Unshown, frozen=True):
     diagnostics: tuple[Diagnostic, ...]  # of the configuration file
     rules: Read
     digest: str
-    watched: tuple[Path, ...]  # of the configuration, the rules, the templates, the secrets
+    places: tuple[Path, ...]  # of the configuration, the rules, the templates, the secrets
     text: SourceFile | None = None  # of the configuration; None if it cannot be read
     secrets: Answers = msgspec.field(default_factory=dict)
     fetched: FetchedDocuments = FetchedDocuments()
@@ -75,6 +75,11 @@ class Snapshot(Unshown, frozen=True):
     def files(self) -> tuple[RuleFile, ...]:
         """All files except the configuration."""
         return (*self.rules.files, *self.templates.files)
+
+    @property
+    def watched(self) -> tuple[Path, ...]:
+        """The places, and the files that were found there."""
+        return (*self.places, *(Path(file.name) for file in self.files))
 
 
 def read_named(settings: Settings | None) -> tuple[Read, Read]:
@@ -159,14 +164,12 @@ def compile_text(
 
 
 def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
-    config, *secrets = snapshot.watched
-    watched = (config, *settings.rules, *template_places(settings), *secrets)
+    config, *secrets = snapshot.places
+    places = (config, *settings.rules, *template_places(settings), *secrets)
     certificates = (*unusable_certificates(settings), *doubtful_certificates(settings, time.time()))
     remarks = (*_doubtful_passwords(settings), *certificates)
     options = canonical(_anywhere(settings))
-    return replace(
-        snapshot, settings=settings, settings_read=settings, options=options, watched=watched, remarks=remarks
-    )
+    return replace(snapshot, settings=settings, settings_read=settings, options=options, places=places, remarks=remarks)
 
 
 class SnapshotReader:
@@ -218,9 +221,8 @@ class SnapshotReader:
 
 def _is_at_rest(snapshot: Snapshot) -> bool:
     """Whether no file was written lately, and none was renamed or linked in the directories of the files."""
-    paths = (*snapshot.watched, *(Path(file.name) for file in snapshot.files))
     try:
-        changed = max(each.stat().st_ctime for path in paths for each in (path, path.parent))
+        changed = max(each.stat().st_ctime for path in snapshot.watched for each in (path, path.parent))
     except OSError:
         return False
     return changed < time.time() - AT_REST

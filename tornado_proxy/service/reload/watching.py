@@ -1,8 +1,7 @@
 """Follows edits: reloads shortly after the kernel reports a change, and every few seconds besides.
 
-Notifications miss what happens on network file systems, in bind-mounted files and behind links that lead out of the
-places. Directories are watched, not files: an editor saves by renaming, and a ConfigMap is swapped by moving `..data`.
-Neither event names the rule file.
+Notifications miss what happens on network file systems and in bind-mounted files. Directories are watched, not files:
+an editor saves by renaming, and a ConfigMap is swapped by moving `..data`. Neither event names the rule file.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _LIMITS = {
     errno.EMFILE: "`fs.inotify.max_user_instances` is too low",
 }
 
-_READ = (".rules", ".html")  # what is read of directories: of rules, and of the templates of a theme
+_READ = (".rules", ".html")  # what would be read of directories, of rules and of themes, if it were there
 
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
 
@@ -62,11 +61,11 @@ class Watch(FileSystemEventHandler):
         self._poke = poke
         self._observer: BaseObserver | None = None  # made at the first look, since inotify may be exhausted
         self._armed: dict[tuple[Path, bool], Identity] = {}  # the directories, each with whether it is recursive
-        self._names: frozenset[str] = frozenset()  # of the places and their link targets
+        self._names: frozenset[str] = frozenset()  # of the files, the places, and their link targets
         self.trouble = ""  # why changes may go unnoticed, or empty
 
     def look_at(self, places: Sequence[Path]) -> None:
-        """Watches places; call it again after every change, since directories may have been replaced."""
+        """Watches directories and files; call it again after every change, since directories may have been replaced."""
         for _ in range(MOST_LOOKS):
             try:
                 self._look_at([place.absolute() for place in places])
@@ -81,7 +80,10 @@ class Watch(FileSystemEventHandler):
                 return
 
     def _look_at(self, places: list[Path]) -> None:
-        directories = dict.fromkeys(directory for place in places for directory in _around(place))
+        around = {directory for place in places for directory in _around(place)}
+        trees = {path for path, recursive in around if recursive}
+        # What is in a tree has its events there, unless a link leads out of it.
+        directories = [each for each in around if each[1] or trees.isdisjoint((each[0], *each[0].parents))]
         self._names = frozenset(path.name for place in places for path in (place, place.resolve()))
         observer = self._observer = self._observer or Observer()
         if not observer.is_alive():

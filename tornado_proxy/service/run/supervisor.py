@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,12 +32,22 @@ from tornado_proxy.service.limits import (
     WORKER_STUCK,
     WORKER_TICK,
 )
-from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.background import guarded, in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run.logs import flush_logging, set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
-from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall
+from tornado_proxy.service.run.worker import (
+    VERSION,
+    Channel,
+    Heartbeat,
+    Hello,
+    Message,
+    Method,
+    Result,
+    Start,
+    WorkerCall,
+)
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
@@ -134,23 +145,32 @@ class WorkerHandle:
         await self._channel.close()
 
     async def _listen(self) -> None:
-        while (message := await self._channel.receive()) is not None:
-            match message:
-                case Heartbeat(view):
-                    self.view, self._serves, self._silent = dict(view), True, 0
-                case Result(number, value):
-                    if number in self._calls and not self._calls[number].done():
-                        self._calls[number].set_result(value)
-                case ObjectWritten() as written:
-                    self._spread(self, written)
-                case ProcessReport() as report:
-                    self.report = report
-                case _:
-                    _LOG.error("unexpected message from worker %d: %r", self.pid, message)
-        self._gone = True
-        for answer in self._calls.values():
-            if not answer.done():
-                answer.set_result(None)
+        try:
+            while (message := await self._channel.receive()) is not None:
+                self._take(message)
+        finally:
+            self._gone = True
+            for answer in self._calls.values():
+                if not answer.done():
+                    answer.set_result(None)
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Heartbeat(view):
+                self.view, self._serves, self._silent = dict(view), True, 0
+            case Result(number, value):
+                if number in self._calls and not self._calls[number].done():
+                    self._calls[number].set_result(value)
+            case ObjectWritten() as written:
+                self._spread(self, written)
+            case ProcessReport() as report:
+                self.report = report
+            case Hello(version):
+                if version != VERSION:
+                    text = "worker %d runs version %s, which was installed since the start of %s: restart the service"
+                    _LOG.error(text, self.pid, version, VERSION)
+            case _:
+                _LOG.error("unexpected message from worker %d: %r", self.pid, message)
 
     async def _watch(self) -> None:
         while not self._gone:
@@ -197,7 +217,10 @@ class Supervisor:
         self._start = replace(self._start, inherited=inherited)
         loop = asyncio.get_running_loop()
         started = [loop.create_future() for _ in range(self._count)]
-        self._keeping = {place: loop.create_task(self._keep(place, first)) for place, first in enumerate(started)}
+        self._keeping = {
+            place: loop.create_task(guarded(f"keeping worker {place}", partial(self._keep, place, first)))
+            for place, first in enumerate(started)
+        }
         if not all(await asyncio.gather(*started)):
             raise CannotServe("a worker ended before it served")
 
@@ -276,7 +299,10 @@ class Supervisor:
         failures = 0
         while not self._stopping:
             began = time.monotonic()
-            await self._fill(place, first)
+            try:
+                await self._fill(place, first)
+            finally:
+                _resolve(first, serves=False)
             failures = 0 if time.monotonic() - began > WORKER_LASTED else failures + 1
             if not self._stopping:
                 await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
@@ -307,7 +333,6 @@ class Supervisor:
             worker = await self._spawn()
         except OSError as error:
             _LOG.error("cannot start a worker: %s", error)
-            _resolve(first, serves=False)
             return
         self._workers[place] = worker
         try:

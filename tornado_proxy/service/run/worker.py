@@ -1,7 +1,8 @@
 """A worker process: serves the supervisor's snapshots, sends heartbeats, and ends with the supervisor.
 
-Messages are pickled values over a socket pair: both ends are this program at the same version, and nobody else has the
-socket.
+Messages are pickled values over a socket pair, which nobody else has. Both ends are this program at the same version,
+unless an upgrade has replaced it since the supervisor's start: a worker of another version can fail at any message, so
+the first thing that it says is its version.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.metadata import version
 from inspect import isawaitable
 from typing import Any, Literal, cast
 
@@ -31,6 +33,9 @@ from tornado_proxy.telemetry.metrics import ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
 
+
+VERSION = version("tornado-proxy")
+"""The version that this process runs; later, another one may be installed."""
 
 _LENGTH = struct.Struct("!Q")
 
@@ -62,13 +67,19 @@ class Result(msgspec.Struct, frozen=True):
     value: Any = None
 
 
+class Hello(msgspec.Struct, frozen=True):
+    """From a worker, before anything else: the version that it runs."""
+
+    version: str
+
+
 class Heartbeat(msgspec.Struct, frozen=True):
     """From a worker, every half second: its state, as JSON."""
 
     view: Mapping[str, object]
 
 
-Message = WorkerCall | Result | Heartbeat | ObjectWritten | ProcessReport
+Message = WorkerCall | Result | Hello | Heartbeat | ObjectWritten | ProcessReport
 """A worker sends `ObjectWritten` for all others, and a `ProcessReport` at its end."""
 
 
@@ -136,6 +147,7 @@ async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
     # A worker that is ended because a thread hangs does not wait for it.
     asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="worker"))
     channel = await Channel.over(end)
+    await channel.send(Hello(VERSION))
     first = await channel.receive()
     if isinstance(first, WorkerCall):
         worker = _Worker(channel, *first.arguments)
