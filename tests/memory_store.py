@@ -81,10 +81,12 @@ class MemoryStore:
         below = [key for key in self._objects if key.startswith(prefix)]
         entries = {entry.name: entry for entry in self._entries(prefix, below)}
         names = sorted(entries)
-        start = bisect_right(names, after or "") % (len(names) or 1)
+        start = bisect_right(names, after or "")
         page = names[start : start + limit]
         has_more = start + limit < len(names)
-        return Page(tuple(entries[name] for name in page), page[-1] if has_more else None, exists=bool(below))
+        return Page(
+            tuple(entries[name] for name in page), page[-1] if has_more else None, not after and prefix in below
+        )
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; stores nothing if the iterator raises, and lets the exception through."""

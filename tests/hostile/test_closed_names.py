@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memory_store import MemoryStore
 from serving import serve
 
+from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import ArchiveOptions, ListingOptions
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.web import browse
@@ -138,3 +139,56 @@ async def test_closed_files_do_not_count_for_an_archive():
         store = _store(["a", "b", "c", "d", *(f"e{number}-closed" for number in range(closed))])
         async with serve(store, resources=CLOSING, listing=listing) as site:
             assert (await site.get("/d/?format=zip")).status == status
+
+
+REDIRECTING = GetAction(index_document="index.html", redirect_with_trailing_slash_for_not_found_file=True)
+QUERIES_OF_A_DIRECTORY = ("", "format=json", "format=text", "format=zip", "sort=size", "begins=a", "begins=z&sort=name")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("query", QUERIES_OF_A_DIRECTORY)
+@pytest.mark.parametrize("path", ["/d/", "/d"])
+async def test_a_directory_of_closed_names_answers_as_a_missing_one(path, query, method):
+    """Status, headers, body and the number of calls are those of a directory without any object."""
+    seen = []
+    for names in ((), ("a-closed", "b-closed/index.html", "index.html-closed")):
+        store = _store(names)
+        get = REDIRECTING
+        async with serve(store, resources=CLOSING, get=get, listing=ListingOptions(archive=ARCHIVES)) as site:
+            answer = await site.request(method, f"{path}?{query}")
+            headers = {name: text for name, text in answer.headers.items() if name not in ("x-request-id", "date")}
+            body = answer.body.replace(answer.headers["x-request-id"].encode(), b"")
+            seen.append((answer.status, headers, body, store.lists))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == 404
+
+
+@pytest.mark.parametrize("names", [("", "a-closed"), (".keep", "a-closed")])
+@pytest.mark.parametrize("query", ["", "begins=a", "sort=name"])
+async def test_a_directory_with_its_own_object_or_a_hidden_file_is_there(names, query):
+    """A marker and a file that listings leave out can be requested: the directory is an empty one, with a redirect."""
+    listing = ListingOptions(hidden=(".*",))
+    async with serve(_store(names), resources=CLOSING, get=REDIRECTING, listing=listing) as site:
+        answers = [(await site.get(f"{path}?format=json&{query}")) for path in ("/d/", "/d")]
+    assert [each.status for each in answers] == [200, 302]
+    assert json.loads(answers[0].body)["entries"] == []
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "zz-closed"), ("a", "k-closed", "zz-closed")])
+async def test_the_calls_for_a_search_do_not_tell_of_closed_names(names):
+    """A search that finds nothing asks S3 as often, whether closed names follow the text or not."""
+    store = _store(names)
+    async with serve(store, resources=CLOSING) as site:
+        for text in ("b", "k", "zz", "zzz"):
+            store.lists = 0
+            assert json.loads((await site.get(f"/d/?format=json&begins={text}")).body)["entries"] == []
+            assert store.lists == 2
+
+
+async def test_a_page_whose_later_entries_were_closed_is_the_first():
+    """A token after which nothing is open any more leads to the first page, as one after which nothing is left."""
+    store = _store(["a", "b", "c", "d-closed"])
+    async with serve(store, resources=CLOSING) as site:
+        following = json.loads((await site.get("/d/?format=json&limit=2")).body)["next"]
+        await store.remove("d/c")
+        assert [each["name"] for each in json.loads((await site.get(following)).body)["entries"]] == ["a", "b"]

@@ -281,22 +281,22 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
 
 
 @pytest.mark.parametrize(
-    ("answer", "after", "limit", "names", "next_after", "exists"),
+    ("answer", "after", "limit", "names", "next_after", "is_marked"),
     [
         ({}, "", 5, [], None, False),
-        (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, True),
+        (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, False),
         (listing("d/"), "", 5, [], None, True),
         (listing("d/", truncated=True), "", 5, [], None, True),
         (listing("d/", "d/a", "d/b"), "", 2, ["a", "b"], None, True),
-        (listing("d/a", "d/b", "d/c"), "", 2, ["a", "b"], "b", True),
-        (listing("d/a", "d/b", truncated=True), "", 5, ["a", "b"], "b", True),
-        (listing("d/c", directories=("d/b/",)), "b/", 5, ["c"], None, True),
+        (listing("d/a", "d/b", "d/c"), "", 2, ["a", "b"], "b", False),
+        (listing("d/a", "d/b", truncated=True), "", 5, ["a", "b"], "b", False),
+        (listing("d/c", directories=("d/b/",)), "b/", 5, ["c"], None, False),
     ],
 )
-def test_an_answer_becomes_a_page(answer, after, limit, names, next_after, exists):
+def test_an_answer_becomes_a_page(answer, after, limit, names, next_after, is_marked):
     """A page has files and directories in one list of at most `limit` entries, without the marker and earlier entries."""
     result = page([list_answer(answer)], "d/", after, limit)
-    assert ([entry.name for entry in result.entries], result.exists) == (names, exists)
+    assert ([entry.name for entry in result.entries], result.is_marked) == (names, is_marked)
     assert result.next_after == next_after
 
 

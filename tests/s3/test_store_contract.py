@@ -21,7 +21,7 @@ from tornado_proxy.storage.errors import (
     TooLarge,
     UploadMissing,
 )
-from tornado_proxy.storage.store import Entry, IncomingPart, Write
+from tornado_proxy.storage.store import Entry, IncomingPart, Page, Write
 
 ANY = Conditions()
 DIGITS = b"0123456789"
@@ -325,7 +325,7 @@ async def test_a_listing_has_the_entries_directly_below(under_test):
     assert page.entries[2] == Entry("a/")
     assert (page.entries[3].size, page.entries[3].etag) == (10, '"781e5e245d69b566979b86e28d23f2c7"')
     assert page.entries[3].last_modified == (await under_test.store.head("d/b", ANY)).last_modified
-    assert (page.next_after, page.exists) == (None, True)
+    assert (page.next_after, page.is_marked) == (None, False)
 
 
 async def test_the_root_is_listed(under_test):
@@ -346,7 +346,7 @@ async def test_an_empty_directory_exists_by_its_marker(under_test):
     """A directory that has only a marker exists and is empty."""
     under_test.add("d/", b"")
     page = await under_test.store.list("d/")
-    assert (page.entries, page.next_after, page.exists) == ((), None, True)
+    assert (page.entries, page.next_after, page.is_marked) == ((), None, True)
 
 
 @pytest.mark.parametrize("prefix", ["", "d/", "e/", "a/b/"])
@@ -356,7 +356,7 @@ async def test_an_empty_prefix_does_not_exist(under_test, prefix):
         under_test.add("d", b"")
         under_test.add("e-secret/x", b"")
     page = await under_test.store.list(prefix)
-    assert (page.entries, page.exists) == ((), False)
+    assert (page.entries, page.is_marked) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -386,21 +386,12 @@ async def test_pages_have_all_entries(under_test, limit, with_marker):
     assert (listed, pages) == (names, -(-len(names) // limit))
 
 
-async def test_a_name_without_later_entries_leads_to_the_first_page(under_test):
-    """The listing begins again if the entries after a name were removed."""
-    for name in ("a", "b", "c"):
+@pytest.mark.parametrize("prefix", ["d/", "e/"])
+async def test_a_page_after_the_last_name_is_empty(under_test, prefix):
+    """No entry follows the last name of a directory, and none any name of a missing one."""
+    for name in ("", "a", "b"):
         under_test.add(f"d/{name}", b"")
-    after = (await under_test.store.list("d/", None, 2)).next_after
-    await under_test.store.remove("d/c")
-    assert [entry.name for entry in (await under_test.store.list("d/", after)).entries] == ["a", "b"]
-
-
-async def test_a_missing_directory_does_not_exist_after_a_name(under_test):
-    """A directory without keys does not exist, also if it is listed after a name."""
-    for name in ("a", "b"):
-        under_test.add(f"d/{name}", b"")
-    after = (await under_test.store.list("d/", None, 1)).next_after
-    assert not (await under_test.store.list("e/", after)).exists
+    assert await under_test.store.list(prefix, "b") == Page(())
 
 
 async def test_a_listing_continues_after_a_removed_entry(under_test):
@@ -519,7 +510,7 @@ async def test_a_conditional_write_of_a_new_object(writable, conditions, allowed
     else:
         with pytest.raises(PreconditionFailed):
             await write
-        assert not (await writable.store.list("")).exists
+        assert not (await writable.store.list("")).entries
 
 
 @pytest.mark.parametrize("headers", [{"If-Match": '"other"'}, {"If-None-Match": "*"}])
@@ -555,7 +546,7 @@ async def test_a_write_above_the_maximum_size_stores_nothing(writable, chunks):
     max_size = 10 if len(chunks[0]) < MIB else 10 * MIB - 1
     with pytest.raises(TooLarge):
         await writable.store.put("a", async_chunks(*chunks), Write(max_size=max_size))
-    assert not (await writable.store.list("")).exists
+    assert not (await writable.store.list("")).entries
 
 
 @pytest.mark.parametrize("size", [0, 10, 6 * MIB, 12 * MIB])
@@ -568,7 +559,7 @@ async def test_an_interrupted_write_stores_nothing(writable, size):
 
     with pytest.raises(ConnectionResetError, match="the client has left"):
         await writable.store.put("a", broken(), Write())
-    assert not (await writable.store.list("")).exists
+    assert not (await writable.store.list("")).entries
 
 
 @pytest.mark.parametrize("size", [10, 12 * MIB])
@@ -586,7 +577,7 @@ async def test_a_cancelled_write_stores_nothing(writable, size):
     write.cancel()
     with pytest.raises(asyncio.CancelledError):
         await write
-    assert not (await writable.store.list("")).exists
+    assert not (await writable.store.list("")).entries
 
 
 async def test_an_object_is_removed(writable):

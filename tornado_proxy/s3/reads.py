@@ -117,7 +117,7 @@ class Reader:
                 raise errors.UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
             answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
             found = page(answers, prefix, after or "", limit)
-        return found if found.entries or not after else await self.list(prefix, None, limit)
+        return found
 
     async def close(self) -> None:
         """Closes the calls; open objects can be read to their end."""
@@ -249,4 +249,5 @@ def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> 
     entries = sorted(below, key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
     more = answers[-1].truncated or len(entries) > limit
-    return Page(shown, shown[-1].name if more and shown else None, exists=bool(listed))
+    is_marked = any(entry.name == prefix for entry in listed)
+    return Page(shown, shown[-1].name if more and shown else None, is_marked)

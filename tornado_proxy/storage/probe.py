@@ -253,4 +253,4 @@ async def _outlook(store: Store, attempt: plan.Attempt) -> Outlook | None:
 
 async def _has_any(store: Store, prefix: ObjectKey) -> bool:
     found = await store.list(prefix, None, 1)
-    return bool(found.entries) or found.exists
+    return bool(found.entries) or found.is_marked

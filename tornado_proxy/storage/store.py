@@ -76,7 +76,7 @@ class Page(msgspec.Struct, frozen=True):
 
     entries: tuple[Entry, ...]
     next_after: str | None = None  # the name after which the next page begins; None at the end
-    exists: bool = True  # also for an empty directory whose marker object was found
+    is_marked: bool = False  # whether the directory's own object was found, which is no entry
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -135,7 +135,7 @@ class Store(Protocol):
     async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = 1000) -> Page:
         """Returns a page of the entries directly below a prefix and after a name, without its own marker object.
 
-        The prefix is empty or ends in `/`. A name that no entry follows leads to the first page.
+        The prefix is empty or ends in `/`.
         """
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from functools import partial
 from itertools import takewhile
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.limits import LARGEST_README
@@ -50,7 +51,7 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     first = site.target.listing.directories_first
     order = None if is_custom else requested_order(query, directories_first=first)
     content = await Directory(attempt.prefix, context).page(limit, order)
-    if not content.entries and not content.exists and not attempt.root:
+    if not content.exists and not attempt.root:
         return None
     archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
     named = query.get("format")
@@ -171,19 +172,19 @@ class DirectoryPage(msgspec.Struct, frozen=True):
 
     entries: tuple[Entry, ...]
     next_token: str | None
-    exists: bool
+    exists: bool  # whether the directory has anything that its viewer may request, shown here or not
     is_sorted: bool = False
     unused: tuple[str, ...] = ()
 
 
 class Directory:
-    """The directory of a request; if the request has `begins`, only its entries whose names start with that.
+    """A directory, that of the request or at another path; only its entries that start with `begins` of the request.
 
     What its viewer may not see changes nothing: no page is shorter, and no token counts it.
     """
 
-    def __init__(self, prefix: ObjectKey, context: RequestContext) -> None:
-        self._prefix, self._context = prefix, context
+    def __init__(self, prefix: ObjectKey, context: RequestContext, path: RequestPath | None = None) -> None:
+        self._prefix, self._context, self._path = prefix, context, path or context.request.path
         self._begins = context.request.parameters.get("begins", "")
         self._token = context.request.parameters.get("after", "")
 
@@ -192,49 +193,72 @@ class Directory:
 
         After `MOST_LISTS` answers of the store, a page is as it is then: closed entries cannot hold it for ever.
         """
-        return (await self._sorted_page(order, limit) if order else None) or await self._next_page(limit)
+        found = (await self._sorted_page(order, limit) if order else None) or await self._next_page(limit)
+        # Always after a search without a result, so that the work does not tell whether closed names follow its text.
+        return replace(found, exists=await self.exists()) if self._begins and not found.entries else found
+
+    async def exists(self) -> bool:
+        """Whether the directory has its own object or an entry that its viewer may request, hidden or not."""
+        at_once = 1 if self._context.shows_all else LISTED_AT_ONCE
+        async with aclosing(self._answers(None, at_once, "")) as answers:
+            async for found in answers:
+                if found.is_marked or await self._context.opened(self._path, found.entries, 1):
+                    return True
+        return found.next_after is not None  # it was too much to read
 
     async def _next_page(self, limit: int) -> DirectoryPage:
         """Returns the entries after the one that the token names."""
         after = self._place("")
-        shows_all, exists, place = self._context.shows_all, False, ""
+        shows_all, exists = self._context.shows_all, False
         seen: list[Entry] = []
         # As many as are shown would tell, by the time that it takes, how many of the next ones are closed.
         at_once = min(limit, LISTED_AT_ONCE) if shows_all else LISTED_AT_ONCE
         unused = () if after else ("after", "via")
-        async with aclosing(self._answers(after or None, at_once)) as answers:
+        async with aclosing(self._answers(after or None, at_once, self._begins)) as answers:
             async for found in answers:
                 # One more than shown: a page that follows has an entry.
-                seen += await self._context.visible(found.entries, limit + 1 - len(seen))
-                exists, place = exists or found.exists, found.next_after or ""
-                if not place and len(seen) <= limit:
-                    return DirectoryPage(tuple(seen), None, exists, unused=unused)
-                if len(seen) > limit or (shows_all and len(seen) == limit):
+                seen += await self._visible(found.entries, limit + 1 - len(seen))
+                exists, place = exists or found.is_marked or await self._has_hidden(found.entries), found.next_after
+                if len(seen) > limit or (shows_all and len(seen) == limit and place):
                     place = seen[limit - 1].name
                     break
-        return DirectoryPage(tuple(seen[:limit]), self._sealed("", place), exists, unused=unused)
+        if after and not seen and not place:  # what followed is no longer there
+            self._token = ""
+            return await self._next_page(limit)
+        following = self._sealed("", place) if place else None
+        return DirectoryPage(tuple(seen[:limit]), following, bool(exists or seen or place), unused=unused)
 
     async def _sorted_page(self, order: Order, limit: int) -> DirectoryPage | None:
         """Returns a page of all entries in order, whose token counts those before it; None if there are too many."""
         scope, context = f"{order.by} {order.descending}", self._context
         entries: list[Entry] = []
-        async with aclosing(self._answers(None, LISTED_AT_ONCE)) as answers:
+        async with aclosing(self._answers(None, LISTED_AT_ONCE, self._begins)) as answers:
             async for found in answers:
                 entries += found.entries
                 if context.shows_all and len(entries) > MOST_SORTED:
                     return None
         if len(entries) > MOST_SORTED:
-            entries = await context.visible(entries, MOST_SORTED + 1)
+            entries = await self._visible(entries, MOST_SORTED + 1)
         if found.next_after is not None or len(entries) > MOST_SORTED:
             return None
         start = int(self._place(scope) or 0)
         # The token counts what the viewer sees; one more shows that a page follows.
-        seen = await context.visible(await asyncio.to_thread(order.applied, entries), start + limit + 1)
+        seen = await self._visible(await asyncio.to_thread(order.applied, entries), start + limit + 1)
         start = start if start < len(seen) else 0
         end = start + limit
         token = self._sealed(scope, str(end)) if end < len(seen) else None
-        exists = found.exists or bool(entries)
+        exists = bool(seen) or found.is_marked or await self._has_hidden(entries)
         return DirectoryPage(tuple(seen[start:end]), token, exists, True, () if start else ("after", "via"))
+
+    async def _visible(self, entries: Sequence[Entry], most: int) -> list[Entry]:
+        site = self._context.match.site
+        shown = (each for each in entries if site.shows(each.name)) if site.hides else entries
+        return await self._context.opened(self._path, shown, most)
+
+    async def _has_hidden(self, entries: Sequence[Entry]) -> bool:
+        site = self._context.match.site
+        hidden = [each for each in entries if not site.shows(each.name)] if site.hides else ()
+        return bool(hidden and await self._context.opened(self._path, hidden, 1))
 
     def _sealed(self, order: str, place: str) -> str:
         return self._context.parts.page_tokens.seal(place, *self._scope(order))
@@ -246,29 +270,28 @@ class Directory:
     def _scope(self, order: str) -> tuple[str, ...]:
         return self._context.match.site.target.name, self._prefix, self._begins, order
 
-    async def _answers(self, after: str | None, limit: int) -> AsyncGenerator[Page, None]:
+    async def _answers(self, after: str | None, limit: int, begins: str) -> AsyncGenerator[Page, None]:
         """Yields answers of the store, at most `MOST_LISTS`; many of them take a turn among the walks."""
         async with AsyncExitStack() as stack:
             for number in range(MOST_LISTS):
                 if number == LISTS_WITHOUT_TURN:
                     target = self._context.match.site.target.name
                     await stack.enter_async_context(self._context.walks.taken(target))
-                found = await self._listed(after, limit)
+                found = await self._listed(after, limit, begins)
                 yield found
                 if (after := found.next_after) is None:
                     return
 
-    async def _listed(self, after: str | None, limit: int) -> Page:
+    async def _listed(self, after: str | None, limit: int, begins: str) -> Page:
         """Returns a page of the store; a search begins after what sorts just before all that it can find."""
-        begins, store = self._begins, self._context.store
+        store = self._context.store
         if not begins:
             return await store.list(self._prefix, after, limit)
         if "\0" in begins or len(begins.encode()) > LONGEST_OBJECT_KEY:
-            return Page((), exists=(await store.list(self._prefix, None, 1)).exists)  # no key has such a name
+            return Page(())  # no key has such a name
         found = await store.list(self._prefix, after or _before(begins), limit)
         entries = tuple(takewhile(lambda each: each.name.startswith(begins), found.entries))
-        more = found.next_after if len(entries) == len(found.entries) else None
-        return Page(entries, more, exists=found.exists or bool(found.entries))
+        return Page(entries, found.next_after if len(entries) == len(found.entries) else None)
 
 
 def _before(begins: str) -> str:

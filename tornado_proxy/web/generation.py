@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Self
 
 import msgspec
@@ -199,17 +200,17 @@ class RequestContext(msgspec.Struct, frozen=True):
         """Whether the user may see every entry below the path of the request."""
         return not self.match.site.hides and opens_all_below(self.parts.mounts, self.decision)
 
-    async def visible(self, entries: Sequence[Entry], most: int) -> list[Entry]:
-        """Returns the first entries that the user may request; a policy was asked about the directory only."""
-        if self.shows_all:
-            return list(entries[:most])
+    async def opened(self, path: str, entries: Iterable[Entry], most: int) -> list[Entry]:
+        """Returns the first entries of a directory that the user may request; a policy was asked about it only."""
+        if opens_all_below(self.parts.mounts, self.decision):
+            return list(islice(entries, most))
         opened: list[Entry] = []
         for number, each in enumerate(entries):
             if len(opened) == most:
                 break
             if number % DECISIONS_A_TURN == 0:
                 await asyncio.sleep(0)
-            if self.match.site.shows(each.name) and self._is_open(self.request.path + each.name):
+            if self._is_open(path + each.name):
                 opened.append(each)
         return opened
 

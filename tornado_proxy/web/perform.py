@@ -32,7 +32,7 @@ from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.template import ObjectMetadata
 from tornado_proxy.web import perform_uploads
 from tornado_proxy.web.answer import Answer, Outcome, Streamed, Whole, answer_attempt, file_headers, with_headers
-from tornado_proxy.web.browse import browse
+from tornado_proxy.web.browse import Directory, browse
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.incoming_file import FileHead
@@ -111,10 +111,8 @@ async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | 
 
 
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
-    if attempt.below is not None:
-        content = await context.store.list(attempt.below, None, 1)
-        if not content.entries and not content.exists:
-            return None
+    if attempt.below is not None and not await Directory(attempt.below, context, attempt.path).exists():
+        return None
     return _found(attempt.location, "no-cache")
 
 
