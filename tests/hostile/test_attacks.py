@@ -10,6 +10,7 @@ import ast
 import json
 from itertools import product
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import serving
@@ -118,6 +119,7 @@ ATTACKS = {
         "routing/test_upload_steps.py::test_a_step_with_an_invalid_query_is_refused",
         "s3/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
+        "hostile/test_attacks.py::test_no_upload_id_leads_out_of_its_directory",
     ],
     "names that a client invents, to fill the metrics": [
         "telemetry/test_metrics.py::test_an_unknown_method_is_not_a_label",
@@ -319,6 +321,30 @@ async def test_no_upload_in_parts_of_another_user_is_touched():
         completed = await _request(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ann)
     assert completed.status == 201
     assert await read_object(store, "ann/new") == b"ann's"
+
+
+class _DirectoriesStore(MemoryStore):
+    """A store that keeps the parts of an upload in a directory, and joins its name to the ID that a client sends."""
+
+    async def put_part(self, key, upload, part):
+        self.walked = upload
+
+    list_parts = abort_upload = put_part
+
+
+@pytest.mark.parametrize("step", ["part&number=1", "parts", "complete&size=5", "abort"])
+@pytest.mark.parametrize(
+    "upload", ["..", ".", "../..", "../../bob", "x/../..", "x/..", "/..", "..\\..", "x\\..", "./x"]
+)
+async def test_no_upload_id_leads_out_of_its_directory(step, upload):
+    """An ID with dot segments, for which a gateway to a file system would remove other files, never reaches the store."""
+    store = _DirectoriesStore()
+    store.add("bob/file", SECRET)
+    store.walked = None
+    async with serve(store) as site:
+        for sent in (upload.replace("\\", "%5C"), quote(upload, safe="")):
+            answer = await _request(site, "PUT", f"/a?upload={step}&id={sent}", body=b"12345")
+            assert (answer.status, store.walked) == (400, None)
 
 
 async def test_an_upload_id_is_no_permission():

@@ -84,6 +84,7 @@ def test_a_part_has_the_limit_of_its_file(number, max_total, max_size, may_excee
         ("upload=part&id=x&number=10001", "the number of a part is not one of 1 to 10000"),
         ("upload=part&number=1", "the query has no valid `id` of an upload"),
         ("upload=parts&id=", "the query has no valid `id` of an upload"),
+        ("upload=abort&id=a/..", "the query has no valid `id` of an upload"),
         ("upload=abort&id=%0A", "the query has no valid `id` of an upload"),
         ("upload=complete&size=1&id=" + "x" * 1025, "the query has no valid `id` of an upload"),
         ("upload=complete&id=x", "the query has no valid `size`"),

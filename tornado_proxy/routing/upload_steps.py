@@ -16,6 +16,7 @@ from tornado_proxy.config.actions import PutAction, SystemMetadata
 from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.routing.limits import LARGEST_PART, LONGEST_UPLOAD_ID, MOST_METADATA, MOST_PARTS
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, RequestError
+from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.templates.go import compile_page
 from tornado_proxy.templates.template import PutData
@@ -99,7 +100,9 @@ def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction)
             raise BadStep("an empty file has no parts")
         return BeginUpload(key, location, size, put.allow_override, put.max_size)
     upload = query.get("id", "")
-    if not 0 < len(upload) <= LONGEST_UPLOAD_ID or not upload.isprintable():
+    # A gateway to a file system takes an ID as the name of a directory: by `..` it would remove the whole bucket.
+    leads_away = path_objection(upload.replace("\\", "/"))
+    if not 0 < len(upload) <= LONGEST_UPLOAD_ID or not upload.isprintable() or leads_away:
         raise BadStep("the query has no valid `id` of an upload")
     match step:
         case "part":
