@@ -127,6 +127,21 @@ def test_a_cache_that_its_largest_objects_do_not_fit_into_has_a_warning():
     assert codes_and_messages_in_target("cache: {maxSize: 2MiB, maxObjectSize: 2MiB}") == []
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ('tryFiles: ["$path.html"]', "no file is served at its own address: `tryFiles` lacks `$path`"),
+        (
+            'tryFiles: ["$path", "$path/"]',
+            "a path of `tryFiles` that ends in `/` has no effect: the target has no `indexDocument`",
+        ),
+    ],
+)
+def test_addresses_that_serve_no_file_have_a_warning(options, message):
+    """Files without `$path`, and directories without an index document, are probably forgotten."""
+    assert codes_and_messages_in_target(f"actions: {{GET: {{config: {{{options}}}}}}}") == [("no-effect", message)]
+
+
 def test_suites_of_tls_1_3_only_need_tls_1_3():
     """Without a suite of the newest version that is allowed, no handshake could succeed."""
     ssl = "server: {ssl: {selfSignedHostnames: [a], cipherSuites: [TLS_AES_128_GCM_SHA256]%s}}\n"

@@ -37,7 +37,7 @@ TESTS = Path(__file__).parents[1]
 FEATURES = (
     "nested mounts", "isolation", "resources", "policies", "rewrites by user", "index", "slash redirect", "listings", "README",
     "previews", "archives", "parts", "direct uploads", "forms", "cache", "compression", "CORS", "custom pages", "webhooks",
-    "sign-in away", "resumed reads", "HTTP/2",
+    "sign-in away", "resumed reads", "HTTP/2", "tried files",
 )  # fmt: skip
 
 _HERE, _OTHER, _ATTACKS = "hostile/test_interactions.py", "hostile/test_other_paths.py", "hostile/test_attacks.py"
@@ -202,7 +202,7 @@ HELD = (
     ("sign-in away", ("compression", "custom pages", "webhooks"), "a provider that is away is an error, with the page of one, and is reported as failed",
      ["web/test_sign_in.py::test_each_sign_in_is_reported_with_its_outcome"]),
 
-    ("resumed reads", ("index", "webhooks"), "the body is whole and reported once, or cut and not reported", [f"{_RESUMED}::test_a_resumed_read_is_reported_once"]),
+    ("resumed reads", ("index", "tried files", "webhooks"), "the body is whole and reported once, or cut and not reported", [f"{_RESUMED}::test_a_resumed_read_is_reported_once"]),
     ("resumed reads", ("README",), "a README is read to its end", [f"{_RESUMED}::test_a_readme_is_whole"]),
     ("resumed reads", ("archives",), "an archive goes on, or is cut", [f"{_RESUMED}::test_a_resumed_file_of_an_archive_is_whole"]),
     ("resumed reads", ("cache",), "an object is kept whole; one that changes while it is read is not",
@@ -213,8 +213,20 @@ HELD = (
     ("resumed reads", ("HTTP/2",), "a stream goes on; one whose window is shut holds no connection",
      [f"{_RESUMED}::test_a_body_that_breaks_off_is_whole_by_http2", "hostile/test_http2.py::test_shut_windows_hold_no_connections_to_s3"]),
 
+    ("tried files", ("nested mounts", "resources", "policies", "sign-in away"), "each address is decided by its own path, and passed over if refused",
+     [f"{_OTHER}::test_a_tried_address_lets_nobody_in", f"{_OTHER}::test_a_tried_address_of_another_target_is_passed_over",
+      f"{_OTHER}::test_a_policy_is_asked_about_each_address_that_is_tried"]),
+    ("tried files", ("isolation", "rewrites by user"), "each address is rewritten, and in the user's own directory, as a request for it would be",
+     ["routing/test_plan.py::test_isolated_users_try_addresses_of_their_own", "routing/test_plan.py::test_each_address_that_is_tried_is_rewritten"]),
+    ("tried files", ("index", "listings", "slash redirect"), "what a directory has comes after the last `$path`, before a page for all addresses",
+     ["routing/test_plan.py::test_a_path_with_a_closing_slash_is_tried_without_it",
+      "routing/test_plan.py::test_the_slash_redirect_comes_after_the_attempts_of_the_path"]),
+    ("tried files", ("README", "archives", "previews"), "an entry of a directory is the object at its own address",
+     [f"{_OTHER}::test_an_archive_has_the_objects_of_a_site_that_tries_addresses"]),
+    ("tried files", ("cache", "compression", "CORS", "custom pages", "webhooks"), "a file that is found is served as at its own address",
+     [f"{_HERE}::test_an_index_document_is_a_file_for_every_filter"]),
     ("HTTP/2", ("nested mounts", "isolation", "resources", "policies", "rewrites by user", *_VIEWS, "cache", "compression", "CORS",
-                "custom pages", "webhooks", "sign-in away", "previews", "direct uploads"),
+                "custom pages", "webhooks", "sign-in away", "previews", "direct uploads", "tried files"),
      "a request is decided and answered as the same one of HTTP/1.1", [f"{_BOTH}::test_both_protocols_have_one_answer"]),
     ("HTTP/2", ("forms", "parts"), "a body ends with its stream or its trailers, outlives the farewell of a shut-down, and is not asked for once refused",
      [f"{_BOTH}::test_both_protocols_have_one_answer", f"{_BOTH}::test_trailers_end_an_upload", f"{_BOTH}::test_an_upload_outlives_the_farewell",
@@ -234,6 +246,7 @@ APART = (
     ("direct uploads", ("forms",), "one request is one way to write"),
     ("resumed reads", ("nested mounts", "isolation", "resources", "policies", "rewrites by user", "sign-in away"),
      "they decide before the object is read, and once"),
+    ("tried files", _WRITES, "an upload is for the address that it names"),
     ("resumed reads", ("slash redirect", "listings", *_WRITES), "no object is read"),
     ("compression", _WRITES, "the answers to uploads are small; request bodies are never decoded"),
 )  # fmt: skip
@@ -444,7 +457,8 @@ async def test_an_open_page_does_not_ask_a_provider_that_is_away():
         assert (await site.get("/closed/x")).status == 503
 
 
-async def test_an_index_document_is_a_file_for_every_filter():
+@pytest.mark.parametrize("path", ["/d/", "/d"])
+async def test_an_index_document_is_a_file_for_every_filter(path):
     """An index document has its own headers of caches, is compressed, has those of CORS, and is reported with its key."""
     store = MemoryStore()
     store.add(
@@ -456,9 +470,9 @@ async def test_an_index_document_is_a_file_for_every_filter():
         cache=CacheHeaders(cache_control="max-age=9"),
         compress=Compress(),
     )
-    get = GetAction(index_document="index.html", webhooks=HOOKS)
+    get = GetAction(index_document="index.html", try_files=("$path", "$path/"), webhooks=HOOKS)
     async with serve(store, get=get, resources=[USERS], **{**FRONT, "server": server}) as site:
-        answer = await site.request("GET", "/d/", BOB | {"Origin": "https://a.test", "Accept-Encoding": "gzip"})
+        answer = await site.request("GET", path, BOB | {"Origin": "https://a.test", "Accept-Encoding": "gzip"})
         await site.last_event()
         (used,) = [event for event in site.events if isinstance(event, ObjectUsed)]
     assert answer.headers["cache-control"] == "private, max-age=5"

@@ -51,6 +51,45 @@ def _names(answer):
     return [each["name"] for each in json.loads(answer.body)["entries"]]
 
 
+TRYING = GetAction(index_document="index.html", try_files=("$path", "$path.html", "$path/", "/index.html"))
+
+
+@pytest.mark.parametrize(
+    ("closed", "secret", "found"),
+    [
+        ("/a.html", "a.html", (200, "the page of an app")),
+        ("/a/", "a/index.html", (200, "the page of an app")),
+        ("/a/index.html", "a/index.html", (200, "the page of an app")),
+        ("/index.html", "index.html", (404, "")),
+    ],
+)
+async def test_a_tried_address_lets_nobody_in(closed, secret, found):
+    """Each address that `tryFiles` names is decided by its own path: one that needs a sign-in is passed over."""
+    files = {"index.html": b"the page of an app"} | {secret: SECRET}
+    async with serve(files, get=TRYING, resources=[Resource(closed, provider="front"), OPEN], **FRONT) as site:
+        answer = await site.get("/a")
+    assert answer.status == found[0]
+    assert found[1] in answer.text
+    assert SECRET not in answer.body
+
+
+async def test_a_tried_address_of_another_target_is_passed_over():
+    """What is mounted below belongs to its own target."""
+    files = {"nested.html": SECRET, "nested/index.html": b"ours"}
+    async with serve(files, get=TRYING, others=[_nested(path="/nested.html/")]) as site:
+        assert (await site.get("/nested")).body == b"ours"
+    async with serve({"x/index.html": SECRET}, get=TRYING, others=[_nested(path="/x/index.html/")]) as site:
+        assert (await site.get("/x")).status == 404
+
+
+async def test_an_archive_has_the_objects_of_a_site_that_tries_addresses():
+    """Each entry is the object at its own address, whatever is tried first for a client, and no page for all addresses."""
+    files = {"docs/a": b"x", "docs/a.html": b"x", "docs/b/c": b"x"}
+    trying = GetAction(try_files=("$path.html", "$path", "/index.html"))
+    async with serve(files, get=trying, listing=ARCHIVES) as site:
+        assert _members(await site.get("/docs/?format=zip")) == ["docs/a", "docs/a.html", "docs/b/c"]
+
+
 FILES = {"a": b"a", "nested/secret": SECRET, "nested/deep/secret": SECRET, "other/a": b"a"}
 CLOSED = Resource("/nested/**", provider="front")
 
@@ -227,6 +266,15 @@ async def test_a_policy_is_asked_about_what_is_shown_beside(refused):
     }[refused]
     assert (SECRET in page.body) == (refused == "/d/README.md")
     assert ("the text" in page.text) == (refused == "/d/index.html")
+
+
+async def test_a_policy_is_asked_about_each_address_that_is_tried():
+    """A policy that refuses an address is asked about the next."""
+    policy, files = _Policy("/a.html"), {"a.html": SECRET, "index.html": b"the page of an app"}
+    async with serve(files, get=TRYING, resources=POLICED, fetch=policy, **FRONT) as site:
+        assert (await site.request("GET", "/a", ANN)).body == b"the page of an app"
+    asked = ["/a", "/a.html", "/a/", "/a/index.html", "/index.html"]
+    assert policy.asked == [("GET", path) for path in asked]
 
 
 async def test_a_listing_asks_a_policy_once():

@@ -88,6 +88,7 @@ def test_a_file_has_a_key_that_must_exist(make_site):
     assert served_key(_decided(make_site(actions=SIGNED))) == "a"
     assert served_key(_decided(make_site(actions=indexed), "GET /d/")) is None
     assert served_key(_decided(make_site(mount="/m/"))) is None
+    assert served_key(_decided(make_site(actions=TRYING))) is None
 
 
 def test_a_rewrite_that_fails_is_an_error(make_site):
@@ -101,6 +102,7 @@ def test_a_rewrite_that_fails_is_an_error(make_site):
 SIGNED = Actions(get=GetAction(redirect_to_signed_url=True))
 ISOLATED = Actions(get=GetAction(user_isolation=True))
 READ_ONLY = Actions()
+TRYING = Actions(get=GetAction(try_files=("$path", "$path.html")))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,7 @@ READ_ONLY = Actions()
         ({}, {"resources": [Resource("/x/**", METHODS, white_list=True)]}, "GET /a", Reason.ACCESS),
         ({}, {"rewrites": (("^/a$", "/b"),)}, "GET /a", Reason.RULES),
         ({}, {"rewrites": (("^/a$", "/../b"),)}, "GET /a", Reason.RULES),
+        ({"actions": TRYING}, {"actions": TRYING, "rewrites": (("^/a.html$", "/b"),)}, "GET /a", Reason.RULES),
         ({}, {"bucket": Bucket("other")}, "GET /a", Reason.BUCKET),
         ({}, {"bucket": Bucket("files", "v2/")}, "GET /a", Reason.BUCKET),
     ],

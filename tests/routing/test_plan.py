@@ -60,7 +60,7 @@ def test_a_rewritten_root_stays_the_root(plan_request, make_site):
 
 def test_an_index_document_is_tried_before_the_listing(plan_request, make_site):
     """A directory is answered with its index document if there is one, and otherwise with a listing."""
-    plan = (Serve("dir/index.html", "/dir/index.html"), Browse("dir/"), NO_DIRECTORY)
+    plan = (Serve("dir/index.html", ("/dir/index.html",)), Browse("dir/"), NO_DIRECTORY)
     assert plan_request(make_site(actions=INDEX), "GET /dir/") == plan
     assert plan_request(make_site(actions=INDEX), "HEAD /dir/") == plan
 
@@ -70,7 +70,7 @@ def test_a_disabled_listing_is_forbidden(plan_request, make_site):
     get = GetAction(index_document="index.html", disable_listing=True)
     forbidden = Refuse(403, "listing is disabled")
     assert plan_request(make_site(actions=Actions(get=get)), "GET /d/") == (
-        Serve("d/index.html", "/d/index.html"),
+        Serve("d/index.html", ("/d/index.html",)),
         forbidden,
     )
     assert plan_request(make_site(actions=Actions(get=GetAction(disable_listing=True))), "GET /d/") == (forbidden,)
@@ -84,14 +84,14 @@ def test_an_index_document_with_a_key_that_is_too_long_is_not_tried(plan_request
 
 def test_a_missing_file_may_be_a_directory(plan_request, make_site):
     """With `redirectWithTrailingSlashForNotFoundFile` a missing file is redirected to the directory, if there is one."""
-    redirect = Redirect("/dir/?a=1&b=%20+", below="dir/", path="/dir/")
+    redirect = Redirect("/dir/?a=1&b=%20+", below="dir/", paths=("/dir/",))
     assert plan_request(make_site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NO_OBJECT)
 
 
 def test_the_slash_redirect_comes_after_the_rewrite(plan_request, make_site):
     """The objects below the rewritten key decide; the location is the requested path with a slash."""
     site = make_site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
-    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/", path="/m/old/dir/")
+    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/", paths=("/m/old/dir/",))
     assert plan_request(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NO_OBJECT)
 
 
@@ -266,5 +266,130 @@ def test_an_index_document_may_be_redirected_to_a_signed_url(decide_request, mak
     """`redirectToSignedUrl` applies to index documents too; HEAD is served from the store."""
     get = GetAction(index_document="index.html", redirect_to_signed_url=True, signed_url_expiration=60)
     site = make_site(actions=Actions(get=get))
-    assert decide_request(site, "GET /a/").plan[0] == RedirectToSignedUrl("a/index.html", 60, "/a/index.html")
-    assert decide_request(site, "HEAD /a/").plan[0] == Serve("a/index.html", "/a/index.html")
+    assert decide_request(site, "GET /a/").plan[0] == RedirectToSignedUrl("a/index.html", 60, ("/a/index.html",))
+    assert decide_request(site, "HEAD /a/").plan[0] == Serve("a/index.html", ("/a/index.html",))
+
+
+def _trying(*templates, **options):
+    return Actions(get=GetAction(try_files=templates, index_document="index.html", **options))
+
+
+CLEAN = ("$path", "$path.html", "$path/", "/index.html")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_the_addresses_of_try_files_are_tried_in_turn(plan_request, make_site, method):
+    """A file's own address needs no further decision; each other one is decided by its own path."""
+    site = make_site(actions=_trying(*CLEAN), bucket=FOLDER, mount="/m/")
+    assert plan_request(site, f"{method} /m/docs/v1.2") == (
+        Serve("folder1/docs/v1.2"),
+        Serve("folder1/docs/v1.2.html", ("/m/docs/v1.2.html",)),
+        Serve("folder1/docs/v1.2/index.html", ("/m/docs/v1.2/", "/m/docs/v1.2/index.html")),
+        Serve("folder1/index.html", ("/m/index.html",)),
+        NO_OBJECT,
+    )
+
+
+def test_a_path_with_a_closing_slash_is_tried_without_it(plan_request, make_site):
+    """What the directory itself has, its index document and its listing, comes after the last `$path`."""
+    assert plan_request(make_site(actions=_trying(*CLEAN)), "GET /docs/") == (
+        Serve("docs", ("/docs",)),
+        Serve("docs.html", ("/docs.html",)),
+        Serve("docs/index.html", ("/docs/index.html",)),
+        Browse("docs/"),
+        Serve("index.html", ("/index.html",)),
+        NO_DIRECTORY,
+    )
+    assert plan_request(make_site(actions=_trying("$path.html")), "GET /docs/") == (
+        Serve("docs.html", ("/docs.html",)),
+        Serve("docs/index.html", ("/docs/index.html",)),
+        Browse("docs/"),
+        NO_DIRECTORY,
+    )
+
+
+def test_the_root_has_no_name_to_try_an_ending_of(plan_request, make_site):
+    """A listing of the root always answers, so nothing follows it; without listings, the rest is tried."""
+    index, fallback = Serve("index.html", ("/m/index.html",)), Serve("app.html", ("/m/app.html",))
+    listed = make_site(actions=_trying("$path", "$path.html", "$path/", "/app.html"), mount="/m/")
+    closed = make_site(actions=_trying("$path", "$path.html", "/app.html", disable_listing=True), mount="/m/")
+    assert plan_request(listed, "GET /m/") == (index, Browse("", root=True))
+    assert plan_request(closed, "GET /m/") == (index, fallback, Refuse(403, "listing is disabled"))
+    assert plan_request(listed, "GET /m") == (Redirect("/m/"),)
+
+
+def test_the_slash_redirect_comes_after_the_attempts_of_the_path(plan_request, make_site):
+    """A directory is not hidden by the page that answers every unknown address."""
+    actions = _trying("$path", "$path.html", "/app.html", redirect_with_trailing_slash_for_not_found_file=True)
+    assert plan_request(make_site(actions=actions), "GET /docs") == (
+        Serve("docs"),
+        Serve("docs.html", ("/docs.html",)),
+        Redirect("/docs/", "docs/", ("/docs/",)),
+        Serve("app.html", ("/app.html",)),
+        NO_OBJECT,
+    )
+
+
+def test_an_object_is_tried_once(plan_request, make_site):
+    """The page for unknown addresses may be asked for itself."""
+    site = make_site(actions=_trying("$path", "/index.html"))
+    assert plan_request(site, "GET /index.html") == (Serve("index.html"), NO_OBJECT)
+
+
+def test_the_address_itself_is_tried_only_if_it_is_listed(plan_request, make_site):
+    """Without `$path`, the object of the path is not served."""
+    site = make_site(actions=_trying("$path.html"))
+    assert plan_request(site, "GET /a") == (Serve("a.html", ("/a.html",)), NO_OBJECT)
+
+
+def test_each_address_that_is_tried_is_rewritten(plan_request, make_site):
+    """An address leads where a request for it would; one that leads to no file is passed over."""
+    site = make_site(("^/feed$", "/feeds/all.xml"), (r"^/feed\.html$", "/x/"), actions=_trying("$path", "$path.html"))
+    assert plan_request(site, "GET /feed/")[0] == Serve("feeds/all.xml", ("/feed",))
+    assert plan_request(site, "GET /feed") == (Serve("feeds/all.xml"), NO_OBJECT)
+
+
+def test_an_address_that_would_be_refused_is_passed_over(plan_request, make_site):
+    """Neither a result that cannot be a key, nor a dot segment, nor a key that is too long is tried."""
+    site = make_site((r"^/a\.html$", "/../x"), actions=_trying("$path", "$path.html"))
+    assert plan_request(site, "GET /a") == (Serve("a"), NO_OBJECT)
+    dotted = make_site(actions=_trying("$path."))
+    assert plan_request(dotted, "GET /a//")[0] == Serve("a//index.html", ("/a//index.html",))
+    assert plan_request(site, f"GET /{'k' * 1024}") == (Serve("k" * 1024), NO_OBJECT)
+
+
+def test_an_own_address_that_is_refused_tries_nothing(plan_request, make_site):
+    """A rewrite of the requested address that fails is answered as without `tryFiles`."""
+    (only,) = plan_request(make_site(("^/a$", "/../x"), actions=_trying("$path", "/index.html")), "GET /a")
+    assert only.status == 400
+
+
+def test_a_rewritten_directory_does_not_end_the_attempts(plan_request, make_site):
+    """A file whose rewritten key is a directory's is no file, but its other addresses may be."""
+    site = make_site(("^/a$", "/a/"), actions=_trying("$path", "$path/"))
+    assert plan_request(site, "GET /a") == (Serve("a/index.html", ("/a/", "/a/index.html")), Refuse(404, DIRECTORY))
+
+
+def test_isolated_users_try_addresses_of_their_own(decide_request, make_site, resources_for):
+    """Each address is in the directory of the user."""
+    site = make_site(actions=_trying(*CLEAN, user_isolation=True), resources=resources_for("ann"))
+    plan = decide_request(site, "GET /a", user="ann").plan
+    assert [each.key for each in plan[:-1]] == ["ann/a", "ann/a.html", "ann/a/index.html", "ann/index.html"]
+
+
+def test_tried_files_may_be_redirected_to_signed_urls(plan_request, make_site):
+    """`redirectToSignedUrl` counts for each address."""
+    actions = _trying("$path", "$path.html", redirect_to_signed_url=True, signed_url_expiration=60)
+    assert plan_request(make_site(actions=actions), "GET /a") == (
+        RedirectToSignedUrl("a", 60),
+        RedirectToSignedUrl("a.html", 60, ("/a.html",)),
+        NO_OBJECT,
+    )
+
+
+def test_only_reading_tries_addresses(plan_request, make_site):
+    """An upload and a removal are for the address that they name."""
+    raw = PutAction(enabled=True, raw_uploads=True)
+    site = make_site(actions=Actions(GetAction(try_files=CLEAN), put=raw, delete=DeleteAction(enabled=True)))
+    assert plan_request(site, "PUT /a") == (Receive("a", "/a"),)
+    assert plan_request(site, "DELETE /a") == (Remove("a"),)

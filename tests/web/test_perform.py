@@ -245,6 +245,74 @@ async def test_a_directory_shows_its_index():
     assert (head.status, head.headers["content-length"]) == (200, "5")
 
 
+TRYING = GetAction(index_document="index.html", try_files=("$path", "$path.html", "$path/", "/index.html"))
+SITE = {
+    "index.html": b"home", "docs/index.html": b"docs", "docs/intro.html": b"intro", "docs/v1.2.html": b"v1.2",
+    "both.html": b"page", "both/x": b"x", "app.js": b"js", "feed/index.html": b"feed", "assets/x.css": b"css",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        *(("/", "home"), ("/docs", "docs"), ("/docs/", "docs"), ("/docs/intro", "intro"), ("/docs/intro/", "intro")),
+        *(("/docs/v1.2", "v1.2"), ("/both", "page"), ("/both/", "page"), ("/app.js", "js"), ("/index.html", "home")),
+        *(("/user/john.doe", "home"), ("/user/7/", "home"), ("/feed?x=1", "feed"), ("/assets", "home")),
+    ],
+)
+async def test_a_site_has_addresses_without_endings(path, text):
+    """GET and HEAD have the same file; an address that is nothing has the page of an app."""
+    async with serve(SITE, get=TRYING) as site:
+        answer, head = await site.get(path), await site.request("HEAD", path)
+    assert (answer.status, answer.text) == (200, text)
+    assert (head.status, head.headers["content-length"]) == (200, str(len(text)))
+
+
+async def test_a_directory_that_is_tried_is_still_listed():
+    """A listing comes before the page of an app, and has links only at its own address."""
+    async with serve(SITE, get=TRYING) as site:
+        assert (await site.get("/assets/?format=text")).text.startswith("x.css\t")
+
+
+async def test_ranges_and_conditions_count_for_the_file_that_is_found():
+    """A range is one of that file; a condition is compared with its ETag."""
+    store = MemoryStore()
+    store.add("a.html", b"hello", STORED)
+    async with serve(store, get=TRYING) as site:
+        part = await site.get("/a", Range="bytes=1-2")
+        unchanged = await site.get("/a", If_None_Match='"e"')
+        changed = await site.get("/a", If_Match='"other"')
+        beyond = await site.get("/a", Range="bytes=9-")
+    assert (part.status, part.body, part.headers["content-range"]) == (206, b"el", "bytes 1-2/5")
+    assert [each.status for each in (unchanged, changed, beyond)] == [304, 412, 416]
+
+
+class _NotingStore(FailingStore):
+    """A store that notes the objects that are opened."""
+
+    asked = ()
+
+    async def open(self, key, *arguments):
+        self.asked += (key,)
+        return await super().open(key, *arguments)
+
+
+async def test_nothing_is_tried_after_a_failure_of_the_store():
+    """A store that does not answer is not asked for the other addresses, and no other page hides that."""
+    store = _NotingStore(open=Unreachable())
+    async with serve(store, get=TRYING) as site:
+        answer = await site.get("/docs")
+    assert (answer.status, store.asked) == (502, ("docs",))
+
+
+async def test_an_address_that_is_not_found_asks_for_each_file_once():
+    """Without a page for unknown addresses the answer is a 404."""
+    store, trying = _NotingStore(), GetAction(try_files=("$path", "$path.html"))
+    async with serve(store, get=trying) as site:
+        assert (await site.get("/docs")).status == 404
+    assert store.asked == ("docs", "docs.html")
+
+
 async def test_a_directory_without_an_index_is_listed():
     """If the index document does not exist, the directory is listed."""
     async with serve({"docs/x": b""}, get=INDEX_DOCUMENT) as site:

@@ -29,9 +29,9 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
 
 
 def _is_made(mounts: Mounts, found: Decision, attempt: Attempt) -> bool:
-    """Whether the service would make an attempt; it passes on to the next if an index document is refused."""
-    path = attempt.path if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect) else None
-    return path is None or found.admits(beside(mounts, found, path, permitted=True))
+    """Whether the service would make an attempt; one that answers for other paths needs them all."""
+    paths = attempt.paths if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect) else ()
+    return all(found.admits(beside(mounts, found, path, permitted=True)) for path in paths)
 
 
 def _steps(found: Decision) -> Iterator[PathStep]:

@@ -70,6 +70,9 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     as `pages/index.html`."""
     redirect_with_trailing_slash_for_not_found_file: bool = False
     """Whether a missing file is redirected to the directory of that name, if there is one."""
+    try_files: Annotated[tuple[str, ...], values.tried_files] = ()
+    """Addresses below the mount that are tried in turn, at most 8, such as `["$path", "$path.html", "$path/",
+    "/index.html"]`; `$path` is the requested one without its closing slash."""
     disable_listing: bool = False
     """Whether directories without an index document are answered with 403."""
     redirect_to_signed_url: bool = False

@@ -12,7 +12,7 @@ from tornado_proxy.config.model import Bucket, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.reader import ValidationContext, warning
 from tornado_proxy.config.server import SUITES_OF_TLS13, Certificate, Cors, Ssl, Tracing, UrlConfig
-from tornado_proxy.config.values import EVERY_INTERFACE, aws_objection, mount_path
+from tornado_proxy.config.values import EVERY_INTERFACE, TRIED_PATH, aws_objection, mount_path
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Span
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -172,6 +172,20 @@ def _caches(context: ValidationContext) -> Iterator[Diagnostic]:
             yield warning("no-effect", message, context.key(cache, name), "raise `maxSize`")
 
 
+def _tried_files(context: ValidationContext) -> Iterator[Diagnostic]:
+    for target in context.settings.targets:
+        get = target.actions.get
+        if not get.try_files:
+            continue
+        key = context.key(get, "config.tryFiles")
+        if TRIED_PATH not in get.try_files:
+            message = f"no file is served at its own address: `tryFiles` lacks `{TRIED_PATH}`"
+            yield warning("no-effect", message, key, f'begin with it, such as `["{TRIED_PATH}", "{TRIED_PATH}.html"]`')
+        if not get.index_document and any(each.endswith("/") for each in get.try_files):
+            message = "a path of `tryFiles` that ends in `/` has no effect: the target has no `indexDocument`"
+            yield warning("no-effect", message, key, "add `indexDocument: index.html`")
+
+
 def _uploads(context: ValidationContext) -> Iterator[Diagnostic]:
     for target in context.settings.targets:
         put = target.actions.put
@@ -187,6 +201,6 @@ def _uploads(context: ValidationContext) -> Iterator[Diagnostic]:
 
 CHECKS = (
     *(_listeners, _rules, _tls, _certificates, _proxies, _cors, _open_secrets),
-    *(_mounts, _percent_escapes, _buckets, _caches, _uploads),
+    *(_mounts, _percent_escapes, _buckets, _caches, _tried_files, _uploads),
 )
 """The checks of this module."""

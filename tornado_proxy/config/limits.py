@@ -9,6 +9,9 @@ MOST_NODES = 200_000
 LONGEST_QUOTED = 60
 """Characters of a value that messages quote."""
 
+MOST_TRIED = 8
+"""Entries of `tryFiles`, each a call to S3 for every address that is not there."""
+
 LARGEST_CONFIGURATION = 8 * 1024 * 1024
 """Bytes of a configuration file. In the manual."""
 

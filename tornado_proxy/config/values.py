@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from tornado_proxy.config.limits import MOST_TRIED
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import objection
 from tornado_proxy.templates.go import PageMistake, compile_page
@@ -273,6 +274,25 @@ def index_document(text: str) -> str:
         raise InvalidValue("has an empty segment", advice)
     _check_key(text)
     return text
+
+
+TRIED_PATH = "$path"
+"""The requested key without its closing slash, in `tryFiles`."""
+
+
+def tried_files(templates: tuple[str, ...]) -> tuple[str, ...]:
+    """Keys that are tried in turn: each begins with `/` or `$path`."""
+    if len(templates) > MOST_TRIED:
+        raise InvalidValue(f"has more than {MOST_TRIED} entries", "each that finds nothing is a call to S3")
+    for text in templates:
+        rest = text.removeprefix(TRIED_PATH)
+        if "$" in rest or not text.startswith(("/", TRIED_PATH)):
+            advice = (
+                f"a path such as `{TRIED_PATH}.html`, `{TRIED_PATH}/` or `/index.html`; 404 follows the last by itself"
+            )
+            raise InvalidValue(f"cannot have `{text}`", advice)
+        _check_key(text)
+    return templates
 
 
 EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on

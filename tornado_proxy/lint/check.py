@@ -21,6 +21,7 @@ from gotemplate.regexp.automaton import Budget, Language, language
 from gotemplate.regexp.proofs import Example, Reach, reachability
 from gotemplate.regexp.syntax import Node
 from tornado_proxy.config.model import Settings, Target
+from tornado_proxy.config.values import TRIED_PATH
 from tornado_proxy.lint.limits import LONGEST_QUOTED, REACH_STEPS
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, errors, shortened
@@ -180,6 +181,11 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         if self.configured is None:
             return TargetData(name=self.name)
         return target_data(self.configured)
+
+    @property
+    def tries_paths(self) -> bool:
+        """Whether the path of a directory is also tried without its slash."""
+        return self.configured is not None and TRIED_PATH in self.configured.actions.get.try_files
 
     def taker(self, key: str) -> int | None:
         """Returns the index of the rewrite that takes a key."""

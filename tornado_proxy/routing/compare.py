@@ -80,6 +80,11 @@ def _bucket(decision: Decision) -> object:
     return bucket and (_address(bucket), bucket.prefix, bucket.leading_slash)
 
 
+def _tried(decision: Decision) -> object:
+    """Returns the plan of a request that is answered by what the rules make of other addresses, too."""
+    return decision.match and decision.match.site.target.actions.get.try_files and decision.plan
+
+
 def _failure(decision: Decision) -> int | None:
     return decision.failure.status if decision.failure else None
 
@@ -92,6 +97,8 @@ _IN_ORDER: tuple[tuple[Reason, Callable[[Decision], object]], ...] = (
     (Reason.ACTIONS, lambda decision: decision.data and decision.data.key),
     (Reason.RULES, lambda decision: decision.rewritten.key if decision.rewritten else _failure(decision)),
     (Reason.BUCKET, _bucket),
+    (Reason.ACTIONS, lambda decision: decision.match and decision.match.site.target.actions),
+    (Reason.RULES, _tried),
 )
 
 
@@ -119,9 +126,8 @@ def _shape(decision: Decision) -> list[object]:
 
 def served_key(decision: Decision) -> ObjectKey | None:
     """Returns the key of the object without which a request of a file is answered with 404."""
-    first = decision.plan[0]
-    is_file = isinstance(first, Serve | RedirectToSignedUrl) and not decision.request.path.endswith("/")
-    return first.key if is_file else None  # type: ignore[union-attr] # both have one
+    keys = [each.key for each in decision.plan if isinstance(each, Serve | RedirectToSignedUrl)]
+    return keys[0] if len(keys) == 1 and not decision.request.path.endswith("/") else None
 
 
 class KeptRequest(NamedTuple):

@@ -6,7 +6,7 @@ A driver may wait for a password check or a form; `simulate` answers from its ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import assert_never
 
 import msgspec
@@ -14,9 +14,22 @@ from msgspec.structs import replace
 
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.config.values import TRIED_PATH
 from tornado_proxy.routing.access import Access, AccessCheck, Anyone, Nobody, SignedIn
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
-from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
+from tornado_proxy.routing.plan import (
+    Attempt,
+    ListTargets,
+    Plan,
+    ReadForm,
+    RedirectToSignedUrl,
+    Refuse,
+    Serve,
+    VisitProvider,
+    plan_early,
+    plan_object,
+    plan_tries,
+)
 from tornado_proxy.routing.request import KeyTooLong, ObjectKey, RequestError, object_key, upload_path
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import (
@@ -27,6 +40,7 @@ from tornado_proxy.rules.model import (
     Rewritten,
     fold,
     fold_objection,
+    path_objection,
     segment_objection,
 )
 from tornado_proxy.semantics.request import READING, Request, RequestPath, User
@@ -107,8 +121,8 @@ QuestionAnswer = User | Refuse | bool | str | None
 Steps = Generator[Question, QuestionAnswer, Decision]
 
 
-def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one for each way that a decision ends
-    """Decides about a request: target, method, access, rewrite, plan."""
+def decide(mounts: Mounts, request: Request, *, tries: bool = True) -> Steps:  # noqa: PLR0911 - one for each way that a decision ends
+    """Decides about a request: target, method, access, rewrite, plan; `tries` says whether `tryFiles` counts."""
     # The service's own pages come first, whatever is mounted there.
     if (visit := mounts.provider_pages.get(request.path)) is not None:
         provider, step = visit
@@ -135,7 +149,7 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
         return decision
     early = plan_early(match, request)
     if not early:
-        return _rewrite(decision, match, match.key, request.path)
+        return _rewrite(decision, match, match.key, request.path, tries=tries and request.method in READING)
     decision = replace(decision, plan=early)
     first = early[0]
     return (yield from _decide_upload(mounts, decision, match, first)) if isinstance(first, ReadForm) else decision
@@ -193,7 +207,7 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     return decision
 
 
-def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
+def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath, *, tries: bool = False) -> Decision:
     """Applies the rules to a key and plans the result; `path` includes the file name of an upload."""
     request, checks, user, site = decision.request, decision.checks, decision.user, match.site
     if isinstance(home := _home(site, user), Refuse):
@@ -213,9 +227,30 @@ def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath)
             plan = _NOT_HOME
         else:
             plan = plan_object(match, request, path, rewritten.key)
+            if tries and site.target.actions.get.try_files:
+                plan = plan_tries(plan, tuple(_tried(decision, match, plan[0])))
     except RequestError as error:
         plan = _refused(error)
     return Decision(request, plan, match, checks, user, data, rewritten)
+
+
+def _tried(decision: Decision, match: RouteMatch, own: Attempt) -> Iterator[tuple[str, Attempt]]:
+    """Yields the templates of `tryFiles` that lead to a file, with its attempt; `own` is that of the request itself.
+
+    Each is an address below the mount, rewritten and planned as one; whether the user may have it, is asked when it is
+    tried.
+    """
+    stem = match.key.removesuffix("/")
+    for template in match.site.target.actions.get.try_files:
+        key, attempt = Key(template.replace(TRIED_PATH, stem)), own
+        if not key.startswith("/") or path_objection(key):
+            continue  # an ending of the mount's root names nothing
+        path = RequestPath(match.mount + key[1:])
+        if key != match.key:
+            asked = replace(decision, request=replace(decision.request, path=path))
+            attempt = _rewrite(asked, replace(match, key=key), key, path).plan[0]
+        if isinstance(attempt, Serve | RedirectToSignedUrl):
+            yield template, attempt if key == match.key else replace(attempt, paths=(path, *attempt.paths))
 
 
 def _home(site: Site, user: User | None) -> str | Refuse:
@@ -263,7 +298,7 @@ def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method:
     """Decides what a decision's user would be answered at another path; refuses one who would have to sign in again."""
     request = decision.request
     asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
-    steps, answer = decide(mounts, asked), None
+    steps, answer = decide(mounts, asked, tries=False), None
     while True:
         try:
             question = steps.send(answer)

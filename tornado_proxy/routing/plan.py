@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -11,6 +11,7 @@ import msgspec
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import Step
+from tornado_proxy.config.values import TRIED_PATH
 from tornado_proxy.routing.limits import LARGEST_FORM
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, object_key
@@ -24,7 +25,7 @@ class Serve(msgspec.Struct, frozen=True):
     """Answer with the object; pass on if there is none."""
 
     key: ObjectKey
-    path: RequestPath | None = None  # of an index document: pass on, too, unless a request for it would be answered
+    paths: tuple[RequestPath, ...] = ()  # beside the request's: pass on, too, unless each would be answered
 
 
 class Browse(msgspec.Struct, frozen=True):
@@ -69,7 +70,7 @@ class RedirectToSignedUrl(msgspec.Struct, frozen=True):
 
     key: ObjectKey
     expires: int
-    path: RequestPath | None = None
+    paths: tuple[RequestPath, ...] = ()
 
 
 class Redirect(msgspec.Struct, frozen=True):
@@ -77,7 +78,7 @@ class Redirect(msgspec.Struct, frozen=True):
 
     location: str
     below: ObjectKey | None = None  # pass on if there is no key below it
-    path: RequestPath | None = None  # pass on unless a request for it would be answered
+    paths: tuple[RequestPath, ...] = ()  # pass on unless each would be answered
 
 
 class VisitProvider(msgspec.Struct, frozen=True):
@@ -177,7 +178,7 @@ def _plan_read(match: RouteMatch, request: Request, _path: RequestPath, key: Key
     below = _key_if_any(target.bucket, f"{key}/") if redirects else None
     if below is None:
         return (opening, _NO_OBJECT)
-    return (opening, Redirect(_slashed(request), below, RequestPath(f"{request.path}/")), _NO_OBJECT)
+    return (opening, Redirect(_slashed(request), below, (RequestPath(f"{request.path}/"),)), _NO_OBJECT)
 
 
 def _early_upload(match: RouteMatch, request: Request) -> Plan:
@@ -223,8 +224,8 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     target = match.site.target
     get, prefix = target.actions.get, object_key(target.bucket, key)
     index = _key_if_any(target.bucket, key + get.index_document) if get.index_document else None
-    path = RequestPath(f"{request.path}{get.index_document}")
-    opening = (_fetch(get, request, index, path),) if index else ()
+    paths = (RequestPath(f"{request.path}{get.index_document}"),)
+    opening = (_fetch(get, request, index, paths),) if index else ()
     if get.disable_listing:
         return (*opening, _LISTING_DISABLED)
     if match.key == "/":
@@ -233,11 +234,11 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
 
 
 def _fetch(
-    get: GetAction, request: Request, key: ObjectKey, path: RequestPath | None = None
+    get: GetAction, request: Request, key: ObjectKey, paths: tuple[RequestPath, ...] = ()
 ) -> Serve | RedirectToSignedUrl:
     if get.redirect_to_signed_url and request.method == "GET":
-        return RedirectToSignedUrl(key, get.signed_url_expiration, path)
-    return Serve(key, path)
+        return RedirectToSignedUrl(key, get.signed_url_expiration, paths)
+    return Serve(key, paths)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
@@ -245,6 +246,21 @@ def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
         return object_key(bucket, Key(key))
     except KeyTooLong:
         return None
+
+
+def plan_tries(own: Plan, tries: Sequence[tuple[str, Attempt]]) -> Plan:
+    """Returns the plan of a reading request with the attempts of `tryFiles`, each after its template.
+
+    What else the request's own plan has (an index document, a listing, a redirect) comes after the last `$path`.
+    """
+    of_path = max((number for number, (template, _) in enumerate(tries, 1) if TRIED_PATH in template), default=0)
+    files = [attempt for _, attempt in tries]
+    is_file = (
+        isinstance(own[0], Serve | RedirectToSignedUrl) and not own[0].paths
+    )  # which is one of `tries`, or unwanted
+    closing = own[-1]
+    later = files[of_path:] if isinstance(closing, Refuse) else []  # the listing of a root always answers
+    return tuple(dict.fromkeys((*files[:of_path], *own[is_file:-1], *later, closing)))
 
 
 class _MethodPlan(NamedTuple):

@@ -240,12 +240,12 @@ class Comparer:
 
 
 def _kept_targets(old: Mounts, new: Mounts) -> frozenset[str]:
-    """Returns the targets of which only the rules may differ; those that isolate users have rules for other keys."""
+    """Returns the targets of which only the rules may differ, for the keys that were asked for."""
     if (old.provider_pages, new.provider_pages, old.target_list, new.target_list) != ({}, {}, None, None):
         return frozenset()
     before = {each.target.name: each.target for each in old.sites}
     kept = (each.target for each in new.sites if each.target == before.get(each.target.name))
-    return frozenset(each.name for each in kept if not each.actions.get.user_isolation)
+    return frozenset(each.name for each in kept if not (each.actions.get.user_isolation or each.actions.get.try_files))
 
 
 def _target(decision: Decision) -> str:

@@ -217,8 +217,8 @@ def to_json(decision: Decision) -> dict[str, Any]:
         fields = asdict(attempt)
         for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
             fields.pop(name)  # data that is only sent to a client
-        path = fields.pop("path", None)
-        index = {"index": path is not None} if isinstance(attempt, plan.Serve) else {}
+        paths = fields.pop("paths", ())
+        index = {"index": bool(paths), "paths": list(paths)} if isinstance(attempt, plan.Serve) else {}
         attempts.append({"attempt": _name(attempt), **fields, **index})
     checks = [
         {

@@ -25,6 +25,7 @@ from tornado_proxy.routing.plan import (
     Serve,
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
+from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
@@ -38,7 +39,7 @@ from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.incoming_file import FileHead
 from tornado_proxy.web.limits import SENT_WHOLE
 
-_AT_A_PATH = (Serve, RedirectToSignedUrl, Redirect)
+_AT_PATHS = (Serve, RedirectToSignedUrl, Redirect)
 
 
 async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
@@ -49,10 +50,8 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     for attempt in plan:
         if isinstance(attempt, Refuse):
             return answer_attempt(attempt), attempt
-        if isinstance(attempt, _AT_A_PATH):
-            path = attempt.path
-            if path is not None and not context.decision.admits(await context.ask(path)):
-                continue
+        if isinstance(attempt, _AT_PATHS) and attempt.paths and not await _admitted(attempt.paths, context):
+            continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
         except ObjectMissing:
@@ -60,6 +59,13 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
         if outcome is not None:
             return outcome, attempt
     raise ObjectMissing("no attempt of the plan found anything")
+
+
+async def _admitted(paths: tuple[RequestPath, ...], context: RequestContext) -> bool:
+    for path in paths:
+        if not context.decision.admits(await context.ask(path)):
+            return False
+    return True
 
 
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:

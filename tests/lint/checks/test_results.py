@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, fixed, marked_texts
+from linting import findings, fixed, marked_texts, settings
 
 from tornado_proxy.rules.diagnostic import Safety
 
@@ -160,6 +160,13 @@ def test_a_rewrite_within_a_kind_has_no_finding(source, template):
 def test_a_change_of_kind_is_reported_with_a_key(source, template, message):
     """The message has a key and its result."""
     assert [finding.message for finding in findings(KIND_CHANGE, f"rewrite `{source}` -> {template}")] == [message]
+
+
+def test_a_directory_that_is_tried_as_a_file_has_no_finding():
+    """With `tryFiles`, a path is tried without its closing slash, so its rewrite may lead to a file."""
+    trying = settings("targets: {site: {bucket: {name: bucket}, actions: {GET: {config: {tryFiles: [$path]}}}}}")
+    assert marked_texts(KIND_CHANGE, "rewrite `^/feed/?$` -> `/feed.xml`", trying) == []
+    assert marked_texts(KIND_CHANGE, "rewrite `^/feed/$` -> `/feed.xml`", trying) == ["`/feed.xml`"]
 
 
 def test_a_key_that_an_earlier_rewrite_takes_is_not_an_example():

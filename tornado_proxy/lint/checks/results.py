@@ -130,7 +130,8 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
             if not files and (is_of_files or not _FILE_NAME.search(ending)):
                 continue
             key = _taken(target, index, budget, files=files)
-            if key is not None:
+            # Where `tryFiles` tries the key without its slash, the rewrite may be meant for that.
+            if key is not None and not (target.tries_paths and target.taker(key.removesuffix("/")) == index):
                 result = target.result(key)
                 kind, still, advice = _KIND_WORDS[files]
                 becomes = "another key" if result is None else shown(result)
@@ -143,7 +144,7 @@ _KIND_WORDS = {  # by whether files become directories
     False: (
         "directory",
         "still ",
-        "lead to a directory, whose index document the target names, or end the source with `[^/]$`",
+        "lead to a directory, whose index document the target names, or end the source with `/?$` and add `tryFiles`",
     ),
 }
 
