@@ -117,7 +117,7 @@ async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | 
 
 
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
-    if attempt.below is not None and not await Directory(attempt.below, context, attempt.path).exists():
+    if attempt.below is not None and not await Directory(attempt.below, context, attempt.paths[-1]).exists():
         return None
     return _found(attempt.location, "no-cache")
 
