@@ -209,6 +209,9 @@ class ListingOptions(SettingsSection, frozen=True):
     hidden: tuple[Annotated[str, values.name_pattern], ...] = ()
     """Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still be
     requested: to protect it, use `resources`."""
+    max_entries: Annotated[int, Bounds(1, 1_000_000)] = 10_000
+    """The most entries of a directory that a program gets in one answer; a larger one is answered with 403. People get
+    pages."""
     readme: bool = False
     """Whether a README (Markdown or text) is shown below the list. It needs the extra `readme`."""
     archive: ArchiveOptions = ArchiveOptions()
