@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from msgspec import field
 
@@ -114,6 +114,10 @@ class Bucket(SettingsSection, frozen=True):
     """How often a call to S3 is attempted in all."""
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = 5 * MIB
     """The size of the parts of a large upload to S3. Two of them are held in memory."""
+    checksums: Literal["when_required", "when_supported", "md5"] = "when_required"
+    """When uploads have a checksum that S3 verifies: once S3 has refused one without (`when_required`; Content-MD5 is
+    tried first, then CRC32), or always, as CRC32 (`when_supported`) or as Content-MD5 (`md5`), which older S3s know. It
+    is never in a trailer."""
 
 
 class PageOptions(SettingsSection, frozen=True):

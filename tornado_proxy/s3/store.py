@@ -237,7 +237,10 @@ class S3Store(Reader):
         while True:
             asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
             answer = await self._call_part("ListParts", key, partial(self._client.list_parts, **asked))
-            found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
+            found += [
+                UploadedPart(each["PartNumber"], each["Size"], each["ETag"], each.get("ChecksumCRC32"))
+                for each in answer.get("Parts", ())
+            ]
             before, after = after, answer.get("NextPartNumberMarker", 0)
             if not answer.get("IsTruncated") or after <= before:
                 return tuple(found)

@@ -118,6 +118,7 @@ class UploadedPart(msgspec.Struct, frozen=True):
     number: int
     size: int
     etag: str
+    crc32: str | None = None  # in base64, if S3 keeps the checksums of parts
 
 
 class Store(Protocol):
