@@ -12,6 +12,7 @@ import ssl
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import partial
 from hashlib import md5
 from pathlib import Path
@@ -29,7 +30,7 @@ from botocore.httpsession import get_cert_path
 from botocore.loaders import create_loader
 from botocore.model import OperationModel
 from botocore.session import Session, get_session
-from botocore.utils import get_environ_proxies
+from botocore.utils import get_environ_proxies, parse_timestamp
 
 from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.s3.failures import translated
@@ -129,12 +130,21 @@ def make_session(bucket: Bucket) -> Session:
     """Returns a new session, so that a new generation sees changes in the files that boto3 reads."""
     core = get_session()
     core.register_component("data_loader", _LOADER)
+    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_moment)
     if (pair := bucket.credentials) is None:
         chain = core.get_component("credential_provider")
         core.register_component("credential_provider", _LazyChain(chain))
     else:
         core.set_credentials(*pair.reveal())
     return core
+
+
+def _moment(value: str) -> datetime | None:
+    """Returns a date in an answer; None for what is none, as not all that a store dates matters."""
+    try:
+        return parse_timestamp(value)
+    except (ValueError, OverflowError, RuntimeError):
+        return None
 
 
 def _config(bucket: Bucket) -> Config:

@@ -118,11 +118,11 @@ async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
     opened = await store.open(key, UNCONDITIONAL, None)
     content = bytearray()
     try:
-        if opened.info.size > largest:
-            raise PageFailed(f"`{key}` is larger than {largest} bytes")
         async with aclosing(opened.chunks()) as chunks:  # type: ignore[type-var]  # generators are what stores give
             async for chunk in chunks:
                 content += chunk
+                if max(len(content), opened.info.size or 0) > largest:
+                    raise PageFailed(f"`{key}` is larger than {largest} bytes")
     finally:
         await opened.close()
     try:
