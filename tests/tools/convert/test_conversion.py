@@ -86,9 +86,9 @@ def test_an_unknown_option_is_reported_with_its_place():
         ("target: {site: {bucket: {name: b}}}", "target", "targets"),
         ("server: {Listenaddress: a}", "server.Listenaddress", "listenAddr"),
         ("targets: {s.t: {mount: {path: [/]}, bucket: {name: b, s3EndPoints: x}}}", "targets.s.t.bucket.s3EndPoints", "s3Endpoint"),
-        ("targets: {s: {mount: {path: [/]}, bucket: {name: b}, resources: [{path: /, whitelisted: true}]}}",
+        ("targets: {s: {mount: {path: [/]}, bucket: {name: b}, resources: [{path: /, whiteList: true, whitelisted: true}]}}",
          "targets.s.resources.whitelisted", "whiteList"),
-        ("targets: {s: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {config: {indexDocuments: a}}}}}",
+        ("targets: {s: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: true, config: {indexDocuments: a}}}}}",
          "targets.s.actions.GET.config.indexDocuments", "indexDocument"),
     ],
 )  # fmt: skip

@@ -1,7 +1,8 @@
-"""Tests that what s3-proxy refuses or fails on is closed, or that the check of the new files names it."""
+"""Tests that what s3-proxy refuses or fails on is refused, closed, or named by the check of the new files."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert
-from tornado_proxy.tools.convert.options import OptionOutcome, together
+from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable, together
 
 TARGET = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}"
 NEEDED = "issuerUrl: https://id.example/, clientID: me, clientSecret: {value: of sixteen or more}"
@@ -25,6 +26,7 @@ NAMED = {
     "server: {ssl: {enabled: true, certificates: [{certificate: x}]}}": "a certificate lacks `privateKey` or",
     "server: {compress: {level: 0}}": "`level` is less than 1",
     "server: {compress: {types: ['text/html; charset=utf-8']}}": "an item of `types` cannot be",
+    "server: {compress: {types: []}}": "`types` is empty",
     "server: {listenAddr: ':80'}": "`listenAddr` is not an address",
     "server: {timeouts: {idleTimeout: 20ms}}": "`idleTimeout` is less than 100ms",
     "log: {level: loud}": "`level` cannot be `loud`",
@@ -82,21 +84,10 @@ def test_a_mistake_of_a_target_is_named_by_the_check_of_the_new_files(target, me
 
 
 RESOURCES = {
-    "whiteList: true, methods: [PATCH]": "`PATCH` is not a method",
-    "whiteList: false": "it has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
-    "provider: staff": "it has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
-    "provider: staff, basic: null": "it has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
     "basic: {credentials: [{user: ann, password: {env: A}}]}": (
         "it names no `provider`, without which s3-proxy starts only before version 4.18"
     ),
-    "provider: nobody, basic: {credentials: []}": "its `provider` is not one of `authProviders.basic`",
-    "provider: staff, oidc: {a: b}": "its `provider` is not one of `authProviders.oidc`",
-    "provider: company, oidc: {authorizationAccesses: [{group: a}], authorizationOPAServer: {url: 'http://o/'}}": (
-        "its policy server has no `url`, or rules beside it"
-    ),
-    "provider: company, oidc: {authorizationOPAServer: {tags: {a: b}}}": (
-        "its policy server has no `url`, or rules beside it"
-    ),
+    "provider: company, oidc: {authorizationOPAServer: {tags: {a: b}}}": "its policy server has no `url`",
     "provider: company, oidc: {authorizationAccesses: [{regexp: true}]}": (
         "a rule has neither `group` nor `email`, and is about nobody"
     ),
@@ -104,7 +95,7 @@ RESOURCES = {
 
 
 @pytest.mark.parametrize(("options", "reason"), RESOURCES.items())
-def test_a_resource_that_s3_proxy_refuses_is_closed(options, reason):
+def test_a_resource_that_nobody_can_use_there_is_closed(options, reason):
     """The rest of the target is converted."""
     conversion = converted_target(
         f"resources: [{{path: /a, {options}}}, {{path: /b, whiteList: true}}]", providers=PROVIDERS
@@ -114,18 +105,46 @@ def test_a_resource_that_s3_proxy_refuses_is_closed(options, reason):
     assert message.endswith(f"of `/a` is closed to everyone: {reason}")
 
 
-def test_the_page_of_all_targets_is_closed_with_its_resource():
-    """This resource has the same form as those of a target."""
-    page = "listTargets: {enabled: true, mount: {path: [/l/]}, resource: {path: /l/, basic: {credentials: []}}}"
-    assert "the page of all targets is closed to everyone: it names no `provider`" in "".join(
-        converted(f"{TARGET}\n{page}").messages(OptionOutcome.CLOSED)
-    )
+SITE = "mount: {path: [/]}, bucket: {name: b}"
+ONE = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}, resources: [{path: /a, %s}]}}"
+LIST = "listTargets: {enabled: true, mount: {path: [/l/]}, resource: {path: /l/, provider: staff}}"
+REFUSED = {
+    "targets: {site: {mount: {path: [/files]}, bucket: {name: b}}}": "the mount path `/files` is not of the form `/…/`",
+    "listTargets: {enabled: true, mount: {path: [/list]}}": "the mount path `/list` is not of the form `/…/`",
+    "listTargets: {enabled: true}": "`listTargets` has no `mount` with a `path`",
+    f"targets: {{site: {{{SITE}, actions: {{GET: {{enabled: false}}}}}}}}": "`targets.site.actions` enables no action",
+    f"targets: {{site: {{{SITE}, actions: {{GET: {{enabled: true, config: {{userIsolation: true}}}}}}}}}}": (
+        "`targets.site` isolates users, and no resource signs them in"
+    ),
+    "templates: {helpers: []}": "`templates.helpers` is empty",
+    f"authProviders: {{oidc: {{id: {{{NEEDED}, state: a:b}}}}}}": "`authProviders.oidc.id.state` contains a `:`",
+    ONE % "whiteList: true, methods: [PATCH]": "has a method that is none",
+    ONE % "whiteList: false": "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
+    ONE % "provider: nobody, basic: {credentials: []}": "has the provider `nobody`, which is not one of",
+    ONE % "provider: staff, oidc: {a: b}": "has the provider `staff`, which is not one of `authProviders`",
+    ONE.replace("path: /a", "path: a") % "whiteList: true": "has the path `a`, which is not below a mount path",
+    ONE
+    % "provider: company, oidc: {authorizationAccesses: [{group: a}], authorizationOPAServer: {url: 'http://o/'}}": (
+        "has both rules and a policy server"
+    ),
+    LIST: "`listTargets.resource` has neither `oidc`, `header` nor `basic`",
+}
 
 
-def test_a_page_of_all_targets_without_a_mount_is_left_out():
-    """Here `/` would be the default."""
-    conversion = converted(f"{TARGET}\nlistTargets: {{enabled: true}}")
-    assert conversion.settings.list_targets is None
+@pytest.mark.parametrize(("text", "message"), REFUSED.items())
+def test_a_configuration_that_s3_proxy_refuses_is_refused(text, message):
+    """The message has the place, and states that s3-proxy does not start."""
+    with pytest.raises(Unreadable, match=rf"conf\.yaml:\d+: .*{re.escape(message)}.*, so s3-proxy does not start"):
+        convert(
+            together([SourceFile("providers.yaml", f"authProviders: {{{PROVIDERS}}}"), SourceFile("conf.yaml", text)])
+        )
+
+
+def test_all_reasons_are_reported():
+    """One run reports every reason."""
+    with pytest.raises(Unreadable) as caught:
+        converted("listTargets: {enabled: true}\ntemplates: {helpers: []}")
+    assert len(caught.value.diagnostics) == 2
 
 
 def test_a_target_with_head_alone_is_converted():

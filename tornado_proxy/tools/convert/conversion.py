@@ -23,6 +23,7 @@ from tornado_proxy.tools.convert.options import (
     Remark,
     Section,
     Setting,
+    Unreadable,
     present,
     where,
 )
@@ -83,7 +84,7 @@ def convert(
     new_key: Callable[[], str] = token_urlsafe,
     read_file: ReadFile = no_file,
 ) -> Converted:
-    """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for values of another type."""
+    """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for one that s3-proxy refuses."""
     root = Section(options)
     pages = PageConversion(read_file)
     templates = pages.general(root.section("templates"))
@@ -102,6 +103,8 @@ def convert(
     rules = [name for name in files if name.startswith("rules/")]
     settings |= present({"templates": templates, "rules": rules})
     root.remark_on_the_rest()
+    if root.refusals:
+        raise Unreadable(*root.refusals)
     remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
     admin_is_open = listeners["internalServer"]["listenAddr"] in EVERY_INTERFACE
     report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), admin_is_open)
@@ -132,6 +135,8 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
     mounted = section.section("mount")
     if not section.flag("enabled"):
         return {}
+    if "path" not in mounted:
+        section.refused("", "`listTargets` has no `mount` with a `path`")
     settings: dict[str, Setting] = {"enabled": True}
     try:
         settings["mount"] = mount(mounted)
@@ -143,7 +148,7 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
             message = f"other methods, and paths below `{path}`, are those of a target; s3-proxy answers 405 and 404"
             section.changed("mount", message)
     if resource := section.section("resource"):
-        settings["resource"] = single_resource(resource, sign_in) or closed("/", ())[0]
+        settings["resource"] = single_resource(resource, mounted.texts("path"), sign_in) or closed("/", ())[0]
     section.carried("", "as `listTargets`")
     return settings
 

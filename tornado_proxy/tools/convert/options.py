@@ -207,10 +207,11 @@ class Section:
     """A mapping, named by its path, with options as s3-proxy names them; false and empty if it is not given."""
 
     def __init__(
-        self, options: Options, path: str = "", remarks: list[Remark] | None = None, *, is_given: bool = True
+        self, options: Options, path: str = "", parent: Section | None = None, *, is_given: bool = True
     ) -> None:
         self.path = path
-        self.remarks: list[Remark] = [] if remarks is None else remarks
+        self.remarks: list[Remark] = parent.remarks if parent else []
+        self.refusals: list[Diagnostic] = parent.refusals if parent else []
         self._is_given = is_given
         self._options = options
 
@@ -271,7 +272,7 @@ class Section:
         sections = self.sections(name)
         if len(sections) > 1:
             raise self._unfit(name, "a mapping")
-        absent = Section(Options({}, self._options.span), self._path(name), self.remarks, is_given=False)
+        absent = Section(Options({}, self._options.span), self._path(name), self, is_given=False)
         return sections[0] if sections else absent
 
     def sections(self, name: str) -> list[Section]:
@@ -280,7 +281,7 @@ class Section:
         for each in _items(self._value(name)):
             if not isinstance(each, Options):
                 raise self._unfit(name, "a mapping")
-            found.append(Section(each, self._path(name), self.remarks))
+            found.append(Section(each, self._path(name), self))
         return found
 
     def named(self) -> Iterator[tuple[str, Section]]:
@@ -313,6 +314,11 @@ class Section:
     changed = partialmethod(remark, OptionOutcome.CHANGED)
     left_out = partialmethod(remark, OptionOutcome.LEFT_OUT)
     closed = partialmethod(remark, OptionOutcome.CLOSED)
+
+    def refused(self, name: str, message: str) -> None:
+        """Records why s3-proxy does not start; the name is empty for the section as a whole."""
+        fact = f"{where(self.place(name))}: {message}, so s3-proxy does not start"
+        self.refusals.append(Diagnostic("refused-by-s3-proxy", fact))
 
     def remark_on_the_rest(self) -> None:
         """Records, here and below, the options that the table says something about, and those that it does not know."""

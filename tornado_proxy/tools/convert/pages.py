@@ -48,6 +48,8 @@ class PageConversion(msgspec.Struct):
 
     def general(self, section: Section) -> dict[str, Setting]:
         """Converts the option `templates`."""
+        if "helpers" in section and not section.texts("helpers"):
+            section.refused("helpers", "`templates.helpers` is empty")
         places = [place for name in section.texts("helpers", [_HELPERS]) if (place := self._helper(name, section))]
         self.helpers = self._texts(places)
         settings = present({"helpers": places}) | dict(self._pages(section))

@@ -54,6 +54,8 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
         return {"realm": section.text("realm") or name}
     if kind == "header":
         return section.copied(texts="usernameHeader emailHeader groupsHeader")
+    if ":" in section.text("state"):  # not needed otherwise: each login here has a state of its own
+        section.refused("state", f"`{section.path}.state` contains a `:`")
     settings = section.copied(
         texts="issuerUrl clientID groupClaim cookieName",
         flags="emailVerified cookieSecure",
@@ -129,6 +131,7 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
     missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of omitted ones
     sections = target.sections("resources")
     for section in sections:
+        _refuse(section, target.section("mount").texts("path"), providers)
         glob, methods = section.text("path"), _methods(section)
         covered = f"{' and '.join(methods)} of `{glob}`" if methods else f"`{glob}`"
         if "HEAD" in enabled and "GET" not in enabled:
@@ -152,8 +155,37 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
     return bool(sections), done
 
 
-def single_resource(section: Section, providers: Providers) -> Resource | None:
+def signs_in(section: Section) -> bool:
+    """Returns whether a resource has a way to sign in."""
+    return any(section.section(kind) for kind in KINDS)
+
+
+def _refuse(section: Section, mounts: Sequence[str], providers: Providers) -> None:
+    """Records why s3-proxy does not start with a resource."""
+    kinds, name = [kind for kind in KINDS if section.section(kind)], section.text("provider")
+    known = {(kind, name) in providers.names for kind in kinds} or {name in {each for _, each in providers.names}}
+    objections = {
+        "has a method that is none": bool({*section.texts("methods")} - {*METHODS}),
+        "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`": (
+            not kinds and not section.flag("whiteList")
+        ),
+        f"has the provider `{name}`, which is not one of `authProviders`": bool(name) and known != {True},
+        f"has the path `{section.text('path')}`, which is not below a mount path": (
+            not section.text("path").startswith(tuple(mounts))
+        ),
+        "has both rules and a policy server": any(
+            section.section(kind).sections("authorizationAccesses")
+            and section.section(kind).section("authorizationOPAServer")
+            for kind in kinds
+        ),
+    }
+    for message in [message for message, holds in objections.items() if holds][:1]:
+        section.refused("", f"`{section.path}` {message}")
+
+
+def single_resource(section: Section, mounts: Sequence[str], providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
+    _refuse(section, mounts, providers)
     try:
         converted = _resource(section, providers, _methods(section))
         if len(converted) == 1:
@@ -187,8 +219,6 @@ def _resource(
         raise _Inexpressible("it may cover requests of an earlier one that is left out")
     if not methods:
         raise _Inexpressible("it names no method that is enabled")
-    if unknown := {*methods} - {*METHODS}:
-        raise _Inexpressible(f"`{min(unknown)}` is not a method")
     glob = section.text("path")
     here = globs_here(glob)
     who = _who(section, providers)
@@ -205,9 +235,7 @@ def _who(section: Section, providers: Providers) -> Resource:
     anyone, provider = section.flag("whiteList"), section.text("provider")
     kind = next((each for each in KINDS if section.section(each)), None)
     if kind is None:
-        if not anyone:
-            raise _Inexpressible("it has neither `oidc`, `header` nor `basic`, and no `whiteList: true`")
-        return {"whiteList": True}
+        return {"whiteList": anyone}
     demanded = section.section(kind)
     if not provider and not anyone:
         raise _Inexpressible("it names no `provider`, without which s3-proxy starts only before version 4.18")
@@ -237,8 +265,8 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
             "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by this rule or a later one"
         )
         rule.closed("", message)
-    if server and (rules_there or not server.text("url")):
-        raise _Inexpressible("its policy server has no `url`, or rules beside it")
+    if server and not server.text("url"):
+        raise _Inexpressible("its policy server has no `url`")
     policy = server.copied(texts="url") | present({"tags": server.section("tags").pairs()})
     rules = [rule for each in served for rule in _rules(each)]
     return present({"authorizationAccesses": rules, "authorizationOPAServer": policy})

@@ -19,7 +19,7 @@ from tornado_proxy.tools.convert.options import (
     remark_on_relative,
 )
 from tornado_proxy.tools.convert.pages import PageConversion
-from tornado_proxy.tools.convert.resources import Providers, closed, resources
+from tornado_proxy.tools.convert.resources import Providers, closed, resources, signs_in
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftOut, rewrites
 from tornado_proxy.tools.limits import LONGEST_PREFLIGHT_AGE, MOST_LISTED_KEYS
 
@@ -61,14 +61,14 @@ def _ssl(listener: str, section: Section, files: dict[str, str]) -> dict[str, Se
 
 
 def _key_file(section: Section, name: str, place: str, files: dict[str, str]) -> dict[str, Setting]:
-    config, url = section.section(f"{name}UrlConfig"), section.text(f"{name}Url")
-    if text := section.text(name):
+    config, text, url = section.section(f"{name}UrlConfig"), section.text(name), section.text(f"{name}Url")
+    if text and not url:
         files[place] = text
         return {f"{name}Url": place}
     remark_on_relative(section, f"{name}Url")
     settings = config.copied(texts="awsRegion awsEndpoint", flags="awsDisableSSL", durations="httpTimeout")
     settings |= present({"awsCredentials": key_pair(config.section("awsCredentials"))})
-    return present({f"{name}Url": url, f"{name}UrlConfig": settings})
+    return present({name: text, f"{name}Url": url, f"{name}UrlConfig": settings})
 
 
 def _compression(section: Section) -> Mapping[str, Setting]:
@@ -77,7 +77,7 @@ def _compression(section: Section) -> Mapping[str, Setting]:
     settings: dict[str, Setting] = {"minSize": 0}  # s3-proxy compresses the smallest answers too
     if (level := section.whole("level", _DEFAULT_LEVEL)) != _DEFAULT_LEVEL:
         settings["level"] = min(level, _HIGHEST_LEVEL)
-    return settings | section.copied(lists="types")
+    return settings | ({"types": section.texts("types")} if "types" in section else {})
 
 
 # s3-proxy's time-outs, and ours.
@@ -125,6 +125,9 @@ def actions(target: Section) -> Actions:
             settings = _put(action, config)
         settings |= present({"webhooks": [*map(_webhook, config.sections("webhooks"))]})
         done[name] = {"enabled": enabled, **present({"config": settings})}
+    # A target with HEAD alone is converted: only the order of s3-proxy's checks refuses it.
+    if not any(action["enabled"] for action in done.values()):
+        section.refused("", f"`{section.path}` enables no action")
     return done
 
 
@@ -197,6 +200,8 @@ def target(
     in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
     entries = rewrites(section, Surroundings(prefix, in_front, helpers), keys_as)
     get = section.section("actions").section("GET").section("config")
+    if get.flag("userIsolation") and not any(map(signs_in, section.sections("resources"))):
+        get.refused("userIsolation", f"`{section.path}` isolates users, and no resource signs them in")
     if entries and get.flag("userIsolation"):
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
         section.changed("keyRewriteList", message)
@@ -231,6 +236,8 @@ def mount(section: Section) -> dict[str, list[str] | str]:
         # Here `/` is the default; in s3-proxy such a target has no path at all.
         raise Unservable("its `mount` has no `path`, so no request reaches it in s3-proxy")
     for path in paths:
+        if not (path.startswith("/") and path.endswith("/")):
+            section.refused("path", f"the mount path `{path}` is not of the form `/…/`")
         if set(path) & set("{}*"):
             raise Unservable(f"the mount path `{path}` is a pattern of s3-proxy's router")
     settings: dict[str, list[str] | str] = {"path": paths}
