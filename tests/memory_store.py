@@ -190,7 +190,7 @@ def _info(size: int, write: Write) -> ObjectInfo:
     properties = write.properties
     return ObjectInfo(
         size,
-        content_type=write.content_type,
+        content_type=write.stored_type,
         cache_control=properties.cache_control,
         content_disposition=properties.content_disposition,
         content_encoding=properties.content_encoding,

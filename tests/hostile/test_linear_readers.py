@@ -77,6 +77,7 @@ KEYS = KeySet([RSAKey.generate_key(2048, {"kid": "a"})])
 # Arguments for the other parameters of readers, by name; a reader with an unlisted parameter fails with a KeyError.
 ARGUMENTS = {
     "offers": ("text/html", "application/json"),
+    "charset": "utf-8",
     "etag": '"a"',
     "other": '"a"',
     "method": "GET",

@@ -179,7 +179,8 @@ def test_each_white_space_of_a_header_is_a_space(space):
     """No header has a white space beyond ASCII, which boto3 would sign as a space and send as it is."""
     system = SystemMetadata(content_disposition=f'attachment; filename="9.41{space}PM  größe.png"')
     properties = _render(system_metadata=system, storage_class=f"A{space}B")
-    assert properties.content_disposition == 'attachment; filename="9.41 PM  größe.png"'
+    saved = "attachment; filename=\"9.41 PM  gro_e.png\"; filename*=UTF-8''9.41%20PM%20%20gr%C3%B6%C3%9Fe.png"
+    assert properties.content_disposition == saved
     assert properties.storage_class == "A B"
 
 

@@ -12,12 +12,17 @@ from tornado_proxy.semantics.fields import (
     Checksum,
     ContentCheck,
     Disposition,
+    Utf8Check,
+    attachment,
     challenge,
     content_digest,
+    encoded_disposition,
     is_of_types,
     negotiate,
     negotiate_coding,
     path_reference,
+    type_of_name,
+    with_charset,
 )
 
 HTML, JSON, TEXT = "text/html", "application/json", "text/plain"
@@ -340,3 +345,120 @@ def test_a_malformed_digest_is_refused(md5, digest):
 def test_a_type_is_one_of_types(content_type, expected):
     """A star stands for any subtype; case and parameters do not count."""
     assert is_of_types(("text/html", "image/*"), content_type) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *(("a.webp", "image/webp"), ("a.woff2", "font/woff2"), ("a.md", "text/markdown"), ("a.flac", "audio/flac")),
+        *(("a.yaml", "application/yaml"), ("a.geojson", "application/geo+json"), ("a.mjs", "text/javascript")),
+        *(("a.wasm", "application/wasm"), ("A.AVIF", "image/avif"), ("a.tar.gz", "application/gzip")),
+        *(
+            ("a.b/c", "application/octet-stream"),
+            ("txt", "application/octet-stream"),
+            ("a.", "application/octet-stream"),
+        ),
+        *((".txt", "text/plain"), ("a.unheard-of", "application/octet-stream"), ("a.t?x", "application/octet-stream")),
+    ],
+)
+def test_the_ending_of_a_name_suggests_a_type(name, expected):
+    assert type_of_name(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("content_type", "expected"),
+    [
+        ("text/plain", "text/plain; charset=utf-8"),
+        ("Text/Plain; format=flowed;", "Text/Plain; format=flowed; charset=utf-8"),
+        ("application/json", "application/json; charset=utf-8"),
+        ("application/geo+json", "application/geo+json; charset=utf-8"),
+        ("image/svg+xml", "image/svg+xml; charset=utf-8"),
+        ("application/javascript", "application/javascript; charset=utf-8"),
+        ("text/plain;CharSet=latin1", "text/plain;CharSet=latin1"),
+        ("image/png", "image/png"),
+        ("application/octet-stream", "application/octet-stream"),
+    ],
+)
+def test_a_text_gets_a_charset(content_type, expected):
+    """Another type, and one that has a charset, stay as they are."""
+    assert with_charset(content_type, "utf-8") == expected
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"),
+    [
+        ([], True),
+        ([b"plain"], True),
+        ([b"Gr\xc3", b"\xbc\xc3\x9fe \xf0\x9f", b"\x98\x80"], True),
+        ([b"Gr\xc3"], False),
+        ([b"Gr\xfc\xdfe"], False),
+        ([b"fine", b"\xff", b"fine"], False),
+        ([b"a\0b"], False),
+        ([b"\x1b$B4A;z\x1b(B"], False),
+        (["naïve".encode("utf-16")], False),
+        ([b"\xef\xbb", b"\xbf", b"Gr\xfc\xdfe"], True),
+        ([b"x", b"\xef\xbb\xbf", b"\xff"], False),
+    ],
+)
+def test_a_text_is_utf8_if_all_its_chunks_are(chunks, expected):
+    """A chunk may end within a character; a byte order mark decides alone; NUL and other encodings are no UTF-8."""
+    check = Utf8Check()
+    for chunk in chunks:
+        check.update(chunk)
+    check.end()
+    assert check.is_utf8 is expected
+
+
+ENCODED = [
+    ("menu.txt", 'filename="menu.txt"'),
+    ("Café.txt", "filename=\"Cafe.txt\"; filename*=UTF-8''Caf%C3%A9.txt"),
+    ("größe 1.txt", "filename=\"gro_e 1.txt\"; filename*=UTF-8''gr%C3%B6%C3%9Fe%201.txt"),
+    ("日本.txt", "filename=\"__.txt\"; filename*=UTF-8''%E6%97%A5%E6%9C%AC.txt"),
+    ("😀.png", "filename=\"_.png\"; filename*=UTF-8''%F0%9F%98%80.png"),
+    ('a"b.txt', "filename=\"a_b.txt\"; filename*=UTF-8''a%22b.txt"),
+    ('a"; x="b.txt', "filename=\"a_; x=_b.txt\"; filename*=UTF-8''a%22%3B%20x%3D%22b.txt"),
+    ("a\\", "filename=\"a_\"; filename*=UTF-8''a%5C"),
+    ("100%.txt", 'filename="100%.txt"'),
+    ("100%20.txt", "filename=\"100_20.txt\"; filename*=UTF-8''100%2520.txt"),
+    ("a\x9fb", "filename=\"a_b\"; filename*=UTF-8''a%C2%9Fb"),
+    ("a'b(c).txt", 'filename="a\'b(c).txt"'),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), ENCODED)
+def test_a_name_is_written_for_all_readers(name, expected):
+    """In ASCII, without what some readers take for something else; and as it is, if that differs."""
+    assert attachment(name) == f"attachment; {expected}"
+    assert encoded_disposition(f'inline; filename="{name}"', name) == f"inline; {expected}"
+    assert Disposition.from_header(attachment(name)) == Disposition(None, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("attachment", "attachment"),
+        ("inline; filename=menu.txt", 'inline; filename="menu.txt"'),
+        ("attachment; filename=Café menu.txt", "filename=\"Cafe menu.txt\"; filename*=UTF-8''Caf%C3%A9%20menu.txt"),
+        (r'attachment; filename="a\"b"', "filename=\"a_b\"; filename*=UTF-8''a%22b"),
+        ('attachment; filename="a"b"', "filename=\"a_b\"; filename*=UTF-8''a%22b"),
+        ('attachment; filename="open', 'filename="open"'),
+        ("attachment; filename*=UTF-8''Gr%C3%BC", "filename=\"Gru\"; filename*=UTF-8''Gr%C3%BC"),
+        ("attachment; filename*=UTF-8''%ff; filename=ü", "filename=\"u\"; filename*=UTF-8''%C3%BC"),
+        ('attachment; size="ü"; filename="a"', 'attachment; size="u"; filename="a"'),
+        ("attachment; x", "attachment; x"),
+        ("größer", "gr__er"),
+        ("ähnlich; filename=a", "_hnlich; filename=a"),
+    ],
+)
+def test_a_disposition_that_is_no_valid_one_is_mended(text, expected):
+    """What names no file is made ASCII."""
+    assert encoded_disposition(text) in (expected, f"attachment; {expected}")
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])))
+def test_a_name_of_any_characters_comes_back(name):
+    """Every header with a name is ASCII, and its name the one that was written."""
+    made = encoded_disposition(f'attachment; filename="{name}"', name)
+    assert made.isascii()
+    assert made.isprintable()
+    assert (Disposition.from_header(made).filename or "") == name

@@ -29,7 +29,7 @@ def test_samples_have_content_types():
     types = {sample.key: sample.content_type for sample in sample_objects()}
     assert types["site/index.html"] == "text/html; charset=utf-8"
     assert types["site/assets/site.css"] == "text/css; charset=utf-8"
-    assert types["site/assets/harbour.svg"] == "image/svg+xml"
+    assert types["site/assets/harbour.svg"] == "image/svg+xml; charset=utf-8"
 
 
 def test_the_sample_s3_answers_with_the_objects():

@@ -14,11 +14,11 @@ from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.server import Limits
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.conditions import ContentRange
-from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.semantics.fields import Checksum, is_active
 from tornado_proxy.storage.errors import TimedOut, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ErrorServed, Failed, Served
-from tornado_proxy.web.answer import Whole, file_headers, is_active, page, private_headers
+from tornado_proxy.web.answer import Whole, file_headers, page, private_headers
 
 SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
 OBJECT_INFO = ObjectInfo(
@@ -42,6 +42,22 @@ def test_a_page_has_its_length():
     assert page(404, rendering, (("Allow", ""),)) == Whole(
         404, (("Vary", "Accept"), ("Allow", ""), ("Content-Length", "2")), "ä".encode()
     )
+
+
+@pytest.mark.parametrize(
+    ("stored", "sent"),
+    [
+        ("text/plain", "text/plain; charset=utf-8"),
+        ("image/svg+xml", "image/svg+xml; charset=utf-8"),
+        ("text/html; charset=latin1", "text/html; charset=latin1"),
+        ("image/png", "image/png"),
+        (None, "application/octet-stream"),
+    ],
+)
+def test_a_text_without_a_charset_may_get_one(stored, sent):
+    """The option is for objects that say nothing themselves."""
+    actions = Actions(get=GetAction(charset="utf-8"))
+    assert dict(file_headers(ObjectInfo(5, content_type=stored), actions))["Content-Type"] == sent
 
 
 def test_a_whole_file_has_all_its_headers():

@@ -358,7 +358,7 @@ async def test_a_listing_has_the_requested_format(target, accept, content_type):
 
 
 def _links(html: str) -> list[str]:
-    return [unescape(href) for href in re.findall(r'<a href="(/[^"]*)"', html)]
+    return [unescape(href) for href in re.findall(r'<th scope="row"><a class="[a-z]+" href="([^"]*)"', html)]
 
 
 async def test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix():
@@ -661,6 +661,17 @@ async def test_the_default_endpoint_is_not_reported():
     """Without a configured endpoint, the body has no `s3Endpoint`, as in s3-proxy."""
     (event,) = await _reported_events("GET", "/m/dir/a.txt", bucket=Bucket("files", prefix="p/"))
     assert event.body["outputMetadata"] == {"bucket": "files", "region": "us-east-1", "key": "p/dir/a.txt"}
+
+
+@pytest.mark.parametrize("stored", ["attachment; filename*=UTF-8''Gr%C3%BC%C3%9Fe", 'attachment; filename="Grüße"'])
+async def test_a_name_in_a_header_of_a_file_is_encoded(stored):
+    """A template may write a name of any characters, that of the object too."""
+    headers = (("Content-Disposition", "{{ .StreamFile.ContentDisposition }}"),)
+    custom, store = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}, MemoryStore()
+    store.add("a", b"x", ObjectInfo(1, content_disposition=stored))
+    async with serve(store, get=GetAction(streamed_file_headers=headers), custom=custom) as site:
+        sent = (await site.get("/a")).headers["content-disposition"]
+    assert sent == "attachment; filename=\"Gru_e\"; filename*=UTF-8''Gr%C3%BC%C3%9Fe"
 
 
 async def test_headers_of_files_do_not_undo_an_attachment():

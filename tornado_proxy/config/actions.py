@@ -88,6 +88,8 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     """Headers of files and their Go templates. A template with an empty result does not change its header."""
     content_security_policy: Line | None = None
     """The Content-Security-Policy of files, such as `sandbox`. Listings and errors have their own."""
+    charset: Annotated[str, values.charset] | None = None
+    """The charset of texts that are stored without one (`text/*`, JSON, XML, SVG, JavaScript), such as `utf-8`."""
     active_content: Literal["auto", "attachment", "inline"] = "auto"
     """How browsers treat files that can run scripts, such as HTML and SVG: show them (`inline`) or save them
     (`attachment`). `auto` is `attachment` where uploads are enabled, here or in another target that has the same files

@@ -193,6 +193,11 @@ header_name = TextPattern(
 )
 """The name of a header or a cookie (RFC 9110 5.6.2, RFC 6265 4.1.1)."""
 
+charset = TextPattern(
+    r"^[A-Za-z0-9][A-Za-z0-9:_.+-]{0,39}$", "is not the name of a charset", "such as `utf-8` or `iso-8859-1`"
+)
+"""The name of a character set (RFC 2978 2.3)."""
+
 user_name = TextPattern(
     r"^(?!\.{1,2}$)[^/:\u0000-\u001f\u007f-\u009f]+$",
     "is not a user name",

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gotemplate.template.errors import RenderError, RenderLimits
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.request import RequestError
+from tornado_proxy.semantics.fields import encoded_disposition
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.go import PageMistake, PageTemplate, callable_from, compile_page
 from tornado_proxy.templates.template import PAGE_LIMITS, AnyUser, ObjectMetadata, ResourceData, TargetData, trimmed
@@ -96,6 +97,8 @@ def _header(name: str, text: str) -> str:
     value = trimmed(text)
     if _CONTROL.search(value):
         raise ControlCharacter(f"the template of the header `{name}` writes a control character")
+    if name.lower() == "content-disposition" and value:
+        return encoded_disposition(value)
     return value if value.isascii() else value.encode("utf-8", "replace").decode("latin-1")
 
 

@@ -17,6 +17,7 @@ from tornado_proxy.config.options import camel_case, options_of
 from tornado_proxy.routing.limits import LARGEST_PART, LONGEST_UPLOAD_ID, MOST_METADATA, MOST_PARTS
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, RequestError
 from tornado_proxy.rules.model import path_objection
+from tornado_proxy.semantics.fields import encoded_disposition
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.templates.go import compile_page
 from tornado_proxy.templates.template import PutData
@@ -170,6 +171,8 @@ class PropertyTemplates:
         others: dict[str, str | datetime] = {
             name: _WHITE_SPACE.sub(" ", text) for name, text in _rendered(self._others, data, camel_case)
         }
+        if disposition := others.get("content_disposition"):
+            others["content_disposition"] = encoded_disposition(str(disposition), data.input.filename)
         if "expires" in others:
             others["expires"] = _moment(str(others["expires"]))
         return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]

@@ -18,7 +18,6 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.s3.answers import quoted
 from tornado_proxy.s3.boto3_reads import Boto3Reads
 from tornado_proxy.s3.client import find_endpoint, has_tenant, make_client, make_session
 from tornado_proxy.s3.executor import Executor, Parameters, ask
@@ -105,7 +104,7 @@ _PROPERTIES: Mapping[str, tuple[str, str]] = {
 def parameters_of(write: Write) -> Parameters:
     """Returns the parameters that describe an object, for whole and for multipart uploads."""
     properties = write.properties
-    given = {"ContentType": write.content_type, "Metadata": properties.metadata, "Expires": properties.expires}
+    given = {"ContentType": write.stored_type, "Metadata": properties.metadata, "Expires": properties.expires}
     given |= {parameter: getattr(properties, name) for name, (parameter, _) in _PROPERTIES.items()}
     return {parameter: value for parameter, value in given.items() if value}
 
@@ -160,9 +159,9 @@ class S3Store(Reader):
         memory.
         """
         precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
-        described = parameters_of(write)
         async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory, self._bucket.name)) as parts:
             first = await anext(parts)
+            described = parameters_of(write)  # with the charset of what has passed
             with closing(first.body):
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
@@ -238,10 +237,7 @@ class S3Store(Reader):
         while True:
             asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
             answer = await self._call_part("ListParts", key, partial(self._client.list_parts, **asked))
-            found += [
-                UploadedPart(each["PartNumber"], each["Size"], each["ETag"], each.get("ChecksumCRC32"))
-                for each in answer.get("Parts", ())
-            ]
+            found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
             before, after = after, answer.get("NextPartNumberMarker", 0)
             if not answer.get("IsTruncated") or after <= before:
                 return tuple(found)
@@ -361,7 +357,7 @@ class S3Store(Reader):
 
 def _stored(answer: Parameters, doing: str) -> Stored:
     """Returns what a write has stored; without an ETag nothing proves that it has, and it raises `UpstreamError`."""
-    if (etag := quoted(answer.get("ETag"))) is None:
+    if not (etag := answer.get("ETag")):
         raise errors.UpstreamError(f"{doing} without an ETag")
     return Stored(etag)
 

@@ -354,13 +354,12 @@ class Upload:
         answer = ask(self._client.upload_part, **self._names, **sent)
         if "ETag" not in answer:
             raise UpstreamError(f"S3 accepts part {part.number} without an ETag")
-        return UploadedPart(part.number, len(part.body), answer["ETag"], answer.get("ChecksumCRC32"))
+        return UploadedPart(part.number, len(part.body), answer["ETag"])
 
 
 def named_parts(parts: Sequence[UploadedPart]) -> Parameters:
     """Returns the parts as a completion names them."""
-    summed = [(each, {"ChecksumCRC32": each.crc32} if each.crc32 else {}) for each in parts]
-    return {"Parts": [{"PartNumber": each.number, "ETag": each.etag, **crc32} for each, crc32 in summed]}
+    return {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
 
 
 _MD5 = re.compile('"?([0-9a-f]{32})"?')

@@ -1,12 +1,13 @@
 """Header fields with one value, reason phrases, and paths in links.
 
 Accept and Accept-Encoding (RFC 9110 12.5), Basic credentials (RFC 7617), Content-Disposition (RFC 6266, RFC 7578),
-Content-Digest (RFC 9530), and percent-encoded paths (RFC 3986).
+Content-Type (RFC 9110 8.3), Content-Digest (RFC 9530), and percent-encoded paths (RFC 3986).
 """
 
 from __future__ import annotations
 
 import binascii
+import codecs
 import hashlib
 import re
 from base64 import b64decode
@@ -14,9 +15,11 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
+from unicodedata import normalize
 from urllib.parse import quote, unquote
 
 import msgspec
+from content_types import EXTENSION_TO_CONTENT_TYPE
 
 from tornado_proxy.semantics.limits import HEADERS_KEPT
 
@@ -47,12 +50,6 @@ def negotiate(accept: str | None, offers: Sequence[str]) -> str:
         return next((weights[each] for each in ranges if each in weights), 0.0)
 
     return max(offers, key=weight)
-
-
-def asks_for_page(accept: str | None) -> bool:
-    """Returns whether a client asks for HTML by name and prefers nothing to it, as browsers do, and programs do not."""
-    weights = dict(_weights(accept or ""))
-    return 0 < weights.get("text/html", 0.0) == max(weights.values())
 
 
 @lru_cache(HEADERS_KEPT)
@@ -121,6 +118,11 @@ _QUOTED_PAIR = re.compile(r'\\(["\\])')
 _BROWSER_ESCAPES = {"%22": '"', "%0D": "\r", "%0A": "\n"}
 _BROWSER_ESCAPE = re.compile("|".join(_BROWSER_ESCAPES))
 
+# A name that ends at the last quote, whatever is in it, or at the end.
+_LOOSE = re.compile(r'(?>.*?;[ \t]*filename[ \t]*=[ \t]*)(?:"(?P<quoted>.*)"[ \t;]*|(?P<bare>.*))', re.IGNORECASE)
+_ACCENT = re.compile(r"[\u0300-\u036f]")
+_MISREAD = re.compile(r'[^\x20-\x7e]|["\\]|%(?=[0-9A-Fa-f]{2})')
+
 
 class Disposition(msgspec.Struct, frozen=True):
     """The name of a form's field, and of a file as the client sent it."""
@@ -134,15 +136,55 @@ class Disposition(msgspec.Struct, frozen=True):
         kind = _KIND.match(text)
         if kind is None:
             raise ValueError(f"`{text}` is not a content disposition")
-        parameters = _parameters(text.rstrip("; \t"), kind.end())
+        parameters = _parameters(text, kind.end(), is_form=True)
         extended = _extended(parameters.get("filename*", ""))
         filename = parameters.get("filename") if extended is None else extended
         return cls(parameters.get("name"), filename)
 
 
-def _parameters(text: str, at: int) -> dict[str, str]:
-    """Returns the parameters after an offset, by names in lower case."""
+def attachment(file_name: str) -> str:
+    """Returns the Content-Disposition that saves a file under a name."""
+    return "; ".join(("attachment", *_file_name(file_name)))
+
+
+def encoded_disposition(text: str, file_name: str = "") -> str:
+    """Returns a Content-Disposition in ASCII, from which all readers take the name that it means (RFC 6266 4.3, D).
+
+    The text may be what a template made: with a name that is not escaped, such as `file_name`, or of any characters.
+    """
+    escaped = file_name.replace("\\", r"\\").replace('"', r"\"")
+    given = text.replace(f'"{file_name}"', f'"{escaped}"') if file_name else text
+    if (kind := _KIND.match(given)) is None:
+        return _NOT_PRINTABLE_ASCII.sub("_", given)
+    try:
+        parameters = _parameters(given, kind.end())
+    except ValueError:
+        loose = _LOOSE.fullmatch(given, kind.end())
+        parameters = {"filename": loose["quoted"] or loose["bare"].strip('" ')} if loose else {}
+    name = _extended(parameters.get("filename*", "")) or parameters.get("filename")
+    if name is None:
+        return _NOT_PRINTABLE_ASCII.sub("_", given)
+    others = (f'{each}="{_as_ascii(value)}"' for each, value in parameters.items() if not each.startswith("filename"))
+    return "; ".join((kind[0].strip(), *others, *_file_name(name)))
+
+
+def _file_name(name: str) -> Iterator[str]:
+    """Yields the parameters of a file's name: in ASCII, and as it is (RFC 8187 3.2) if that differs."""
+    plain = _as_ascii(name)
+    yield f'filename="{plain}"'
+    if plain != name:
+        yield f"filename*=UTF-8''{quote(name, safe='')}"
+
+
+def _as_ascii(text: str) -> str:
+    """Returns a text without accents, and with `_` for all else that some readers do not take as it is."""
+    return _MISREAD.sub("_", _ACCENT.sub("", normalize("NFKD", text)))
+
+
+def _parameters(text: str, at: int, *, is_form: bool = False) -> dict[str, str]:
+    """Returns the parameters after an offset, by names in lower case; raises ValueError if they are malformed."""
     parameters: dict[str, str] = {}
+    text = text.rstrip("; \t")
     while at < len(text):
         parameter = _NAMED_PARAMETER.match(text, at)
         # Some readers take `name*` or `filename*0` (RFC 2231), which no form may have, for `name` and `filename`.
@@ -150,8 +192,9 @@ def _parameters(text: str, at: int) -> dict[str, str]:
             raise ValueError(f"`{text}` has a malformed or repeated parameter")
         value = parameter["token"]
         if value is None:
-            plain = _QUOTED_PAIR.sub(r"\1", parameter["quoted"])
-            value = _BROWSER_ESCAPE.sub(lambda escape: _BROWSER_ESCAPES[escape[0]], plain)
+            value = _QUOTED_PAIR.sub(r"\1", parameter["quoted"])
+            if is_form:
+                value = _BROWSER_ESCAPE.sub(lambda escape: _BROWSER_ESCAPES[escape[0]], value)
         parameters[parameter["name"].lower()] = value
         at = parameter.end()
     return parameters
@@ -174,17 +217,130 @@ _AS_THEY_ARE = "/!$()*,:=@"
 _ASCII = str.maketrans({character: quote(character, safe=_AS_THEY_ARE) for character in map(chr, range(128))})
 
 
-def is_of_types(types: Container[str], content_type: str) -> bool:
-    """Whether a media type is one of `types` in lower case, among which may be such as `image/*`."""
-    essence = content_type.partition(";")[0].strip().lower()
-    return essence in types or f"{essence.partition('/')[0]}/*" in types
-
-
 def path_reference(path: str) -> str:
     """Returns a reference to a path; never one with `//` at the start, which would name a host (RFC 3986 4.2)."""
     # `quote` is several times slower, which matters for a listing of a thousand names.
     encoded = path.translate(_ASCII) if path.isascii() else quote(path, safe=_AS_THEY_ARE)
     return "/%2F" + encoded[2:] if encoded.startswith("//") else encoded
+
+
+DEFAULT_TYPE = "application/octet-stream"
+
+# As S3 can keep it: printable ASCII.
+_WITH_PARAMETERS = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
+_ESSENCE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
+_CHARSET = re.compile(r";[ \t]*charset[ \t]*=", re.IGNORECASE)
+
+_TYPES = EXTENSION_TO_CONTENT_TYPE | {  # with what the library lacks (IANA)
+    "3mf": "model/3mf",
+    "asc": "application/pgp-signature",
+    "atom": "application/atom+xml",
+    "cer": "application/pkix-cert",
+    "cjs": "text/javascript",
+    "crt": "application/pkix-cert",
+    "eot": "application/vnd.ms-fontobject",
+    "geojson": "application/geo+json",
+    "gml": "application/gml+xml",
+    "gpkg": "application/geopackage+sqlite3",
+    "ics": "text/calendar",
+    "jar": "application/java-archive",
+    "jp2": "image/jp2",
+    "jsonld": "application/ld+json",
+    "jxl": "image/jxl",
+    "kml": "application/vnd.google-earth.kml+xml",
+    "kmz": "application/vnd.google-earth.kmz",
+    "laz": "application/vnd.laszip",
+    "mpd": "application/dash+xml",
+    "oga": "audio/ogg",
+    "owl": "application/rdf+xml",
+    "rdf": "application/rdf+xml",
+    "rss": "application/rss+xml",
+    "sig": "application/pgp-signature",
+    "svgz": "application/gzip",  # which it is, unless it is served with a Content-Encoding
+    "ttl": "text/turtle",
+    "xhtml": "application/xhtml+xml",
+}
+
+_TEXTS = frozenset(
+    {f"application/{name}" for name in ("json", "xml", "javascript", "x-javascript", "ecmascript", "x-ndjson", "jsonl")}
+)
+
+# The types of documents in which browsers run scripts (HTML, "navigating"); every `+xml` is one more.
+_ACTIVE = frozenset(
+    {"text/html", "text/xml", "application/xml", "text/xsl", "multipart/x-mixed-replace", "message/rfc822"}
+)
+
+# What no text in UTF-8 has: NUL, and what announces other characters in ISO-2022-JP, which has ASCII's bytes only.
+_OF_NO_TEXT = re.compile("\0|\x1b[$(]")
+
+
+def type_of_name(name: str) -> str:
+    """Returns the type that the ending of a file's name suggests, the same on every machine and Python."""
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    return _TYPES.get(ending, DEFAULT_TYPE)
+
+
+def is_media_type(text: str) -> bool:
+    """Whether a text is a media type with or without parameters, in printable ASCII."""
+    return _WITH_PARAMETERS.fullmatch(text) is not None
+
+
+def essence(content_type: str) -> str:
+    """Returns a type without its parameters, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def is_of_types(types: Container[str], content_type: str) -> bool:
+    """Whether a media type is one of `types` in lower case, among which may be such as `image/*`."""
+    bare = essence(content_type)
+    return bare in types or f"{bare.partition('/')[0]}/*" in types
+
+
+def is_active(content_type: str) -> bool:
+    """Whether a browser may run scripts in a document of a type; browsers may take an invalid type for any other."""
+    bare = essence(content_type)
+    return bare in _ACTIVE or bare.endswith("+xml") or not _ESSENCE.fullmatch(bare)
+
+
+def lacks_charset(content_type: str) -> bool:
+    """Whether a type is one of texts (`text/*`, JSON, XML, SVG, JavaScript) and does not say how they are encoded."""
+    bare = essence(content_type)
+    is_text = bare.startswith("text/") or bare in _TEXTS or bare.endswith(("+json", "+xml"))
+    return is_text and not _CHARSET.search(content_type)
+
+
+def with_charset(content_type: str, charset: str) -> str:
+    """Returns a type with a charset, if it is one of texts and has none."""
+    return f"{content_type.rstrip('; ')}; charset={charset}" if lacks_charset(content_type) else content_type
+
+
+class Utf8Check:
+    """Whether content is a text in UTF-8, as far as its chunks have passed; `is_utf8` is final once `end` was called.
+
+    A byte order mark decides alone, as it does for browsers.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._is_begun = self._is_marked = False
+        self.is_utf8 = True
+
+    def update(self, chunk: bytes, *, is_last: bool = False) -> None:
+        """Adds a chunk, which may end within a character unless it is the last."""
+        if self._is_marked or not self.is_utf8:
+            return
+        try:
+            text = self._decoder.decode(chunk, is_last)
+        except UnicodeDecodeError:
+            self.is_utf8 = False
+            return
+        self._is_marked = not self._is_begun and text.startswith("\ufeff")
+        self._is_begun = self._is_begun or bool(text)
+        self.is_utf8 = self._is_marked or not _OF_NO_TEXT.search(text)
+
+    def end(self) -> None:
+        """Notes that all chunks have passed."""
+        self.update(b"", is_last=True)
 
 
 # S3's algorithm, the length of its digest in bytes, and its names in the header. `sha` is SHA-1's name in the IANA

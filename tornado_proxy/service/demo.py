@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import logging
-import mimetypes
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.server import Listener
+from tornado_proxy.semantics.fields import type_of_name, with_charset
 from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, open_sockets
 
@@ -95,22 +95,17 @@ def sample_objects() -> Iterator[SampleObject]:
     for path in sorted(_FOLDER.rglob("*")):
         if path.is_file():
             key = path.relative_to(_FOLDER).as_posix()
-            yield SampleObject(key, path.read_bytes(), _content_type(path.name))
+            yield SampleObject(key, path.read_bytes(), with_charset(type_of_name(path.name), "utf-8"))
     yield SampleObject("releases/.index.json", b"{}", "application/json")
     for version in ("2.0.3", "2.1.0"):
         archive = gzip.compress(f"tool {version}\n".encode() * 4000, mtime=0)
         yield SampleObject(f"releases/{version}/tool.tar.gz", archive, "application/gzip", "max-age=86400, immutable")
-        yield SampleObject(f"releases/{version}/notes.txt", f"Tool {version}\n".encode(), _content_type("notes.txt"))
+        yield SampleObject(f"releases/{version}/notes.txt", f"Tool {version}\n".encode(), "text/plain; charset=utf-8")
     for name in ("100% sure.txt", "a+b.txt", "C#.txt", "what?.txt", "Änderungen.txt", "日本語.txt"):
-        yield SampleObject(f"releases/odd names/{name}", f"{name}\n".encode(), _content_type(name))
+        yield SampleObject(f"releases/odd names/{name}", f"{name}\n".encode(), "text/plain; charset=utf-8")
     for number in range(1, 241):
         build = f"releases/nightly/build-{number:04}.log"
-        yield SampleObject(build, f"build {number}\n".encode() * number, _content_type(build))
-
-
-def _content_type(name: str) -> str:
-    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return f"{guessed}; charset=utf-8" if guessed.startswith("text/") or name.endswith(".log") else guessed
+        yield SampleObject(build, f"build {number}\n".encode() * number, "text/plain; charset=utf-8")
 
 
 def _fill(host: str, port: int) -> None:

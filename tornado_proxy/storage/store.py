@@ -14,7 +14,7 @@ import msgspec
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, ContentRange
-from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.semantics.fields import Checksum, Utf8Check, with_charset
 
 T = TypeVar("T")
 Arguments = ParamSpec("Arguments")
@@ -26,8 +26,8 @@ CacheResult = Literal["hit", "miss", "revalidated"]
 class ObjectInfo(msgspec.Struct, frozen=True, cache_hash=True):
     """The headers of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
 
-    size: int | None  # None where S3 does not say, of an object that it unpacks
-    etag: str | None = None  # quotes included
+    size: int
+    etag: str | None = None  # as S3 writes it, quotes included
     last_modified: datetime | None = None
     content_type: str | None = None
     content_disposition: str | None = None
@@ -94,6 +94,14 @@ class Write(msgspec.Struct, frozen=True):
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
     announced: int | None = None  # bytes that the file seems to have, if that is known before they arrive
     properties: Properties = msgspec.field(default_factory=Properties)
+    text: Utf8Check | None = None  # sees the content as it passes, and so whether the type needs a charset
+
+    @property
+    def stored_type(self) -> str | None:
+        """The type with the charset that the content so far shows; ask for it when the first bytes are to be stored."""
+        if self.content_type is None or self.text is None or not self.text.is_utf8:
+            return self.content_type
+        return with_charset(self.content_type, "utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +126,6 @@ class UploadedPart(msgspec.Struct, frozen=True):
     number: int
     size: int
     etag: str
-    crc32: str | None = None  # in base64, if S3 keeps the checksums of parts
 
 
 class Store(Protocol):

@@ -12,18 +12,10 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
-from tornado_proxy.semantics.fields import Disposition, Headers, content_digest
+from tornado_proxy.semantics.fields import DEFAULT_TYPE, Disposition, Headers, content_digest, is_active, with_charset
 from tornado_proxy.semantics.request import StatusError, shortage
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
-
-DEFAULT_TYPE = "application/octet-stream"
-
-# The types of documents in which browsers run scripts (HTML, "navigating"); every `+xml` is one more.
-_ACTIVE = frozenset(
-    {"text/html", "text/xml", "application/xml", "text/xsl", "multipart/x-mixed-replace", "message/rfc822"}
-)
-_MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110 8.3.1, in lower case
 
 # The headers of a 304, which keep a client's copy fresh (RFC 9110 15.4.5), and those of the cache and the sign-in here.
 _OF_UNCHANGED = frozenset(
@@ -94,10 +86,11 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
 
     No other header of S3 is passed on. If `actions` allow uploads, files must not run in a browser.
     """
+    content_type, charset = info.content_type or DEFAULT_TYPE, actions.get.charset
     return _sendable(
         (
-            ("Content-Type", info.content_type or DEFAULT_TYPE),
-            ("Content-Length", _length(info.size if part is None else part.length)),
+            ("Content-Type", with_charset(content_type, charset) if charset else content_type),
+            ("Content-Length", str(info.size if part is None else part.length)),
             ("Content-Range", part.to_header() if part else None),
             ("Content-Encoding", info.content_encoding),
             ("Content-Language", info.content_language),
@@ -106,7 +99,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
             ("X-Content-Type-Options", "nosniff"),
             # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
             ("Content-Digest" if part is None else "Repr-Digest", content_digest(info.checksums, info.etag)),
-            ("Accept-Ranges", None if info.size is None else "bytes"),
+            ("Accept-Ranges", "bytes"),
             ("Cache-Control", info.cache_control),
             ("Expires", info.expires),
             ("ETag", info.etag),
@@ -115,10 +108,6 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
             ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
         )
     )
-
-
-def _length(size: int | None) -> str | None:
-    return None if size is None else str(size)
 
 
 def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
@@ -137,12 +126,6 @@ def _is_attachment(disposition: str) -> bool:
     except ValueError:
         return False
     return disposition.partition(";")[0].strip().lower() == "attachment"
-
-
-def is_active(content_type: str) -> bool:
-    """Whether a browser may run scripts in a document of a type; browsers may take an invalid type for any other."""
-    essence = content_type.partition(";")[0].strip().lower()
-    return essence in _ACTIVE or essence.endswith("+xml") or not _MEDIA_TYPE.fullmatch(essence)
 
 
 def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:

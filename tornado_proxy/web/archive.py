@@ -18,7 +18,6 @@ from posixpath import splitext
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from typing import NamedTuple
 from unicodedata import normalize
-from urllib.parse import quote
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +26,7 @@ from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
-from tornado_proxy.semantics.fields import Headers
+from tornado_proxy.semantics.fields import Headers, attachment
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
@@ -73,7 +72,7 @@ async def archive(context: RequestContext, name: str) -> Answer:
     archive_format = FORMATS[name]
     headers: Headers = (
         ("Content-Type", archive_format.content_type),
-        ("Content-Disposition", _disposition(f"{_directory_name(context)}.{name}")),
+        ("Content-Disposition", attachment(f"{_directory_name(context)}.{name}")),
         ("Cache-Control", "no-cache"),
         ("X-Content-Type-Options", "nosniff"),
     )
@@ -86,7 +85,7 @@ async def archive(context: RequestContext, name: str) -> Answer:
             members = await _DirectoryWalk(context).members()
             length = await asyncio.to_thread(archive_format.length, members)
         content = archive_format.write(members, context.store)
-        opened = MadeObject(length, content, place.pop_all().close)
+        opened = OpenedArchive(length, content, place.pop_all().close)
     return Streamed(200, (("Content-Length", str(length)), *headers), opened)
 
 
@@ -147,14 +146,6 @@ def distinct(paths: Sequence[str]) -> list[str]:
 def _folded(path: str) -> str:
     """Returns what a path has in common with all that Windows and macOS take for the same one."""
     return "/".join(normalize("NFC", normalize("NFD", each).casefold()).rstrip(". ") for each in path.split("/"))
-
-
-def _disposition(file_name: str) -> str:
-    """Returns the Content-Disposition that saves a file under a name (RFC 6266, RFC 8187)."""
-    ascii_only = "".join(
-        each if each.isascii() and each.isprintable() and each not in '"\\%' else "_" for each in file_name
-    )
-    return f"attachment; filename=\"{ascii_only}\"; filename*=UTF-8''{quote(file_name, safe='')}"
 
 
 class _DirectoryWalk:
@@ -255,8 +246,11 @@ class _DirectoryWalk:
         self._found.append(ArchiveMember(path, size, info.last_modified or EARLIEST, key, info.etag))
 
 
-class MadeObject:
-    """An archive or a listing as an object, which is made while it is read; `on_close` is called once."""
+class OpenedArchive:
+    """An archive as an object that is read to its end or closed before; it holds one object of the store at a time.
+
+    `on_close` is called once.
+    """
 
     content_range: ContentRange | None = None
 
@@ -266,7 +260,7 @@ class MadeObject:
         self._on_close = on_close
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yields it in pieces; raises `StorageError`."""
+        """Yields the archive in pieces; raises `StorageError`."""
         held = bytearray()
         async for piece in self._written:
             held += piece
@@ -276,7 +270,7 @@ class MadeObject:
         yield bytes(held)
 
     async def close(self) -> None:
-        """Closes it, and what is being read for it."""
+        """Closes the object that is being read."""
         self._on_close()
         await self._written.aclose()
 

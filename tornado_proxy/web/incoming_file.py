@@ -6,10 +6,8 @@ A form (multipart, RFC 7578) is read as it arrives: its one file is a stream, al
 from __future__ import annotations
 
 import logging
-import mimetypes
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,9 +15,15 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tornado_proxy.routing.request import LengthRequired, RequestError
-from tornado_proxy.semantics.fields import ContentCheck, Disposition
+from tornado_proxy.semantics.fields import (
+    ContentCheck,
+    Disposition,
+    Utf8Check,
+    is_media_type,
+    lacks_charset,
+    type_of_name,
+)
 from tornado_proxy.storage.errors import TooLarge
-from tornado_proxy.web.answer import DEFAULT_TYPE
 from tornado_proxy.web.limits import LARGEST_PART_HEADER, LONGEST_CONTENT_TYPE, LONGEST_MEDIA_TYPE
 from tornado_proxy.wire.incoming import content_length
 
@@ -36,14 +40,6 @@ _SILENT = logging.Logger("silent", logging.CRITICAL + 1)  # noqa: LOG001 - outsi
 _PLAIN = frozenset({b"7bit", b"8bit", b"binary"})  # transfer encodings that change nothing (RFC 2045 6.2)
 
 _BOUNDARIES = re.compile(r"[;,\s]boundary[*0-9]*\s*=", re.IGNORECASE)
-
-# RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule, no secret
-_MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
-
-# The library's own table, not the machine's: the same name has the same type everywhere. It takes 2 ms to make.
-_types = cache(mimetypes.MimeTypes)
-_COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
 class NotAForm(RequestError):
@@ -95,10 +91,9 @@ class FileHead(msgspec.Struct, frozen=True):
     def content_type(self) -> str:
         """The type to store the file under: the sent one, if valid, else what the name suggests."""
         sent = self.sent_type
-        if sent and len(sent) <= LONGEST_MEDIA_TYPE and _MEDIA_TYPE.fullmatch(sent):
+        if sent and len(sent) <= LONGEST_MEDIA_TYPE and is_media_type(sent):
             return sent.replace("\t", " ")  # as boto3 signs it
-        guessed, encoding = _types().guess_type(self.file_name)
-        return (_COMPRESSED.get(encoding) if encoding else guessed) or DEFAULT_TYPE
+        return type_of_name(self.file_name)
 
 
 class IncomingFile:
@@ -107,6 +102,7 @@ class IncomingFile:
     def __init__(self, head: FileHead, chunks: AsyncIterator[bytes]) -> None:
         self.head = head
         self.size = 0
+        self.text = Utf8Check() if lacks_charset(head.content_type) else None  # of a text that does not say
         self._chunks = chunks
 
     async def content(self, *, exactly: bool = False) -> AsyncGenerator[bytes, None]:
@@ -116,7 +112,11 @@ class IncomingFile:
         """
         async for chunk in self._chunks:
             self.size += len(chunk)
+            if self.text is not None:
+                self.text.update(chunk)
             yield chunk
+        if self.text is not None:
+            self.text.end()
         if exactly and self.size != self.head.announced:
             raise MalformedForm("the file is not the last part of the form, so its size is known too late")
 

@@ -97,10 +97,10 @@ async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | 
         return Whole(200, headers)
     own = dict(headers)
     file = StreamFile(
-        int(own.get("Content-Length", 0)),
+        int(own["Content-Length"]),
         info.content_type or "",
         own.get("Content-Range", ""),
-        own.get("Content-Disposition", ""),
+        own.get("Content-Disposition", "").encode("latin-1").decode(errors="replace"),
         info.content_encoding or "",
         info.content_language or "",
         own.get("Content-Digest", ""),

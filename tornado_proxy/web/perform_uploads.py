@@ -49,6 +49,7 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
         attempt.max_size,
         upload.head.announced,
         properties,
+        upload.text,
     )
     await _written(_stored_data(attempt.key, upload.head, upload.head.announced or 1, properties), context)
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
