@@ -24,6 +24,7 @@ from typing import Any
 
 import boto3
 import botocore.config
+from forking import SERVE, ForkedProgram
 
 START_LIMIT = 60  # seconds; a start takes two seconds of processor time, and the machine may be busy
 _TENS = itertools.count(random.randrange(1276))
@@ -68,7 +69,7 @@ def form(name: str, content: bytes, *, field_name: str = "file") -> tuple[dict[s
 class Proxy:
     """A running `tornado-proxy serve`."""
 
-    process: subprocess.Popen[str]
+    process: ForkedProgram | subprocess.Popen[str]
     url: str
     lines: list[str] = field(default_factory=list)
 
@@ -148,12 +149,11 @@ class Bucket:
         return [entry["Key"] for entry in self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])]
 
 
-def _announced_url(process: subprocess.Popen[str], lines: list[str]) -> str:
+def _announced_url(process: ForkedProgram | subprocess.Popen[str], lines: list[str]) -> str:
     """The URL that the program announces; a thread reads all of its log into `lines`."""
     urls: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
-        assert process.stderr is not None
         for line in process.stderr:
             lines.append(line.rstrip("\n"))
             match = re.search(r"listening on (https?://\S+)", line)
@@ -169,25 +169,33 @@ def _announced_url(process: subprocess.Popen[str], lines: list[str]) -> str:
 
 @contextlib.contextmanager
 def start_proxy(
-    folder: Path, configuration: str, *options: str, python: str = sys.executable, **rule_files: str
+    folder: Path, configuration: str, *options: str, python: str = "", **rule_files: str
 ) -> Iterator[Proxy]:
-    """Runs a server with a configuration and rule files; `site="…"` becomes `rules/site.rules`."""
+    """Runs a server with a configuration and rule files; `site="…"` becomes `rules/site.rules`.
+
+    `python` is one with another installation.
+    """
     (folder / "rules").mkdir(parents=True, exist_ok=True)
     (folder / "proxy.yaml").write_text(dedent(configuration), encoding="utf-8")
     for name, text in rule_files.items():
         (folder / "rules" / f"{name}.rules").write_text(text, encoding="utf-8")
-    command = [python, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
+    arguments = ["serve", "--config", str(folder / "proxy.yaml"), *options]
     environment = {**os.environ, "ACCESS": "test", "SECRET": "test", "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    if python:
+        command = [python, "-m", "tornado_proxy", *arguments]
+        process = subprocess.Popen(
+            command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+    else:
+        process = ForkedProgram(SERVE, arguments, environment)
     proxy = Proxy(process, "")
     try:
-        proxy.url = _announced_url(process, proxy.lines)
+        proxy.url = _announced_url(proxy.process, proxy.lines)
         yield proxy
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=START_LIMIT)
-        if process.stderr:
-            process.stderr.close()
+        proxy.process.terminate()
+        proxy.process.wait(timeout=START_LIMIT)
+        proxy.process.stderr.close()
 
 
 @contextlib.contextmanager

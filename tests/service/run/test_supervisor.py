@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import subprocess
-import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from pickle import UnpicklingError
@@ -15,6 +13,7 @@ from types import SimpleNamespace
 import hanging_rules
 import pytest
 from files import Files
+from forking import ForkedProgram
 
 from tornado_proxy.config.server import InternalServer
 from tornado_proxy.routing.compare import KeptRequest
@@ -66,12 +65,15 @@ def run(tmp_path):
 
     def run_statements(statements: str) -> str:
         program = PROGRAM.replace("{statements}", "".join(f"    {line}\n" for line in statements.strip().splitlines()))
-        command = [sys.executable, "-c", program, str(files.configuration)]
         # Workers import the fake too.
         environment = {**os.environ, "PYTHONPATH": str(Path(hanging_rules.__file__).parent)}
-        result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
-        assert result.returncode == 0, result.stderr
-        return result.stdout
+        with (tmp_path / "printed").open("w+") as printed:
+            running = ForkedProgram(program, [str(files.configuration)], environment, printed.fileno())
+            with running.stderr:
+                errors = running.stderr.read()
+            assert running.wait(timeout=120) == 0, errors
+            printed.seek(0)
+            return printed.read()
 
     return run_statements
 

@@ -1,0 +1,125 @@
+"""Programs forked from a process that has imported the package, since that takes half a second of processor time.
+
+`python forking.py DESCRIPTOR` is that process; it ends with the tests.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+SERVE = "import sys; from tornado_proxy.cli.main import main; sys.exit(main())"
+"""The command line of tornado-proxy."""
+
+
+class ForkedProgram:
+    """A program of Python, and what the tests use of `subprocess.Popen`; its standard error is a pipe."""
+
+    def __init__(
+        self, program: str, arguments: Sequence[str], environment: Mapping[str, str], stdout: int | None = None
+    ) -> None:
+        report, told = socket.socketpair()
+        reading, writing = os.pipe()
+        self._report, self.stderr = report.makefile("r"), os.fdopen(reading)
+        self.returncode: int | None = None
+        request = json.dumps([program, [*arguments], dict(environment), str(Path.cwd())]).encode()
+        with report, told, Path(os.devnull).open("wb") as null, os.fdopen(writing, "wb") as error:
+            output = null.fileno() if stdout is None else stdout
+            # Each request is one message.
+            socket.send_fds(_forker(), [request], [told.fileno(), output, error.fileno()])
+            self.pid = int(self._report.readline())
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits for the end; returns the exit status, negative for a signal."""
+        if self.returncode is None:
+            if not select.select([self._report], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+            self.returncode = int(self._report.readline())
+            self._report.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """The exit status; None while it runs."""
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def send_signal(self, number: int) -> None:
+        """Sends a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Sends SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Sends SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+
+@cache
+def _forker() -> socket.socket:
+    """The connection to a process that forks; each process of the tests has one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, __file__, str(theirs.fileno())]
+    # Its streams become those of each program, which are pipes too: Python asks once whether they can be searched.
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with theirs:
+        forker = subprocess.Popen(command, pass_fds=[theirs.fileno()], **streams)
+    atexit.register(forker.wait)
+    atexit.register(ours.close)
+    return ours
+
+
+def _fork_for(connection: socket.socket) -> str:
+    """Forks for each request, and returns the program in the process that shall run it."""
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG if request else 0)[0]:
+                pass
+        if not request:
+            os._exit(0)
+        if os.fork() == 0:
+            break
+        for each in descriptors:
+            os.close(each)
+    connection.close()
+    report, *streams = descriptors
+    if forked := os.fork():
+        for each in (*streams, 0, 1, 2):
+            os.close(each)
+        os.write(report, b"%d\n" % forked)
+        os.write(report, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]))
+        os._exit(0)
+    os.close(report)
+    for number, stream in enumerate(streams, start=1):
+        os.dup2(stream, number)
+        os.close(stream)
+    program, arguments, environment, folder = json.loads(request)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv[1:] = arguments
+    return str(program)
+
+
+if __name__ == "__main__":
+    import tornado_proxy.cli.serve
+    import tornado_proxy.service.run.worker  # noqa: F401
+
+    gc.freeze()
+    exec(_fork_for(socket.socket(fileno=int(sys.argv[1]))))
