@@ -63,9 +63,16 @@ def marked_texts(check: str, statements: str, configuration: Settings | None = N
     return [finding.span.text if finding.span else "" for finding in findings(check, statements, configuration)]
 
 
-def fixed(check: str, statements: str, allowed: frozenset[Safety] = EVERY_FIX) -> str:
+def fixed(
+    check: str,
+    statements: str,
+    configuration: Settings | None = None,
+    allowed: frozenset[Safety] = EVERY_FIX,
+) -> str:
     """The statements of a block after the fixes of one check."""
     files = rule_files(site=block(statements))
-    settings = LintSettings(frozenset({check}))
-    result = fix_all(files, lambda current: lint(subject_of(compile_rule_files(current)), CHECKS, settings), allowed)
+    chosen = LintSettings(frozenset({check}))
+    result = fix_all(
+        files, lambda current: lint(subject_of(compile_rule_files(current), configuration), CHECKS, chosen), allowed
+    )
     return result.files[0].data.decode().removeprefix("target site {\n").removesuffix("\n}\n")

@@ -63,7 +63,7 @@ def _crawl(proxy, start: str) -> Iterator[tuple[str, str, str]]:
         if path in seen:
             continue
         seen.add(path)
-        answer = proxy.request("GET", path)
+        answer = proxy.request("GET", path, headers={"Accept": "text/html"})
         assert answer.status == 200, path
         content_type = answer.headers["content-type"]
         yield path, content_type, answer.text

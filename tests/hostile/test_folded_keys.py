@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from itertools import product
 
 import pytest
 from memory_store import MemoryStore
@@ -13,7 +14,7 @@ from serving import part, serve
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
 from tornado_proxy.config.server import Server
 from tornado_proxy.config.values import GuardedUrl
@@ -241,3 +242,26 @@ async def test_literal_dots_are_removed_as_proxies_do(path):
     """`/./` is `/`, and a final `/.` is the directory, as RFC 3986 (5.2.4), nginx and Caddy have it."""
     async with serve({"Private/a": SECRET}) as site:
         assert (await site.get(path)).status == (404 if path.endswith(".") else 200)
+
+
+PART_OF_UPLOAD = ".sgwtmp/multipart/c0ac43df/6a5c69b1/1"
+
+
+@pytest.mark.parametrize("mount", ["/", "/m/"])
+@pytest.mark.parametrize("name", ["emptySegments", "case"])
+async def test_no_path_leads_to_what_a_gateway_keeps_in_a_bucket(name, mount):
+    """At `.sgwtmp/` of a bucket versitygw has the parts of unfinished uploads, for whatever path, and lists them."""
+    store = _store(name, PART_OF_UPLOAD)
+    own = (PART_OF_UPLOAD, f"/{PART_OF_UPLOAD}", ".sgwtmp", ".sgwtmp/x", ".sgwtmp/", ".sgwtmp/multipart/?format=zip")
+    spellings = [*own, *(PART_OF_UPLOAD.upper() for _ in range(name == "case"))]
+    settings = {"actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name]), "mount": Mount(paths=(mount,))}
+    listing = ListingOptions(archive=ArchiveOptions(enabled=True))
+    async with serve(store, listing=listing, **settings) as site:
+        for path, method in product(spellings, ("GET", "HEAD", "PUT", "DELETE")):
+            answer = await site.request(method, f"{mount}{path}", None, b"changed" if method == "PUT" else b"")
+            assert (answer.status in (400, 403, 415), SECRET in answer.body) == (True, False), (method, path)
+        for directory, named in ((mount, ".sgwtmp"), (f"{mount}.sgwtmp/", "x")):
+            assert (await site.upload(directory, part("file", b"x", filename=named))).status == 400
+        assert SECRET not in (await site.get(f"{mount}?format=zip")).body
+    assert await _body(store, PART_OF_UPLOAD) == SECRET
+    assert sorted(store.keys()) == sorted(_store(name, PART_OF_UPLOAD).keys())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -17,8 +18,6 @@ from tornado_proxy.pages.listing import (
     Listing,
     Offers,
     Order,
-    as_json,
-    as_text,
     human_size,
     link,
     link_to,
@@ -123,10 +122,14 @@ def test_breadcrumbs_start_at_the_mount(path, root, expected):
     assert Listing(path, root, ()).crumbs == tuple(Crumb(*pair) for pair in expected)
 
 
+def _json(listing):
+    return json.loads(Pages().listing(listing, Form.JSON).body)
+
+
 def test_json_has_every_field_of_every_entry():
     """A file has all fields, a directory only name and link, and the last page has no next page."""
     listing = Listing("/a/", "/", (Entry("b/"), Entry("c.txt", 3, CHANGED, '"e"')))
-    assert as_json(listing) == {
+    assert _json(listing) == {
         "path": "/a/",
         "entries": [
             {"name": "b/", "href": "/a/b/", "type": "directory", "size": None, "lastModified": None, "etag": None},
@@ -146,7 +149,7 @@ def test_json_has_every_field_of_every_entry():
 def test_json_has_the_next_page():
     """Every page but the last has the link to the next page."""
     listing = Listing("/a b/", "/", (), {"limit": "5", "other": "1"}, "t=")
-    assert as_json(listing)["next"] == "/a%20b/?after=t%3D&limit=5"
+    assert _json(listing)["next"] == "/a%20b/?after=t%3D&limit=5"
 
 
 FILES = (Entry("a10", 3, CHANGED), Entry("B/"), Entry("a9", 5), Entry("A1", 3, CHANGED.replace(year=2025)))
@@ -181,7 +184,7 @@ def test_lines_are_sorted_naturally(order, names):
 def test_json_is_sorted_only_on_request(query, names):
     """Without `?sort=`, or with an unknown one, lines have the order of S3."""
     listing = Listing("/", "/", FILES, query)
-    assert [entry["name"] for entry in as_json(listing)["entries"]] == names
+    assert [entry["name"] for entry in _json(listing)["entries"]] == names
 
 
 def test_the_link_of_a_column_reverses_the_order():
@@ -252,14 +255,14 @@ def test_invalid_tokens_are_left_out():
 
 def test_json_keeps_a_name_that_cannot_be_requested():
     """An entry with an invalid path has its exact name and no link."""
-    entries = as_json(Listing("/", "/", (Entry("a\nb", 1),)))["entries"]
+    entries = _json(Listing("/", "/", (Entry("a\nb", 1),)))["entries"]
     assert [(entry["name"], entry["href"]) for entry in entries] == [("a\nb", None)]
 
 
 def test_text_has_one_line_per_entry():
     """A line has name, size and time, separated by tabs; control characters in names are replaced."""
     listing = Listing("/", "/", (Entry("b/"), Entry("a\tb\n", 1), Entry("c d.txt", 3, CHANGED)))
-    assert as_text(listing) == "b/\na␉b␊\t1\nc d.txt\t3\t2026-05-01T12:34:56Z\n"
+    assert Pages().listing(listing, Form.TEXT).body.decode() == "b/\na␉b␊\t1\nc d.txt\t3\t2026-05-01T12:34:56Z\n"
 
 
 def test_times_are_formatted_in_utc():

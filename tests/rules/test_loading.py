@@ -8,12 +8,13 @@ import pytest
 from rule_texts import document
 
 from tornado_proxy.rules import RuleFileError, load, loading
-from tornado_proxy.rules.diagnostic import Safety, SourceFile
+from tornado_proxy.rules.diagnostic import Safety, Severity, SourceFile
 from tornado_proxy.rules.limits import LARGEST_RULES
 from tornado_proxy.rules.loading import (
     RuleFile,
     compile_documents,
     compile_rule_files,
+    overruled_files,
     read_rule_files,
     unknown_targets,
 )
@@ -380,6 +381,30 @@ def test_an_unknown_target_without_a_similar_name_has_no_fix():
     (diagnostic,) = _unknown_targets("target shop {}", "site")
     assert diagnostic.help == "name it in `targets` of the configuration"
     assert diagnostic.fixes == ()
+
+
+def _overruled(**texts):
+    files = [RuleFile(f"{name}.rules", text.encode()) for name, text in texts.items()]
+    return list(overruled_files(compile_rule_files(files).rule_sets.values()))
+
+
+def test_a_file_whose_copy_is_read_first_is_reported():
+    """An edit of it has no effect, which its author would look for elsewhere."""
+    copy = 'target site { rewrite `^/a$` -> "/b" rewrite `^/c$` -> "/d" }'
+    (warning,) = _overruled(backup=copy, site=f'{copy} target other {{ rewrite `^/a$` -> "/x" }}')
+    assert (warning.code, warning.severity, warning.span.place) == (
+        "overruled-file",
+        Severity.WARNING,
+        "site.rules:1:23",
+    )
+    assert warning.message == ("2 rewrites of `site.rules` never apply: `backup.rules` has the same, and is read first")
+    (single,) = _overruled(backup=copy, site='target site { rewrite `^/c$` -> "/e" rewrite `^/f$` -> "/g" }')
+    assert single.message.startswith("1 rewrite of `site.rules` never applies")
+
+
+def test_a_source_given_twice_in_one_file_overrules_no_file():
+    """The linter reports it; the author sees both at once."""
+    assert _overruled(site='target site { rewrite `^/a$` -> "/b" rewrite `^/a$` -> "/c" }') == []
 
 
 def test_go_templates_may_call_the_helpers_of_their_target():

@@ -441,6 +441,14 @@ def test_a_path_that_folds_to_dots_is_refused(path):
     assert fold_objection(path, ()) is None
 
 
+@pytest.mark.parametrize("path", ["/.sgwtmp", "/.sgwtmp/multipart/a/1", "//.SGWTMP/a"])
+def test_a_directory_of_the_store_itself_is_refused(path):
+    """What versitygw keeps in a bucket is no object; a longer name, or one further down, is."""
+    assert fold_objection(path, EVERY)
+    assert fold_objection("/.sgwtmp2", EVERY) is None
+    assert fold_objection("/a/.sgwtmp/b", EVERY) is None
+
+
 TESTED = "rewrite moved `^/a$` -> `/b`\nrewrite `^/dots$` -> `/..`\n"
 DOTS = "`/dots` is refused (the result contains a `.` or `..` segment)"
 

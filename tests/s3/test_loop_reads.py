@@ -185,14 +185,13 @@ async def test_a_request_is_signed_again_once(code):
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (Reply(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"), UpstreamError),
         (Reply(b"HTTP/1.0 200 OK\r\n\r\nabc", Then.CLOSE), UpstreamError),
         (Reply(b"HTTP/1.1 204 No Content\r\n\r\n"), UpstreamError),
         (reply(206, b"abc", Content_Range="bytes 0-2/3"), UpstreamError),
         (reply(200, b"<Error><Code>InternalError</Code></Error>"), UpstreamError),
         (reply(200, b"<Error><Code>SlowDown</Code></Error>"), Busy),
     ],
-    ids=["chunked", "1.0", "204", "206", "error", "slow down"],
+    ids=["1.0", "204", "206", "error", "slow down"],
 )
 async def test_an_answer_that_is_not_an_object_is_an_error(answer, error):
     """An answer that may be incomplete or is not an object raises an error."""

@@ -283,7 +283,7 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
 @pytest.mark.parametrize(
     ("answer", "after", "limit", "names", "next_after", "is_marked"),
     [
-        ({}, "", 5, [], None, False),
+        (listing(), "", 5, [], None, False),
         (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, False),
         (listing("d/"), "", 5, [], None, True),
         (listing("d/", truncated=True), "", 5, [], None, True),

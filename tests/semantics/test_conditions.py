@@ -369,6 +369,7 @@ def test_a_header_without_exactly_one_range_gives_none(text):
         ("bytes=0-", 0, ContentRange(None, None, 0)),
         ("bytes=0-0", 0, ContentRange(None, None, 0)),
         ("bytes=-5", 0, None),
+        ("bytes=0-9", None, None),
     ],
 )
 def test_a_range_resolves_against_a_size(text, size, expected):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from datetime import UTC, datetime
 
 import pytest
 from fakes import Staff
@@ -12,7 +13,7 @@ from memory_store import MemoryStore
 from serving import EVERYTHING, serve
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
-from tornado_proxy.config.model import ListingOptions
+from tornado_proxy.config.model import ListingOptions, Mount
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
@@ -285,3 +286,106 @@ async def test_a_403_leads_to_the_sign_out_of_its_provider():
         nobody = await site.get("/", Accept="text/html")
     assert (wrong.status, 'href="/auth/staff/logout">Sign out</a>' in wrong.text) == (403, True)
     assert (nobody.status, "Sign out" in nobody.text) == (401, False)
+
+
+MANY = {**{f"d/{number:04}": b"x" for number in range(2500)}, "d/sub/a": b"x"}
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+PIP = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
+
+
+@pytest.mark.parametrize(
+    ("accept", "entries"),
+    [("*/*", 2501), (PIP, 2501), ("application/json, text/html;q=0.9", 2501), (BROWSER, 1000), ("text/html", 1000)],
+)
+async def test_who_asks_for_no_page_gets_the_whole_directory(accept, entries):
+    """Browsers ask for `text/html` by name and for nothing rather; what all others get has no other page."""
+    async with serve(MANY) as site:
+        answer, head = [await site.request(method, "/d/", {"Accept": accept}) for method in ("GET", "HEAD")]
+    assert len(set(re.findall(r"/d/[0-9s][0-9ub]+", answer.text))) == entries
+    assert ("link" in answer.headers) == ("link" in head.headers) == (entries == 1000)
+    assert head.headers["content-length"] == answer.headers["content-length"] == str(len(answer.body))
+
+
+@pytest.mark.parametrize(
+    "query", ["format=json", "format=text", "format=json&sort=name&order=desc", "format=json&begins=1"]
+)
+async def test_json_and_text_have_the_whole_directory(query):
+    """They have all entries, for a browser too, unless the query asks for pages."""
+    async with serve(MANY) as site:
+        whole, page = [await site.get(f"/d/?{query}{more}", Accept=BROWSER) for more in ("", "&limit=10")]
+    named = set(re.findall(r"(?:^|\"name\": \")([0-9]{4}|sub/)", whole.text, re.MULTILINE))
+    assert named == {
+        name
+        for name in (*(f"{number:04}" for number in range(2500)), "sub/")
+        if "begins" not in query or name[0] == "1"
+    }
+    assert ("link" in whole.headers, "link" in page.headers) == (False, True)
+
+
+async def test_a_program_gets_links_to_entries_only():
+    """The listing has the title by which programs know one, and links to the entries and to the directory above."""
+    files = {"d/a&b.txt": b"x", "d/c:d": b"xy", "d/e/f": b"x", "d/\n": b"x"}
+    async with serve(files, mount=Mount("", ("/m/",))) as site:
+        below, top = (await site.get("/m/d/")).text, (await site.get("/m/")).text
+    assert "<title>Index of /m/d/</title>\n" in below
+    assert re.findall(r'<a href="([^"]+)">', below) == ["../", "/m/d/a%26b.txt", "/m/d/c:d", "/m/d/e/"]
+    assert re.search(r"^␊ +[0-9]{2}-[A-Z][a-z]{2}-[0-9]{4} [0-9]{2}:[0-9]{2} +1$", below, re.MULTILINE)
+    assert re.findall(r'<a href="([^"]+)">', top) == ["/m/d/"]
+
+
+@pytest.mark.parametrize(("most", "status"), [(2501, 200), (2500, 403)])
+@pytest.mark.parametrize("query", ["", "?format=json", "?format=text", "?sort=name"])
+async def test_a_directory_beyond_the_limit_is_refused(most, status, query):
+    """A program gets all or an error that says how to get the rest, never a part; people and `limit` have pages."""
+    async with serve(MANY, listing=ListingOptions(max_entries=most)) as site:
+        answer, head = [await site.request(method, f"/d/{query}") for method in ("GET", "HEAD")]
+        pages = [await site.get("/d/", Accept=BROWSER), await site.get(f"/d/?limit=9&{query[1:]}")]
+    assert (answer.status, head.status, [each.status for each in pages]) == (status, status, [200, 200])
+    assert ("more than 2500 entries: ask for pages with “?limit=1000”" in answer.text) == (status == 403)
+
+
+class _Failing(MemoryStore):
+    """A store that does `then` at its fifth answer, the last one if two of three are listed again."""
+
+    def __init__(self, then):
+        super().__init__(lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        self.then, self.lists = then, 0
+        for key, body in MANY.items():
+            self.add(key, body)
+
+    async def list(self, prefix, after=None, limit=1000):
+        self.lists += 1
+        if self.lists == 5:
+            self.then(self)
+        return await super().list(prefix, after, limit)
+
+
+def _fail(_store):
+    raise UpstreamError("gone")
+
+
+@pytest.mark.parametrize(
+    ("then", "complete"),
+    [(lambda _: None, True), (_fail, False), (lambda store: store.add("d/zz", b""), False)],
+)
+@pytest.mark.parametrize("query", ["", "?format=json"])
+async def test_what_is_not_kept_is_listed_again(monkeypatch, then, complete, query):
+    """Of a very large directory the rest is read while it is sent; a store that fails then breaks the connection."""
+    monkeypatch.setattr(browse, "LISTED_WHOLE", 1000)
+    async with serve(_Failing(_fail if then is _fail else then)) as site:
+        whole = await site.get(f"/d/{query}")
+    monkeypatch.setattr(browse, "HELD_OF_LISTING", 1000)
+    async with serve(_Failing(then)) as site:
+        answer = await site.get(f"/d/{query}")
+    assert (whole.complete, answer.status, answer.complete) == (True, 200, complete)
+    assert whole.body == answer.body if complete else whole.body.startswith(answer.body)
+
+
+async def test_http_1_0_sees_a_listing_that_broke_off(monkeypatch):
+    """The length is announced, so that the end of the connection is not taken for the end of the listing."""
+    monkeypatch.setattr(browse, "LISTED_WHOLE", 1000)
+    monkeypatch.setattr(browse, "HELD_OF_LISTING", 1000)
+    async with serve(_Failing(_fail)) as site, site.connect() as client:
+        await client.send(b"GET /d/ HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
+        answer = await client.receive()
+    assert (answer.status, answer.complete) == (200, False)

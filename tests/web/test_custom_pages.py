@@ -94,12 +94,13 @@ def test_a_page_of_all_entries_is_rendered():
 
 
 async def test_a_page_of_the_service_has_a_thousand_entries():
-    """Without a body of one's own, a listing has at most 1,000 entries, whatever is configured."""
+    """Without a body of one's own, a page has at most 1,000 entries, whatever is configured; programs get all."""
     files = {f"{number:04}": b"" for number in range(1100)}
-    async with serve(
-        files, custom=_recipe("folder_list", None, [("X-A", "b")]), bucket=Bucket("b", list_max_keys=5000)
-    ) as site:
-        assert len(json.loads((await site.get("/?format=json")).text)["entries"]) == 1000
+    custom = _recipe("folder_list", None, [("X-A", "{{ len .Entries }}")])
+    async with serve(files, custom=custom, bucket=Bucket("b", list_max_keys=5000)) as site:
+        page, whole = await site.get("/", Accept="text/html"), await site.get("/?format=json")
+    assert (page.text.count('scope="row"'), page.headers["x-a"]) == (1000, "1000")
+    assert (len(json.loads(whole.text)["entries"]), whole.headers["x-a"]) == (1100, "1000")
 
 
 async def test_a_page_can_change_only_headers_and_status():

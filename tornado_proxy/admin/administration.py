@@ -283,7 +283,7 @@ def _outcome(outlook: Outlook) -> Iterator[str]:
         yield f"{attempt.status} {HTTPStatus(attempt.status).phrase}"
         yield attempt.reason
     elif info is not None:
-        yield f"200 OK, {human_size(info.size)}"
+        yield f"200 OK, {'of unknown size' if info.size is None else human_size(info.size)}"
         yield info.content_type or "without a type"
         yield f"changed {info.last_modified:%Y-%m-%d %H:%M} UTC" if info.last_modified else "changed at an unknown time"
     elif attempt is not None:

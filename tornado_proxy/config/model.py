@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from msgspec import field
 
@@ -114,6 +114,10 @@ class Bucket(SettingsSection, frozen=True):
     """How often a call to S3 is attempted in all."""
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = 5 * MIB
     """The size of the parts of a large upload to S3. Two of them are held in memory."""
+    checksums: Literal["when_required", "when_supported", "md5"] = "when_required"
+    """When uploads have a checksum that S3 verifies: once S3 has refused one without (`when_required`; Content-MD5 is
+    tried first, then CRC32), or always, as CRC32 (`when_supported`) or as Content-MD5 (`md5`), which older S3s know. It
+    is never in a trailer."""
 
 
 class PageOptions(SettingsSection, frozen=True):
@@ -209,6 +213,9 @@ class ListingOptions(SettingsSection, frozen=True):
     hidden: tuple[Annotated[str, values.name_pattern], ...] = ()
     """Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still be
     requested: to protect it, use `resources`."""
+    max_entries: Annotated[int, Bounds(1, 1_000_000)] = 10_000
+    """The most entries of a directory that a program gets in one answer; a larger one is answered with 403. People get
+    pages."""
     readme: bool = False
     """Whether a README (Markdown or text) is shown below the list. It needs the extra `readme`."""
     archive: ArchiveOptions = ArchiveOptions()

@@ -272,13 +272,14 @@ class Category(Enum):
 
 
 class LintFinding(msgspec.Struct, frozen=True):
-    """A finding of a check: a fact about a place, and advice."""
+    """A finding of a check: a fact about a place, and advice; `severity` is the check's unless it is given."""
 
     message: str
     span: Span | None
     help: str
     notes: tuple[Note, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    severity: Severity | None = None
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -302,9 +303,9 @@ class Check(msgspec.Struct, frozen=True):
         return f"{self.summary}\n\n{page.rstrip()}"
 
     def diagnostic(self, finding: LintFinding) -> Diagnostic:
-        """Returns a finding as a diagnostic with the name and the severity of this check."""
-        message, span, advice = finding.message, finding.span, finding.help
-        return Diagnostic(self.name, message, span, advice, finding.notes, self.severity, finding.fixes)
+        """Returns a finding as a diagnostic with the name of this check, and its severity if it has none of its own."""
+        message, span, advice, severity = finding.message, finding.span, finding.help, finding.severity or self.severity
+        return Diagnostic(self.name, message, span, advice, finding.notes, severity, finding.fixes)
 
 
 def check(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -228,9 +229,26 @@ def timestamp(moment: datetime | None) -> str | None:
     return f"{moment.astimezone(UTC).isoformat()[:19]}Z" if moment else None
 
 
-def as_json(listing: Listing) -> dict[str, object]:
-    """Returns the listing as JSON; docs/http.md describes it."""
-    entries = [
+class Writing(NamedTuple):
+    """How a listing is written for programs, entry by entry, so that a long one can be sent while it is read."""
+
+    begin: Callable[[Listing], str]
+    entry: Callable[[Listing, Entry], str]
+    separator: str
+    end: Callable[[Listing], str]
+
+    def entries(self, listing: Listing) -> str:
+        """Writes the entries alone."""
+        return self.separator.join([self.entry(listing, each) for each in listing.ordered])
+
+
+def _text_row(_listing: Listing, entry: Entry) -> str:
+    size = "" if entry.size is None else str(entry.size)
+    return "\t".join((visible(entry.name), size, timestamp(entry.last_modified) or "")).rstrip("\t") + "\n"
+
+
+def _json_object(listing: Listing, entry: Entry) -> str:
+    return as_json(
         {
             "name": entry.name,
             "href": listing.href(entry),
@@ -239,18 +257,42 @@ def as_json(listing: Listing) -> dict[str, object]:
             "lastModified": timestamp(entry.last_modified),
             "etag": entry.etag,
         }
-        for entry in listing.ordered
-    ]
-    return {"path": listing.path, "entries": entries, "next": listing.next_href}
-
-
-def as_text(listing: Listing) -> str:
-    """Returns a line for each entry: name, size and time of the last change, separated by tabs."""
-    rows = (
-        (visible(each.name), "" if each.size is None else str(each.size), timestamp(each.last_modified) or "")
-        for each in listing.ordered
     )
-    return "".join("\t".join(row).rstrip("\t") + "\n" for row in rows)
+
+
+def _index_row(listing: Listing, entry: Entry) -> str:
+    """Returns a line as nginx writes it, from which programs read time and size, too."""
+    name, href = visible(entry.name), listing.href(entry)
+    shown = f'<a href="{href}">{escape(name)}</a>' if href else escape(name)
+    time = f"{entry.last_modified.astimezone(UTC):%d-%b-%Y %H:%M}" if entry.last_modified else "-"
+    size = "-" if entry.size is None else entry.size
+    return f"{shown}{'':{max(1, 51 - len(name))}}{time:<17} {size:>19}\n"
+
+
+def _index_begin(listing: Listing) -> str:
+    # The title is how GDAL knows a listing.
+    title = escape(f"Index of {visible(listing.path)}")
+    up = "" if listing.path == listing.root else '<a href="../">../</a>\n'
+    head = f"<!doctype html>\n<html>\n<head>\n<title>{title}</title>\n</head>\n<body>\n"
+    return f"{head}<h1>{title}</h1><hr><pre>\n{up}"
+
+
+WRITINGS: Mapping[str, Writing] = {
+    "html": Writing(_index_begin, _index_row, "", lambda _: "</pre><hr>\n</body>\n</html>\n"),
+    "json": Writing(
+        lambda listing: f'{{"path": {as_json(listing.path)}, "entries": [',
+        _json_object,
+        ", ",
+        lambda listing: f'], "next": {as_json(listing.next_href)}}}\n',
+    ),
+    "text": Writing(lambda _: "", _text_row, "", lambda _: ""),
+}
+"""How each form is written for programs; docs/http.md describes them."""
+
+
+def as_json(value: object) -> str:
+    """Returns a value as JSON in a line."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 _DEAD = '<span class="dead" title="No request can name this entry">'

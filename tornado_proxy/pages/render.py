@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from markupsafe import Markup
 
 from tornado_proxy.config.model import Mount
-from tornado_proxy.pages.listing import Listing, Offers, as_json, as_text, link, listing_view
+from tornado_proxy.pages.listing import WRITINGS, Listing, Offers, as_json, link, listing_view
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, Headers, negotiate, path_reference
 from tornado_proxy.storage.store import Entry
@@ -253,21 +252,25 @@ class Pages:
     def listing(self, listing: Listing, form: Form, offers: Offers | None = None) -> Rendering:
         """Returns a page of a directory; `offers` are for HTML only."""
         offers = offers or Offers()
-        writers: Mapping[Form, Callable[[], str]] = {
-            Form.HTML: lambda: self._html("listing", listing.root, listing_view(listing, offers)),
-            Form.JSON: lambda: _json(as_json(listing)),
-            Form.TEXT: lambda: as_text(listing),
-        }
+        if form is Form.HTML:
+            text = self._html("listing", listing.root, listing_view(listing, offers))
+        else:
+            writing = WRITINGS[form.value]
+            text = f"{writing.begin(listing)}{writing.entries(listing)}{writing.end(listing)}"
         following = listing.next_href
         more = (("Link", f'<{following}>; rel="next"'),) if following else ()
-        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more), offers)
+        return self._rendering(form, text, (("Cache-Control", "no-cache"), *more), offers)
+
+    def index_headers(self, form: Form) -> Headers:
+        """Returns the headers of a listing for programs."""
+        return self._rendering(form, "", (("Cache-Control", "no-cache"),)).headers
 
     def targets(self, targets: Sequence[TargetLinks], form: Form, path: str = "/") -> Rendering:
         """Returns the page of all targets; `path` is its own."""
         lines = (f"{each.name}\t{url}\n" for each in targets for url in each.links)
         writers: Mapping[Form, Callable[[], str]] = {
             Form.HTML: lambda: self._html("targets", path, {"targets": targets}),
-            Form.JSON: lambda: _json([each._asdict() for each in targets]),
+            Form.JSON: lambda: f"{as_json([each._asdict() for each in targets])}\n",
             Form.TEXT: lambda: "".join(lines),
         }
         return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"),))
@@ -277,7 +280,7 @@ class Pages:
         fields = {"status": failure.status, "title": failure.title, "message": failure.message}
         writers: Mapping[Form, Callable[[], str]] = {
             Form.HTML: lambda: self._html("failure", failure.root, failure.values),
-            Form.JSON: lambda: _json({**fields, "requestId": failure.request_id}),
+            Form.JSON: lambda: f"{as_json({**fields, 'requestId': failure.request_id})}\n",
             Form.TEXT: lambda: f"{failure.status} {failure.title}\n{failure.message}\nrequest {failure.request_id}\n",
         }
         return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
@@ -291,7 +294,7 @@ class Pages:
     def upload(self, location: str, size: int, etag: str | None, form: Form) -> Rendering:
         """Returns the answer to an upload; `location` is the file's link."""
         fields = {"location": location, "size": size, "etag": etag}
-        return _rendering(form, _json(fields) if form is Form.JSON else f"{location}\n", ())
+        return _rendering(form, f"{as_json(fields) if form is Form.JSON else location}\n", ())
 
     def check(self) -> None:
         """Makes a page of each kind; raises the errors of the theme's templates."""
@@ -345,7 +348,3 @@ def _rendering(form: Form, text: str, more: Headers) -> Rendering:
         *more,
     )
     return Rendering(text.encode("utf-8", "replace"), headers)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"

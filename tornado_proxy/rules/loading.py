@@ -27,7 +27,9 @@ from tornado_proxy.rules.diagnostic import (
     Fix,
     Note,
     Safety,
+    Severity,
     Span,
+    counted,
     decode,
     did_you_mean,
     errors,
@@ -397,3 +399,25 @@ def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> It
             fixes = (Fix(f"call it `{meant}`", (edit,), Safety.UNSAFE),)
         message = f"the configuration has no target `{name.value}`"
         yield Diagnostic("unknown-target", message, name.span, advice, fixes=fixes)
+
+
+def overruled_files(rule_sets: Iterable[RuleSet]) -> Iterator[Diagnostic]:
+    """Yields a warning for each file whose rewrites have the sources of an earlier one, such as its own copy."""
+    for rules in rule_sets:
+        first: dict[str, Rewrite] = {}
+        taken: dict[tuple[str, str], list[tuple[Rewrite, Rewrite]]] = {}
+        for rewrite in rules.rewrites:
+            earlier = first.setdefault(rewrite.pattern.text, rewrite)
+            files = earlier.span.source.name, rewrite.span.source.name
+            if files[0] != files[1]:
+                taken.setdefault(files, []).append((earlier, rewrite))
+        for (winner, loser), pairs in taken.items():
+            rewrites = (
+                f"{counted(len(pairs), 'rewrite')} of `{loser}` never {'applies' if len(pairs) == 1 else 'apply'}"
+            )
+            message = f"{rewrites}: `{winner}` has the same, and is read first"
+            advice = "if one of them is a copy, delete it or let its name end otherwise than with `.rules`"
+            earlier, rewrite = pairs[0]
+            note = Note("the first of these is here", earlier.statement.source.span)
+            span = rewrite.statement.source.span
+            yield Diagnostic("overruled-file", message, span, advice, (note,), Severity.WARNING)

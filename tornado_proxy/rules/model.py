@@ -82,10 +82,13 @@ def fold(path: str, folding: Sequence[KeyFolding]) -> str:
 
 
 def fold_objection(path: str, folding: Sequence[KeyFolding]) -> str | None:
-    r"""Returns why a path cannot be one once it is folded, such as `/a\..\b`; None if it can."""
+    r"""Returns why a path cannot be a key once it is folded, such as `/a\..\b`; None if it can."""
     folded = fold(path, folding)
     if "trailingDots" in folding and _ONLY_DOTS.search(folded):
         return "has a segment of dots and spaces only"
+    if f"{folded}/".startswith("/.sgwtmp/"):
+        # Of uploads that are not complete, whatever their paths: it lists, reads and removes them there.
+        return "is where versitygw keeps the parts of uploads"
     return None if folded == path else path_objection(folded)
 
 

@@ -25,6 +25,8 @@ from tornado_proxy.storage.store import Entry, ObjectInfo
 Headers = Mapping[bytes, bytes]
 """Headers by lower-case name."""
 
+NOT_S3 = "something else than S3 answers at `bucket.s3Endpoint`"
+
 _CHECKSUM = b"x-amz-checksum-"
 _CHECKSUM_TYPE = b"x-amz-checksum-type"
 _META = b"x-amz-meta-"
@@ -43,17 +45,23 @@ def sensible_size(size: str | int | None) -> int | None:
     return int(size) if size is not None and 0 <= int(size) <= LARGEST_OBJECT else None
 
 
-def object_info(headers: Headers, size: int) -> ObjectInfo:
-    """Returns the info in the headers of a GetObject or HeadObject; raises ValueError for an invalid date."""
+def quoted(etag: str | None) -> str | None:
+    """Returns an ETag with the quotes that some S3s leave out; None for an empty one."""
+    return etag if etag and etag[-1] == '"' else f'"{etag}"' if etag else None
+
+
+def object_info(headers: Headers, size: int | None) -> ObjectInfo:
+    """Returns the info in the headers of a GetObject or HeadObject."""
     text = _text
     modified, kind = headers.get(b"last-modified"), text(headers.get(_CHECKSUM_TYPE))
+    encoding = headers.get(b"content-encoding")
     return ObjectInfo(
         size,
-        text(headers.get(b"etag")),
+        quoted(text(headers.get(b"etag"))),
         None if modified is None else _header_date(modified),
         text(headers.get(b"content-type")),
         text(headers.get(b"content-disposition")),
-        text(headers.get(b"content-encoding")),
+        None if encoding is None else _stored_encoding(encoding),
         text(headers.get(b"content-language")),
         text(headers.get(b"cache-control")),
         text(headers.get(b"expires")),
@@ -82,11 +90,51 @@ class ObjectHead(NamedTuple):
     version: str | None
 
 
-def object_head(status: int, headers: Headers, asked: ByteRange | None = None) -> ObjectHead:
-    """Returns the head of an object; raises ValueError for invalid or contradicting headers."""
+def object_head(status: int, headers: Headers, asked: ByteRange | None = None, *, has_body: bool = True) -> ObjectHead:
+    """Returns the head of an object; raises ValueError for invalid or contradicting headers, and for those of no S3."""
     length = content_length(headers)
+    if length is None and has_body and b"transfer-encoding" not in headers:
+        raise ValueError("the end of the body could not be told from a broken connection: it has no `Content-Length`")
     part = content_range(status, headers, asked)
-    return ObjectHead(object_info(headers, length if part is None else part.size or 0), part, version_id(headers))
+    head = ObjectHead(object_info(headers, length if part is None else part.size), part, version_id(headers))
+    if head.info.etag is None and is_foreign(headers):
+        raise ValueError(NOT_S3)
+    return head
+
+
+class Quirks:
+    """What the answers of a bucket teach about its S3.
+
+    One that unpacks objects (GCS, R2) sends them as they are stored, with a length, to who accepts gzip. Another S3
+    would rather pack what is stored plain, so that gzip is accepted only where that helps. `Accept-Encoding` is not
+    signed, since GCS changes it on its way. One that sends ETags without quotes may compare them so.
+    """
+
+    accepted = "identity"
+    _is_settled = False
+    _has_quotes = True
+
+    def condition(self, etag: str) -> str:
+        """Returns an ETag as S3 writes it."""
+        return etag if self._has_quotes else etag.strip('"')
+
+    def is_better(self, accepted: str, headers: Headers) -> bool:
+        """Learns from an answer to a request that accepted something; returns whether to ask again."""
+        if headers.get(b"etag", b'"')[-1:] != b'"':
+            self._has_quotes = False
+        if b"content-length" in headers:
+            return False
+        if accepted == "gzip":
+            self.accepted, self._is_settled = "identity", True
+        elif not self._is_settled:
+            self.accepted = "gzip"
+        return accepted != self.accepted == "gzip"
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Whether an answer without an ETag is no S3's, but that of a console or a captive portal."""
+    is_page = b"html" in headers.get(b"content-type", b"").lower() or b"last-modified" not in headers
+    return is_page and not any(name.startswith(b"x-amz-") for name in headers)
 
 
 def version_id(headers: Headers) -> str | None:
@@ -95,9 +143,11 @@ def version_id(headers: Headers) -> str | None:
     return None if version == "null" else version
 
 
-def content_length(headers: Headers) -> int:
-    """Returns the Content-Length; raises ValueError if it is missing or invalid."""
-    if not (length := headers.get(b"content-length", b"")).isdigit():
+def content_length(headers: Headers) -> int | None:
+    """Returns the Content-Length; None without one. Raises ValueError for an invalid one."""
+    if (length := headers.get(b"content-length")) is None:
+        return None
+    if not length.isdigit():
         raise ValueError("the answer has no valid `Content-Length`")
     return int(length)
 
@@ -113,7 +163,8 @@ def content_range(status: int, headers: Headers, asked: ByteRange | None) -> Con
     if header is None or status != 206 or asked is None:
         raise ValueError(f"an answer {status} has{' no' if header is None else ' a'} Content-Range")
     part = ContentRange.from_header(header.decode("latin-1"))
-    if part.size is None or part != asked.resolve(part.size) or part.length != content_length(headers):
+    is_asked = part.size is not None and part == asked.resolve(part.size)
+    if not is_asked or content_length(headers) not in (None, part.length):
         raise ValueError(f"the part `{header.decode('latin-1')}` is not the requested one")
     return part
 
@@ -128,14 +179,24 @@ def _text(value: bytes | None) -> str | None:
         return value.decode("latin-1")
 
 
+def _stored_encoding(value: bytes) -> str | None:
+    """Returns a Content-Encoding without `aws-chunked`, the framing of an upload, which some S3s keep."""
+    text = _text(value) or ""
+    if "aws-chunked" not in text.lower():
+        return text
+    return (
+        ", ".join([each.strip() for each in text.split(",") if each.strip().lower() not in ("aws-chunked", "")]) or None
+    )
+
+
 @lru_cache(DATES_KEPT)
 def _header_date(value: bytes) -> datetime | None:
-    """Returns a date in UTC, also of another time zone or without one; None if UTC cannot express it."""
+    """Returns a date in UTC, also of another time zone or without one; None if it is none, or UTC cannot express it."""
     text = value.decode("latin-1")
     try:
         moment = parse_date(text) or parsedate_to_datetime(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except OverflowError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -162,6 +223,12 @@ def read_error(document: bytes) -> ErrorDocument:
     )
 
 
+def check_no_error(beginning: bytes) -> None:
+    """Raises ValueError if the body of an object without an ETag is a document of an error."""
+    if code := read_error(beginning).code:
+        raise ValueError(f"an error `{code}` with the status of an object")
+
+
 def read_listing(document: bytes) -> ListAnswer:
     """Returns the answer to a ListObjectsV2; raises ValueError for other documents and entries without a name."""
     root = _root(document)
@@ -178,7 +245,7 @@ def read_listing(document: bytes) -> ListAnswer:
         # XML cannot express all characters of a key.
         names = [unquote_plus(name, errors="strict") for name in names]
     entries = [
-        Entry(name, sensible_size(each.findtext(size)), _moment(each.findtext(modified)), each.findtext(etag))
+        Entry(name, sensible_size(each.findtext(size)), _moment(each.findtext(modified)), quoted(each.findtext(etag)))
         for name, each in zip(names, objects, strict=False)
     ]
     entries += map(Entry, names[len(objects) :])
@@ -228,13 +295,13 @@ def _name(element: Element) -> str:
 
 
 def _moment(text: str | None) -> datetime | None:
-    """Returns a date in UTC without microseconds; None if UTC cannot express it."""
+    """Returns a date in UTC without microseconds; None if it is none, or UTC cannot express it."""
     if text is None:
         return None
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is not UTC:
-        try:
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not UTC:
             moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        except OverflowError:
-            return None
+    except (ValueError, OverflowError):
+        return None
     return moment.replace(microsecond=0) if moment.microsecond else moment

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from http.client import IncompleteRead
@@ -13,7 +14,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from botocore.exceptions import ResponseStreamingError
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.s3.answers import ListAnswer, ObjectHead, object_head, sensible_size
+from tornado_proxy.s3.answers import (
+    NOT_S3,
+    Headers,
+    ListAnswer,
+    ObjectHead,
+    Quirks,
+    check_no_error,
+    is_foreign,
+    object_head,
+    quoted,
+    sensible_size,
+)
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import READ_OF_THREAD
@@ -23,6 +35,7 @@ from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest
     from botocore.response import StreamingBody
     from mypy_boto3_s3.client import S3Client
 
@@ -39,9 +52,10 @@ class ThreadedResponse:
         """
         self.head = _head(answer, asked)
         part = self.head.content_range
-        self._left = self.head.info.size if part is None else part.length  # bytes
+        size = self.head.info.size if part is None else part.length
+        self._left = math.inf if size is None else size  # bytes
         self._raw: StreamingBody = answer["Body"]
-        self._first = _first_chunk(self._raw, self._left)
+        self._first = self._first_chunk()
         self._executor = executor
         self._reading: BlockingCall[bytes] | None = None
         self._pause: float | None = None  # seconds that its reader may take for a chunk
@@ -53,7 +67,7 @@ class ThreadedResponse:
     @property
     def ended(self) -> bool:
         """Whether the whole body is in memory."""
-        return self._left == len(self._first)
+        return self._left <= len(self._first)
 
     async def read(self) -> bytes:
         """Returns the next chunk, empty at the end; raises `StorageError` if the body is truncated, and `Released`."""
@@ -64,9 +78,9 @@ class ThreadedResponse:
         if self._is_released:
             raise Released("the connection to S3 was let go for a slow reader")
         chunk, self._first = self._first or await self._next_chunk(), b""
-        if not chunk:
+        if not chunk and self._left < math.inf:
             raise Unreachable(f"a body ended {self._left} bytes early")
-        self._left -= len(chunk)
+        self._left = self._left - len(chunk) if chunk else 0
         if self._pause is not None and self._left > 0:
             self._timer = asyncio.get_running_loop().call_later(self._pause, self._release)
         return chunk
@@ -100,6 +114,18 @@ class ThreadedResponse:
         self._reading = None  # its thread has left the body, though perhaps not yet the call
         return chunk
 
+    def _first_chunk(self) -> bytes:
+        """Returns the first chunk of the body; a short read means a broken connection, or an end without a length."""
+        chunk, known = self._raw.read(READ_OF_THREAD), self._left < math.inf
+        if len(chunk) < READ_OF_THREAD and not known:
+            self._left = len(chunk)
+        if len(chunk) < min(READ_OF_THREAD, self._left):
+            raise IncompleteRead(chunk)
+        if self.head.info.etag is None:
+            with _refused():
+                check_no_error(chunk)
+        return chunk
+
     def _read(self) -> bytes:
         call = current_call()
         if call is not None and self._connection is not None:
@@ -116,16 +142,6 @@ def opened(answer: Mapping[str, Any], asked: ByteRange | None, executor: Executo
         raise
 
 
-def _first_chunk(raw: StreamingBody, length: int) -> bytes:
-    """Returns the first chunk of a body of some length; a short read means a broken connection."""
-    chunk = raw.read(READ_OF_THREAD)
-    if len(chunk) < min(READ_OF_THREAD, length):
-        raise IncompleteRead(chunk)
-    if len(chunk) > length:
-        raise UpstreamError(f"S3 sends more than the announced {length} bytes")
-    return chunk
-
-
 class Boto3Reads:
     """The read calls by boto3's client in threads."""
 
@@ -133,17 +149,21 @@ class Boto3Reads:
         self._bucket = bucket
         self._client = client
         self._executor = executor
+        self._quirks = Quirks()
+        events: Any = client.meta.events  # the stubs allow no handler that changes a request
+        for operation in ("GetObject", "HeadObject"):
+            events.register_first(f"before-send.s3.{operation}", self._accept)
 
     async def get(self, request: ObjectRequest) -> ThreadedResponse:
         """Sends a GetObject and opens its answer."""
         key, part, if_match, version, _ = request
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
-            **({"IfMatch": if_match} if if_match else {}),
+            **({"IfMatch": self._quirks.condition(if_match)} if if_match else {}),
             **({"VersionId": version} if version else {}),
         }
 
-        send = partial(ask, self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted)
+        send = partial(self._ask, self._client.get_object, Key=key, **wanted)
 
         def fetch() -> ThreadedResponse:
             # boto3 tries a call again, but not one whose body breaks off.
@@ -158,7 +178,7 @@ class Boto3Reads:
         """Sends a HeadObject."""
 
         def look() -> ObjectInfo:
-            return _head(ask(self._client.head_object, Bucket=self._bucket.name, Key=key)).info
+            return _head(self._ask(self._client.head_object, Key=key), has_body=False).info
 
         return await self._run(f"HeadObject of `{key}`", look)
 
@@ -179,23 +199,49 @@ class Boto3Reads:
         """Makes no new calls; open objects can be read to their end."""
         self._executor.close()
 
+    def _ask(self, method: Callable[..., Mapping[str, Any]], **wanted: object) -> Mapping[str, Any]:
+        """Asks for an object, again if S3 unpacked it; blocks."""
+        while True:
+            accepted = self._quirks.accepted
+            answer = ask(method, Bucket=self._bucket.name, **wanted)
+            if not self._quirks.is_better(accepted, _headers(answer)):
+                return answer
+            if "Body" in answer:
+                answer["Body"].close()
+
+    def _accept(self, request: AWSPreparedRequest, **_: object) -> None:
+        request.headers["Accept-Encoding"] = self._quirks.accepted
+
     async def _run(self, doing: str, call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
         with translated(f"{doing} in `{self._bucket.name}`"):
             return await self._executor.run(call, undo)
 
 
-def _head(answer: Mapping[str, Any], asked: ByteRange | None = None) -> ObjectHead:
-    """Returns the head of an object from its headers, which boto3 decodes as Latin-1; raises `UpstreamError`."""
-    metadata = answer["ResponseMetadata"]
-    headers = {name.encode("latin-1"): value.encode("latin-1") for name, value in metadata["HTTPHeaders"].items()}
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Makes an answer that cannot be used an `UpstreamError`."""
     try:
-        return object_head(metadata["HTTPStatusCode"], headers, asked)
+        yield
     except ValueError as error:
         raise UpstreamError(str(error)) from error
 
 
+def _headers(answer: Mapping[str, Any]) -> Headers:
+    """Returns the headers of an answer, which boto3 decodes as Latin-1."""
+    found = answer["ResponseMetadata"]["HTTPHeaders"]
+    return {name.encode("latin-1"): value.encode("latin-1") for name, value in found.items()}
+
+
+def _head(answer: Mapping[str, Any], asked: ByteRange | None = None, *, has_body: bool = True) -> ObjectHead:
+    """Returns the head of an object; raises `UpstreamError`."""
+    with _refused():
+        return object_head(answer["ResponseMetadata"]["HTTPStatusCode"], _headers(answer), asked, has_body=has_body)
+
+
 def list_answer(answer: Mapping[str, Any]) -> ListAnswer:
-    """Returns the answer to a ListObjectsV2; raises `UpstreamError` for an entry without a name."""
+    """Returns the answer to a ListObjectsV2; raises `UpstreamError` for another one, and an entry without a name."""
+    if not {"Name", "IsTruncated", "Contents", "CommonPrefixes"} & answer.keys() and is_foreign(_headers(answer)):
+        raise UpstreamError(NOT_S3)
     files = tuple(_entry(listed) for listed in answer.get("Contents", ()))
     directories = tuple(Entry(_name(listed, "Prefix")) for listed in answer.get("CommonPrefixes", ()))
     return ListAnswer(files + directories, bool(answer.get("IsTruncated")), answer.get("NextContinuationToken"))
@@ -207,7 +253,7 @@ def _entry(listed: Mapping[str, Any]) -> Entry:
         name=_name(listed, "Key"),
         size=None if size is None else sensible_size(size),
         last_modified=_in_seconds(listed.get("LastModified")),
-        etag=listed.get("ETag"),
+        etag=quoted(listed.get("ETag")),
     )
 
 

@@ -5,11 +5,16 @@ The clients are botocore's, as boto3 makes them: boto3's own session adds a path
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import ssl
-from collections.abc import Mapping
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import partial
+from hashlib import md5
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,8 +28,9 @@ from botocore.exceptions import NoCredentialsError
 from botocore.handlers import validate_bucket_name
 from botocore.httpsession import get_cert_path
 from botocore.loaders import create_loader
+from botocore.model import OperationModel
 from botocore.session import Session, get_session
-from botocore.utils import get_environ_proxies
+from botocore.utils import get_environ_proxies, parse_timestamp
 
 from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.s3.failures import translated
@@ -33,6 +39,8 @@ from tornado_proxy.storage.errors import UpstreamError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
+
+_log = logging.getLogger(__name__)
 
 PORTS = {"http": 80, "https": 443}
 
@@ -114,6 +122,7 @@ def make_client(bucket: Bucket, session: Session | None = None) -> S3Client:
         client.meta.events.register(f"before-call.s3.{operation}", partial(_set_headers, asked))
     client.meta.events.unregister("before-parameter-build.s3", validate_bucket_name)  # it knows no tenants
     _add_headers(client, bucket.request_config)
+    _Checksums(bucket).join(client)
     return client
 
 
@@ -121,6 +130,7 @@ def make_session(bucket: Bucket) -> Session:
     """Returns a new session, so that a new generation sees changes in the files that boto3 reads."""
     core = get_session()
     core.register_component("data_loader", _LOADER)
+    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_moment)
     if (pair := bucket.credentials) is None:
         chain = core.get_component("credential_provider")
         core.register_component("credential_provider", _LazyChain(chain))
@@ -129,11 +139,19 @@ def make_session(bucket: Bucket) -> Session:
     return core
 
 
+def _moment(value: str) -> datetime | None:
+    """Returns a date in an answer; None for what is none, as not all that a store dates matters."""
+    try:
+        return parse_timestamp(value)
+    except (ValueError, OverflowError, RuntimeError):
+        return None
+
+
 def _config(bucket: Bucket) -> Config:
     """Returns the configuration of a client.
 
-    Checksums that boto3 would add are off, since other S3s than Amazon's refuse their headers or trailers. Instead the
-    signature of each request covers the SHA-256 of its body, which every S3 verifies.
+    Checksums that boto3 would add are off, since other S3s than Amazon's refuse its trailers: `_Checksums` adds them as
+    headers. The signature of each request covers the SHA-256 of its body, which every S3 verifies.
     """
     return Config(
         signature_version=UNSIGNED if bucket.anonymous else "s3v4",
@@ -195,6 +213,80 @@ def _set_parameters(
     """Adds headers to a URL that is signed, as the browser that follows it sends none of them."""
     if str(signature_version).endswith("-query"):
         request.params.update(added)
+
+
+# Refusals of a checksum that was sent are not among them.
+_ASKS_FOR_CHECKSUM = re.compile("Content-MD5|checksum", re.IGNORECASE)
+_WRONG_CHECKSUM = ("BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch")
+
+
+class _Checksums:
+    """The checksums of the uploads of a client: what S3 asks for by a refusal is sent then, and from then on."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket.name
+        self._may_learn = bucket.checksums == "when_required"
+        self._kind = {"when_supported": "CRC32", "md5": "MD5"}.get(bucket.checksums)
+
+    def join(self, client: S3Client) -> None:
+        """Adds checksums to the requests of a client."""
+        events: Any = client.meta.events
+        for operation in ("PutObject", "UploadPart", "CreateMultipartUpload", "CompleteMultipartUpload"):
+            events.register(f"before-call.s3.{operation}", self._add)
+            events.register_first(f"needs-retry.s3.{operation}", self._learn)
+
+    def _add(self, model: OperationModel, params: dict[str, Any], **_: object) -> None:
+        _set_headers(_checksum_headers(self._kind, model.name, params["body"]), params)
+
+    def _learn(
+        self, response: tuple[Any, Any] | None, request_dict: dict[str, Any], operation: OperationModel, **_: object
+    ) -> int | None:
+        """Returns the pause before the request is repeated; None if S3 does not ask for another checksum."""
+        error = response[1].get("Error", {}) if response is not None and response[0].status_code == 400 else {}
+        is_asked = _ASKS_FOR_CHECKSUM.search(error.get("Message", "")) and error.get("Code") not in _WRONG_CHECKSUM
+        if not self._may_learn or not is_asked:
+            return None
+        sent, body = request_dict["headers"], request_dict["body"]
+        for kind in ("MD5", "CRC32"):
+            added = _checksum_headers(kind, operation.name, body)
+            if added and not added.keys() <= sent.keys():
+                for name in _checksum_headers(self._kind, operation.name, body):
+                    sent.pop(name, None)
+                _log.info("S3 wants a checksum of what is uploaded to `%s`: %s is sent from now on", self._bucket, kind)
+                self._kind = kind
+                sent.update(added)
+                return 0
+        return None
+
+
+def _checksum_headers(kind: str | None, operation: str, body: Any) -> Mapping[str, str]:
+    """Returns the headers of a checksum; nothing in them tells S3 about the object but that of the object's bytes."""
+    if kind == "CRC32" and operation == "CreateMultipartUpload":
+        return {"x-amz-checksum-algorithm": "CRC32"}
+    if kind == "CRC32" and operation in ("PutObject", "UploadPart"):
+        crc = 0
+        for block in _blocks(body):
+            crc = zlib.crc32(block, crc)
+        return {
+            "x-amz-checksum-crc32": b64encode(crc.to_bytes(4, "big")).decode(),
+            "x-amz-sdk-checksum-algorithm": "CRC32",
+        }
+    if kind == "MD5" and operation != "CreateMultipartUpload":
+        digest = md5(usedforsecurity=False)
+        for block in _blocks(body):
+            digest.update(block)
+        return {"Content-MD5": b64encode(digest.digest()).decode()}
+    return {}
+
+
+def _blocks(body: Any) -> Iterable[bytes]:
+    """Yields the bytes of the body of a request; a file is at its beginning afterwards."""
+    if isinstance(body, bytes):
+        yield body
+    else:
+        body.seek(0)
+        yield from iter(body.read, b"")
+        body.seek(0)
 
 
 class _LazyChain:

@@ -15,6 +15,7 @@ from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 from urllib3.exceptions import TimeoutError as UrllibTimeoutError
 
+from tornado_proxy.s3.answers import NOT_S3
 from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import note_request_id
@@ -102,7 +103,11 @@ def _translation(error: Exception, doing: str) -> errors.StorageError | None:
         return None
     kind = errors.Busy if shortage(error) else kind
     named = f"{type(error).__name__}: {error}"
-    failure = kind(f"{doing}: {_NO_CREDENTIALS if isinstance(error, exceptions.NoCredentialsError) else named}")
+    if isinstance(error, exceptions.NoCredentialsError):
+        named = _NO_CREDENTIALS
+    elif isinstance(error, ResponseParserError):
+        named = f"{type(error).__name__}: {NOT_S3}: {error}"
+    failure = kind(f"{doing}: {named}")
     failure.code = type(error).__name__
     return failure
 

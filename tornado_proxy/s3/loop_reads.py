@@ -13,8 +13,12 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.answers import (
+    NOT_S3,
     ErrorDocument,
     ListAnswer,
+    Quirks,
+    check_no_error,
+    is_foreign,
     object_head,
     read_error,
     read_listing,
@@ -43,7 +47,7 @@ _LOG = logging.getLogger(__name__)
 # S3 sends checksums only on request.
 _CHECKSUMS = ("x-amz-checksum-mode", "ENABLED")
 
-_LAST_LINES = "accept-encoding: identity\r\nuser-agent: tornado-proxy\r\n\r\n"
+_LAST_LINES = "\r\nuser-agent: tornado-proxy\r\n\r\n"
 
 # Statuses after which the same request may succeed (S3 API, "Error best practices").
 _TRANSIENT = frozenset({408, 500, 502, 503, 504})
@@ -83,6 +87,7 @@ class LoopReads:
         self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
         self._pool = _pool(endpoint, self._limits)
         self._skew = 0.0
+        self._quirks = Quirks()
         added = bucket.request_config
         self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
@@ -93,20 +98,20 @@ class LoopReads:
         if part is not None:
             headers.append(("range", part.to_header()))
         if if_match is not None:
-            headers.append(("if-match", if_match))
+            headers.append(("if-match", self._quirks.condition(if_match)))
         query = encode_query({"versionId": version}) if version else ""
         call = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continues)
         answer = await self._send(call)
         try:
-            answer.head = head = object_head(answer.status, answer.headers, part)
-            if head.info.etag is None and head.info.last_modified is None and (fault := read_error(answer.peek())).code:
-                raise self._failure(call, answer, fault)
+            answer.head = object_head(answer.status, answer.headers, part)
+            if answer.head.info.etag is None:
+                check_no_error(answer.peek())
         except ValueError as error:
+            fault = read_error(answer.peek())
             answer.close()
+            if fault.code:
+                raise self._failure(call, answer, fault) from error
             raise UpstreamError(f"{self._doing(call)}: {error}") from error
-        except StorageError:
-            answer.close()
-            raise
         return answer
 
     async def head(self, key: str) -> ObjectInfo:
@@ -114,7 +119,7 @@ class LoopReads:
         request = _ReadRequest("HeadObject", "HEAD", key, headers=self._of_objects)
         answer = await self._send(request)
         try:
-            return object_head(answer.status, answer.headers).info
+            return object_head(answer.status, answer.headers, has_body=False).info
         except ValueError as error:
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
 
@@ -131,10 +136,10 @@ class LoopReads:
         try:
             return read_listing(document)
         except ValueError as error:
-            fault = read_error(document)
-            raise self._failure(
-                request, answer, fault if fault.code else msgspec.structs.replace(fault, message=str(error))
-            ) from error
+            if (fault := read_error(document)).code:
+                raise self._failure(request, answer, fault) from error
+            found = f"{NOT_S3}: {error}" if is_foreign(answer.headers) else error
+            raise UpstreamError(f"{self._doing(request)}: {found}") from error
 
     async def close(self) -> None:
         """Closes the connections; open objects can be read to their end."""
@@ -145,12 +150,15 @@ class LoopReads:
         corrected: set[str] = set()
         attempts = 1
         while True:
-            asked, pause = self._endpoint, READ_PAUSE
+            asked, pause, accepted = self._endpoint, READ_PAUSE, self._quirks.accepted
             try:
                 answer = await self._send_once(request)
                 note_request_id(answer.headers.get(b"x-amz-request-id", b"").decode("latin-1"))
                 if answer.status in (200, 206):
-                    return answer
+                    if request.key is None or not self._quirks.is_better(accepted, answer.headers):
+                        return answer
+                    answer.close()
+                    continue
                 fault = await _read_failure(answer)
                 if await self._correct(request, answer, fault, asked, corrected):
                     continue
@@ -181,7 +189,8 @@ class LoopReads:
             asked = request.method, path, request.query
             lines = sign(asked, headers, endpoint.scope, pair, time.time() + self._skew)
         target = f"{path}?{request.query}" if request.query else path
-        return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
+        accepted = "identity" if request.key is None else self._quirks.accepted
+        return f"{request.method} {target} HTTP/1.1\r\n{lines}accept-encoding: {accepted}{_LAST_LINES}".encode()
 
     async def _correct(
         self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument, asked: Endpoint, corrected: set[str]

@@ -7,6 +7,7 @@ that were asked for.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Literal, NamedTuple, Protocol, Self
@@ -44,9 +45,9 @@ class FirstAnswer(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, head: ObjectHead) -> Self | None:
-        """Returns what an answer said; None if nothing tells its object from another one: it has no strong ETag."""
+        """Returns what an answer said; None if its rest cannot be asked for, without a strong ETag or its size."""
         info, part, version = head
-        if info.etag is None or not strong_match(info.etag, info.etag):
+        if info.size is None or info.etag is None or not strong_match(info.etag, info.etag):
             return None
         if part is None:
             return cls(info.size, 0, info.size - 1, info.etag, version)
@@ -181,6 +182,8 @@ class ResumableObject:
         self._quick: int | None = None  # pieces that a slow client took at once; None if the client is not slow
         self._tries = Tries()
         self._first = None if part.ended else FirstAnswer.of(part.head)
+        sent = self.info.size if self.content_range is None else self.content_range.length
+        self._size = math.inf if sent is None else sent  # bytes
 
     async def hold(self) -> None:
         """Takes a place of the memory for bodies; raises `Busy` if there is none in time."""
@@ -193,6 +196,7 @@ class ResumableObject:
         """Yields the body; raises `StorageError` if it is truncated and cannot be continued."""
         loop = asyncio.get_running_loop()
         opened_at = got_on_at = loop.time()
+        begun = 0  # bytes, when the last answer began
         while True:
             try:
                 chunk = await self._part.read()
@@ -202,20 +206,25 @@ class ResumableObject:
                 if isinstance(error, Released):
                     self._quick = 0
                 await self._resume(error, got_on_at + self._limits.seconds)
-                opened_at = loop.time()
+                opened_at, begun = loop.time(), self._received
                 continue
             if chunk:
                 self._received += len(chunk)
+                if self._received > self._size:
+                    raise errors.UpstreamError(f"S3 sends more than the {self._size} bytes that it announced")
                 note_wait(loop.time() - got_on_at)
                 yield chunk
                 got_on_at = loop.time()
-            elif self._first is None or self._received > self._first.last - self._first.first:
+            elif self._first is None or self._received == self._size:
                 return
             else:
-                if self._quick is not None:
+                early = None
+                if self._quick is None or self._received == begun:
+                    early = errors.Unreachable("a body ended before its part did")
+                else:
                     self._quick = quick_pieces(self._quick, loop.time() - opened_at)
-                await self._resume(None, loop.time() + self._limits.seconds)
-                opened_at = loop.time()
+                await self._resume(early, loop.time() + self._limits.seconds)
+                opened_at, begun = loop.time(), self._received
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""

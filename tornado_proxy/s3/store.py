@@ -18,6 +18,7 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.answers import quoted
 from tornado_proxy.s3.boto3_reads import Boto3Reads
 from tornado_proxy.s3.client import find_endpoint, has_tenant, make_client, make_session
 from tornado_proxy.s3.executor import Executor, Parameters, ask
@@ -237,7 +238,10 @@ class S3Store(Reader):
         while True:
             asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
             answer = await self._call_part("ListParts", key, partial(self._client.list_parts, **asked))
-            found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
+            found += [
+                UploadedPart(each["PartNumber"], each["Size"], each["ETag"], each.get("ChecksumCRC32"))
+                for each in answer.get("Parts", ())
+            ]
             before, after = after, answer.get("NextPartNumberMarker", 0)
             if not answer.get("IsTruncated") or after <= before:
                 return tuple(found)
@@ -357,7 +361,7 @@ class S3Store(Reader):
 
 def _stored(answer: Parameters, doing: str) -> Stored:
     """Returns what a write has stored; without an ETag nothing proves that it has, and it raises `UpstreamError`."""
-    if not (etag := answer.get("ETag")):
+    if (etag := quoted(answer.get("ETag"))) is None:
         raise errors.UpstreamError(f"{doing} without an ETag")
     return Stored(etag)
 

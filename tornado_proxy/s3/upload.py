@@ -354,12 +354,13 @@ class Upload:
         answer = ask(self._client.upload_part, **self._names, **sent)
         if "ETag" not in answer:
             raise UpstreamError(f"S3 accepts part {part.number} without an ETag")
-        return UploadedPart(part.number, len(part.body), answer["ETag"])
+        return UploadedPart(part.number, len(part.body), answer["ETag"], answer.get("ChecksumCRC32"))
 
 
 def named_parts(parts: Sequence[UploadedPart]) -> Parameters:
     """Returns the parts as a completion names them."""
-    return {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
+    summed = [(each, {"ChecksumCRC32": each.crc32} if each.crc32 else {}) for each in parts]
+    return {"Parts": [{"PartNumber": each.number, "ETag": each.etag, **crc32} for each, crc32 in summed]}
 
 
 _MD5 = re.compile('"?([0-9a-f]{32})"?')

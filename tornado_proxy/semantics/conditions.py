@@ -271,12 +271,14 @@ class ByteRange(msgspec.Struct, frozen=True):
         first, last = ("" if end is None else end for end in (self.first, self.last))
         return f"bytes={first}-{last}"
 
-    def resolve(self, size: int) -> ContentRange | None:
+    def resolve(self, size: int | None) -> ContentRange | None:
         """Returns the bytes of a representation in this range; without `first` if there are none, which is a 416.
 
-        None is the whole representation: the suffix of an empty one is satisfiable, but has no bytes that a
-        Content-Range could name (RFC 9110 14.1.2).
+        None is the whole representation, as for one of unknown size. The suffix of an empty one is satisfiable, but has
+        no bytes that a Content-Range could name (RFC 9110 14.1.2).
         """
+        if size is None:
+            return None
         if self.first is None:
             length = self.last or 0
             if length and not size:

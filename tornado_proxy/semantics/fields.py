@@ -52,6 +52,12 @@ def negotiate(accept: str | None, offers: Sequence[str]) -> str:
     return max(offers, key=weight)
 
 
+def asks_for_page(accept: str | None) -> bool:
+    """Returns whether a client asks for HTML by name and prefers nothing to it, as browsers do, and programs do not."""
+    weights = dict(_weights(accept or ""))
+    return 0 < weights.get("text/html", 0.0) == max(weights.values())
+
+
 @lru_cache(HEADERS_KEPT)
 def negotiate_coding(accept: str, offers: tuple[str, ...]) -> str | None:
     """Returns the coding that the client weighs highest; of equals, the first offered, and any before no coding."""

@@ -210,20 +210,20 @@ class CachingStore(ForwardingStore):
     async def _fetch(self, key: ObjectKey, call: _Call) -> _CachedObject | OpenedObject:
         """Returns the object with its body if it is cached, or as the store opened it."""
         opened = await self.behind.open(key, UNCONDITIONAL)
-        info = opened.info
+        info, size = opened.info, opened.info.size
         entry = self._entry(info, None)
-        if not entry.is_shared or not self._is_small(info) or not self._make_room(info.size):
+        if not entry.is_shared or size is None or not self._is_small(info) or not self._make_room(size):
             if self._gets.get(key) is call:
                 self._keep(key, entry)
             return opened
-        self._use(info.size)
+        self._use(size)
         try:
             body = b"".join([chunk async for chunk in opened.chunks()])
         finally:
-            self._use(-info.size)
+            self._use(-size)
             await opened.close()
-        if len(body) != info.size:
-            raise errors.UpstreamError(f"S3 sends {len(body)} bytes of `{key}` instead of {info.size}")
+        if len(body) != size:
+            raise errors.UpstreamError(f"S3 sends {len(body)} bytes of `{key}` instead of {size}")
         entry = self._entry(info, body)
         if self._gets.get(key) is call:
             self._keep(key, entry)
@@ -272,7 +272,7 @@ class CachingStore(ForwardingStore):
         return entry.info
 
     def _is_small(self, info: ObjectInfo | None) -> bool:
-        return info is not None and info.size <= self._limits.max_object_size
+        return info is not None and info.size is not None and info.size <= self._limits.max_object_size
 
     def _make_room(self, size: int) -> bool:
         """Drops the least recently used entries; returns whether a number of bytes fits."""

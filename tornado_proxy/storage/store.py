@@ -26,8 +26,8 @@ CacheResult = Literal["hit", "miss", "revalidated"]
 class ObjectInfo(msgspec.Struct, frozen=True, cache_hash=True):
     """The headers of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
 
-    size: int
-    etag: str | None = None  # as S3 writes it, quotes included
+    size: int | None  # None where S3 does not say, of an object that it unpacks
+    etag: str | None = None  # quotes included
     last_modified: datetime | None = None
     content_type: str | None = None
     content_disposition: str | None = None
@@ -126,6 +126,7 @@ class UploadedPart(msgspec.Struct, frozen=True):
     number: int
     size: int
     etag: str
+    crc32: str | None = None  # in base64, if S3 keeps the checksums of parts
 
 
 class Store(Protocol):

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-MOST_BRANCHES = 64
-"""The most combinations of branches of a template that are examined."""
-
 LONGEST_PREFIX = 200
 """Characters of the longest prefix: each needs a proof if a source is not anchored."""
 
 LONGEST_PREFLIGHT_AGE = 86400
 """Seconds; no browser keeps the answer to a preflight for longer."""
-SHORTEST_TIMEOUT = 0.1
-"""Seconds."""
 MOST_LISTED_KEYS = 10_000
 """Entries of `s3ListMaxKeys`."""
 

@@ -90,7 +90,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
     return _sendable(
         (
             ("Content-Type", with_charset(content_type, charset) if charset else content_type),
-            ("Content-Length", str(info.size if part is None else part.length)),
+            ("Content-Length", _length(info.size if part is None else part.length)),
             ("Content-Range", part.to_header() if part else None),
             ("Content-Encoding", info.content_encoding),
             ("Content-Language", info.content_language),
@@ -99,7 +99,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
             ("X-Content-Type-Options", "nosniff"),
             # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
             ("Content-Digest" if part is None else "Repr-Digest", content_digest(info.checksums, info.etag)),
-            ("Accept-Ranges", "bytes"),
+            ("Accept-Ranges", None if info.size is None else "bytes"),
             ("Cache-Control", info.cache_control),
             ("Expires", info.expires),
             ("ETag", info.etag),
@@ -108,6 +108,10 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
             ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
         )
     )
+
+
+def _length(size: int | None) -> str | None:
+    return None if size is None else str(size)
 
 
 def _disposition(info: ObjectInfo, actions: Actions) -> str | None:

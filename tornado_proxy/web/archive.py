@@ -85,7 +85,7 @@ async def archive(context: RequestContext, name: str) -> Answer:
             members = await _DirectoryWalk(context).members()
             length = await asyncio.to_thread(archive_format.length, members)
         content = archive_format.write(members, context.store)
-        opened = OpenedArchive(length, content, place.pop_all().close)
+        opened = MadeObject(length, content, place.pop_all().close)
     return Streamed(200, (("Content-Length", str(length)), *headers), opened)
 
 
@@ -246,11 +246,8 @@ class _DirectoryWalk:
         self._found.append(ArchiveMember(path, size, info.last_modified or EARLIEST, key, info.etag))
 
 
-class OpenedArchive:
-    """An archive as an object that is read to its end or closed before; it holds one object of the store at a time.
-
-    `on_close` is called once.
-    """
+class MadeObject:
+    """An archive or a listing as an object, which is made while it is read; `on_close` is called once."""
 
     content_range: ContentRange | None = None
 
@@ -260,7 +257,7 @@ class OpenedArchive:
         self._on_close = on_close
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yields the archive in pieces; raises `StorageError`."""
+        """Yields it in pieces; raises `StorageError`."""
         held = bytearray()
         async for piece in self._written:
             held += piece
@@ -270,7 +267,7 @@ class OpenedArchive:
         yield bytes(held)
 
     async def close(self) -> None:
-        """Closes the object that is being read."""
+        """Closes it, and what is being read for it."""
         self._on_close()
         await self._written.aclose()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from functools import partial
@@ -15,30 +16,48 @@ from msgspec.structs import replace
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.limits import LARGEST_README
-from tornado_proxy.pages.listing import Listing, Offers, Order, requested_order
-from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
+from tornado_proxy.pages.listing import WRITINGS, Listing, Offers, Order, requested_order
+from tornado_proxy.pages.render import LISTING_FORMS, Form, Rendering, choose
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
-from tornado_proxy.routing.request import ASSETS_AT, ObjectKey
+from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestError
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
+from tornado_proxy.semantics.fields import asks_for_page
 from tornado_proxy.semantics.request import RequestPath
-from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.errors import Busy, StorageError
 from tornado_proxy.storage.store import Entry, Page, Write
-from tornado_proxy.web.answer import Answer, page
-from tornado_proxy.web.archive import FORMATS, archive
-from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
+from tornado_proxy.web.answer import Answer, Streamed, page, with_headers
+from tornado_proxy.web.archive import FORMATS, MadeObject, archive
+from tornado_proxy.web.custom_pages import BODILESS, PageFailed, customized, read_text
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.limits import (
     DECISIONS_A_TURN,
+    FEWEST_ENTRIES_READ,
+    HELD_OF_LISTING,
+    LEAST_COUNTED,
     LISTED_AT_ONCE,
+    LISTED_WHOLE,
     LISTS_WITHOUT_TURN,
     LONGEST_PAGE,
     MOST_LISTS,
     MOST_SORTED,
+    READ_FOR_EACH_ENTRY,
     README_WITHIN,
 )
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
+
+
+class DirectoryTooLarge(RequestError):
+    """A directory with more entries than a program gets in one answer: a part of it would pass for the whole."""
+
+    status = 403
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"the directory has more entries than `listing.maxEntries`, or far more that are closed: {most}"
+        )
+        self.public_message = f"This directory has more than {most} entries: ask for pages with “?limit={LONGEST_PAGE}”"
 
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
@@ -46,15 +65,19 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     site, query = context.match.site, context.request.parameters
     custom_page = context.parts.renderer.pages.find(site.target.name, "folder_list")
     is_custom = custom_page is not None and custom_page.body is not None
-    most = site.target.bucket.list_max_keys
-    limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
+    accept, named = context.headers.get("Accept"), query.get("format")
+    form = choose(LISTING_FORMS, accept, named)
     first = site.target.listing.directories_first
     order = None if is_custom else requested_order(query, directories_first=first)
+    by_page = is_custom or "limit" in query or "after" in query or (form is Form.HTML and asks_for_page(accept))
+    if not by_page and (not named or named == form.value):
+        return await _whole(attempt, form, order, context)
+    most = site.target.bucket.list_max_keys
+    limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
     content = await Directory(attempt.prefix, context).page(limit, order)
     if not content.exists and not attempt.root:
         return None
     archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
-    named = query.get("format")
     if named in archives:
         return await archive(context, named)
     kept = {name: text for name, text in query.items() if name not in content.unused}
@@ -62,14 +85,91 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
         context.request.path, context.match.mount, content.entries, kept, content.next_token, first, content.is_sorted
     )
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
-    accept, is_strict = context.headers.get("Accept"), custom is None
-    form = choose(LISTING_FORMS, accept, named, is_strict=is_strict, others=archives)
-    if custom is not None and custom.body is not None:
+    if custom is None:
+        choose(LISTING_FORMS, accept, named, is_strict=True, others=archives)
+    if is_custom:
         # A page of a thousand entries is not made only to be replaced.
-        empty = Listing(listing.path, listing.root, (), query, content.next_token)
-        return customized(page(200, context.pages.listing(empty, form)), custom)
-    offers = await _offers(listing, context) if form is Form.HTML else None
+        listing = Listing(listing.path, listing.root, (), query, content.next_token)
+    offers = await _offers(listing, context) if form is Form.HTML and not is_custom else None
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
+
+
+async def _whole(attempt: Browse, form: Form, order: Order | None, context: RequestContext) -> Answer | None:
+    """Returns a directory as one listing for a program, which knows no pages; raises `DirectoryTooLarge`."""
+    whole = _Whole(attempt.prefix, form, context)
+    if not (await whole.count(order) or attempt.root):
+        return None
+    custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, whole.beginning, context))
+    own = Rendering(whole.text, context.pages.index_headers(form))
+    answer = customized(page(200, own), custom)
+    if whole.text or answer.status in BODILESS:
+        return answer
+    headers = with_headers(answer.headers, (("Content-Length", str(whole.length)),))
+    if context.request.method == "HEAD" or not whole.length:
+        return replace(answer, headers=headers)
+    place = await context.archives.take(context.match.site.target.name)
+    opened = MadeObject(whole.length, whole.content(), partial(context.archives.give_back, place))
+    return Streamed(answer.status, headers, opened, answer.templated)
+
+
+class _Whole:
+    """A directory as one listing, which is counted before it is sent.
+
+    What was kept meanwhile is sent first; if the store fails for the rest of a very large one, or that has changed, the
+    connection is broken.
+    """
+
+    def __init__(self, prefix: ObjectKey, form: Form, context: RequestContext) -> None:
+        self._options = context.match.site.target.listing
+        first = self._options.directories_first
+        self.beginning = Listing(context.request.path, context.match.mount, (), directories_first=first)
+        self._directory, self._writing = Directory(prefix, context), WRITINGS[form.value]
+        self._held = [self._writing.begin(self.beginning).encode("utf-8", "replace")]
+        self._end = self._writing.end(self.beginning).encode()
+        self.length = len(self._held[0]) + len(self._end)
+        self._rest: str | None = None  # where it goes on after what is held
+
+    @property
+    def text(self) -> bytes:
+        """The listing, if it is small enough to be sent in one step."""
+        return b"".join((*self._held, self._end)) if self.length <= LISTED_WHOLE else b""
+
+    async def count(self, order: Order | None) -> bool:
+        """Reads the directory; returns whether it has anything that its viewer may request."""
+        exists = False
+        async with aclosing(self._directory.parts(self._options.max_entries, order)) as parts:
+            async for part in parts:
+                exists = exists or part.is_marked or bool(part.entries)
+                piece = self._written(part.entries)
+                if not self.beginning.entries:
+                    self.beginning = replace(self.beginning, entries=part.entries)
+                if self.length <= HELD_OF_LISTING:
+                    self._held.append(piece)
+                    self._rest = part.next_after
+                self.length += len(piece)
+        return exists
+
+    def _written(self, entries: tuple[Entry, ...]) -> bytes:
+        text = self._writing.entries(replace(self.beginning, entries=entries))
+        separator = self._writing.separator if text and self.beginning.entries else ""
+        return f"{separator}{text}".encode("utf-8", "replace")
+
+    async def content(self) -> AsyncGenerator[bytes, None]:
+        """Yields the listing; raises `StorageError`."""
+        left = self.length
+        for each in self._held:
+            left -= len(each)
+            yield each
+        async with aclosing(self._directory.after(self._rest)) as answers:
+            async for entries in answers:
+                piece = self._written(entries)
+                left -= len(piece)
+                if left < 0:
+                    break
+                yield piece
+        if left != len(self._end):
+            raise Busy("the directory has changed since it was counted")
+        yield self._end
 
 
 async def _offers(listing: Listing, context: RequestContext) -> Offers:
@@ -206,6 +306,37 @@ class Directory:
                     return True
         return found.next_after is not None  # it was too much to read
 
+    async def parts(self, most: int, order: Order | None) -> AsyncGenerator[Page, None]:
+        """Yields all entries, in order or answer after answer of the store; raises `DirectoryTooLarge`.
+
+        A page is marked if there is the directory's own object or an entry that is not shown.
+        """
+        count, left = 0, READ_FOR_EACH_ENTRY * max(most, FEWEST_ENTRIES_READ)
+        if order is not None:
+            page = await self._sorted_page(order, min(most, MOST_SORTED))
+            if page is None or page.next_token is not None:
+                raise DirectoryTooLarge(min(most, MOST_SORTED))
+            count = len(page.entries)
+            yield Page(page.entries, is_marked=page.exists)
+        else:
+            async with aclosing(self._answers(None, LISTED_AT_ONCE, self._begins, sys.maxsize)) as answers:
+                async for found in answers:
+                    entries = await self._visible(found.entries, most + 1 - count)
+                    count, left = count + len(entries), left - max(len(found.entries), LEAST_COUNTED)
+                    if count > most or left < 0:
+                        raise DirectoryTooLarge(most)
+                    is_marked = found.is_marked or await self._has_hidden(found.entries)
+                    yield Page(tuple(entries), found.next_after, is_marked)
+        if self._begins and not count:
+            yield Page((), is_marked=await self.exists())
+
+    async def after(self, place: str | None) -> AsyncGenerator[tuple[Entry, ...], None]:
+        """Yields the entries after a place where an answer of the store ended; none after None."""
+        while place is not None:
+            found = await self._listed(place, LISTED_AT_ONCE, self._begins)
+            yield tuple(await self._visible(found.entries, len(found.entries)))
+            place = found.next_after
+
     async def _next_page(self, limit: int) -> DirectoryPage:
         """Returns the entries after the one that the token names."""
         after = self._place("")
@@ -270,10 +401,12 @@ class Directory:
     def _scope(self, order: str) -> tuple[str, ...]:
         return self._context.match.site.target.name, self._prefix, self._begins, order
 
-    async def _answers(self, after: str | None, limit: int, begins: str) -> AsyncGenerator[Page, None]:
-        """Yields answers of the store, at most `MOST_LISTS`; many of them take a turn among the walks."""
+    async def _answers(
+        self, after: str | None, limit: int, begins: str, most: int = MOST_LISTS
+    ) -> AsyncGenerator[Page, None]:
+        """Yields answers of the store, at most `most`; many of them take a turn among the walks."""
         async with AsyncExitStack() as stack:
-            for number in range(MOST_LISTS):
+            for number in range(most):
                 if number == LISTS_WITHOUT_TURN:
                     target = self._context.match.site.target.name
                     await stack.enter_async_context(self._context.walks.taken(target))

@@ -38,7 +38,7 @@ from tornado_proxy.web.limits import (
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_BODILESS = (204, 304)
+BODILESS = (204, 304)
 # Headers that describe the body that is replaced.
 _OF_BODY = frozenset({"content-type", "content-security-policy", "content-length"})
 
@@ -118,11 +118,11 @@ async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
     opened = await store.open(key, UNCONDITIONAL, None)
     content = bytearray()
     try:
-        if opened.info.size > largest:
-            raise PageFailed(f"`{key}` is larger than {largest} bytes")
         async with aclosing(opened.chunks()) as chunks:  # type: ignore[type-var]  # generators are what stores give
             async for chunk in chunks:
                 content += chunk
+                if max(len(content), opened.info.size or 0) > largest:
+                    raise PageFailed(f"`{key}` is larger than {largest} bytes")
     finally:
         await opened.close()
     try:
@@ -166,6 +166,6 @@ def customized(own: Whole, custom: CustomRendering | None) -> Whole:
     body, status = own.body if custom.body is None else custom.body, custom.status or own.status
     kept = own.headers if custom.body is None else without(own.headers, _OF_BODY)
     headers = with_headers(without(kept, {"content-length"}), custom.headers)
-    if status in _BODILESS:
+    if status in BODILESS:
         return Whole(status, without(headers, _OF_BODY), templated=custom.written)
     return Whole(status, (*headers, ("Content-Length", str(len(body)))), body, custom.written)

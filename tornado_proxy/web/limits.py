@@ -14,9 +14,10 @@ In the manual."""
 PIECE_OF_ARCHIVE = 64 * 1024
 """Bytes of an archive that are sent at once, where files are small."""
 READ_FOR_EACH_ENTRY = 4
-"""Entries that are read for each that an archive may have, so that closed ones are bounded as well."""
+"""Entries that are read for each that an archive, or a listing for a program, may have, so that closed ones are bounded
+as well."""
 FEWEST_ENTRIES_READ = 1000
-"""Entries that are read for an archive in any case."""
+"""Entries that are read for one in any case."""
 LONGEST_UNPACKED = 255
 """Bytes of a name in an archive, as many as file systems take."""
 LONGEST_ENDING = 32
@@ -33,6 +34,12 @@ MOST_LISTS = 20
 """Answers of the store for one page of a listing."""
 LISTS_WITHOUT_TURN = 2
 """Of these answers, those before other requests get a turn."""
+LEAST_COUNTED = 100
+"""Entries that an answer of the store counts for at least, so that empty ones are bounded as well."""
+LISTED_WHOLE = 256 * 1024
+"""Bytes of a listing for a program that is sent, and compressed, in one step."""
+HELD_OF_LISTING = 4 * 1024 * 1024
+"""Bytes of a listing for a program that are kept while it is counted; the rest is listed again while it is sent."""
 LISTED_AT_ONCE = 1000
 """Entries that S3 lists in one answer."""
 MOST_SORTED = 10_000

@@ -97,7 +97,7 @@ async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | 
         return Whole(200, headers)
     own = dict(headers)
     file = StreamFile(
-        int(own["Content-Length"]),
+        int(own.get("Content-Length", 0)),
         info.content_type or "",
         own.get("Content-Range", ""),
         own.get("Content-Disposition", "").encode("latin-1").decode(errors="replace"),

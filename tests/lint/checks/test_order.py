@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from linting import block, findings, fixed, marked_texts, report
 
-from tornado_proxy.rules.diagnostic import Safety
+from tornado_proxy.rules.diagnostic import Safety, Severity
 
 OVERLAPPING_REWRITES = "overlapping-rewrites"
 CHAINED_REWRITE = "chained-rewrite"
@@ -59,6 +59,13 @@ def test_a_result_that_another_rewrite_matches_is_reported():
     (finding,) = findings(CHAINED_REWRITE, "rewrite `^/a/(.*)$` -> `/b/$1`\nrewrite second `^/b/(.*)$` -> `/c/$1`")
     assert finding.message == "`/a/` becomes `/b/`, which `second` matches but does not rewrite again"
     assert finding.notes[0].span.text == "`^/b/(.*)$`"
+    assert finding.severity is Severity.WARNING
+
+
+def test_a_chain_to_a_key_that_several_rewrites_lead_to_is_an_information():
+    """Such a key is probably there, and the other rewrite is for the rest below it."""
+    chain = "rewrite `^/a$` -> `/b/x`\nrewrite `^/c$` -> `/b/x`\nrewrite `^/b/(.*)$` -> `/d/$1`"
+    assert [each.severity for each in findings(CHAINED_REWRITE, chain)] == [Severity.INFO] * 2
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,7 @@ def test_a_rewrite_within_a_kind_has_no_finding(source, template):
         ("^/(?:a|b/)$", "`/page.html`", "the directory `/b/` becomes `/page.html/`, which is still a directory"),
         ("^/docs$", "`/manual/`", "the file `/docs` becomes `/manual/`, which is a directory"),
         ("^/docs/(.*)$", "`/manual/$1/`", "the file `/docs/a` becomes `/manual/a/`, which is a directory"),
+        ("^/p/(?P<slug>[a-z]+)/$", "`/posts/$slug.html`", "the directory `/p/a/` becomes `/posts/a.html/`, which is still a directory"),
         ("^/docs$", "jinja `/{{ user.username }}/`", "the file `/docs` becomes another key, which is a directory"),
     ],
 )  # fmt: skip
@@ -167,6 +168,36 @@ def test_a_directory_that_is_tried_as_a_file_has_no_finding():
     trying = settings("targets: {site: {bucket: {name: bucket}, actions: {GET: {config: {tryFiles: [$path]}}}}}")
     assert marked_texts(KIND_CHANGE, "rewrite `^/feed/?$` -> `/feed.xml`", trying) == []
     assert marked_texts(KIND_CHANGE, "rewrite `^/feed/$` -> `/feed.xml`", trying) == ["`/feed.xml`"]
+
+
+SITE = "targets: {site: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {config: {indexDocument: index.html}}}}}"
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "advice", "expected"),
+    [
+        (
+            "rewrite `^/docs$` -> `/manual/`",
+            "remove the last `/` of the result, or end the source with `/$`",
+            "rewrite `^/docs$` -> `/manual`",
+        ),
+        (
+            "rewrite `^/docs/$` -> `/manual/index.html`",
+            "end it with `/`: the target serves the `index.html` of a directory",
+            "rewrite `^/docs/$` -> `/manual/`",
+        ),
+        (
+            "rewrite `^/docs/$` -> `/page.html`",
+            "lead to a directory, whose `index.html` is served, or end the source with `/?$` and add `tryFiles`",
+            "rewrite `^/docs/$` -> `/page.html`",
+        ),
+    ],
+)
+def test_the_help_knows_the_index_document_of_the_target(rewrite, advice, expected):
+    """Without a configuration, the help says that the target names one."""
+    (finding,) = findings(KIND_CHANGE, rewrite, settings(SITE))
+    assert finding.help == advice
+    assert fixed(KIND_CHANGE, rewrite, settings(SITE)) == expected
 
 
 def test_a_key_that_an_earlier_rewrite_takes_is_not_an_example():

@@ -20,10 +20,9 @@ from tornado_proxy.tools.convert.conversion import (
     to_text,
     yaml_text,
 )
-from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
+from tornado_proxy.tools.convert.options import UNKNOWN, OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
 from tornado_proxy.tools.convert.rewrites import KeysAs
-from tornado_proxy.tools.convert.settings import UNKNOWN
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
@@ -78,7 +77,26 @@ def test_an_unknown_option_is_reported_with_its_place():
     conversion = converted(f"{MINIMAL}surprise: 1\n")
     (remark,) = conversion.report.of(OptionOutcome.LEFT_OUT)
     assert (remark.subject, where(remark.place)) == ("surprise", "0.yaml:2")
-    assert remark.message == "this is not a known option of s3-proxy"
+    assert (remark.message, remark.help) == ("this is not a known option of s3-proxy", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "meant"),
+    [
+        ("target: {site: {bucket: {name: b}}}", "target", "targets"),
+        ("server: {Listenaddress: a}", "server.Listenaddress", "listenAddr"),
+        ("targets: {s.t: {mount: {path: [/]}, bucket: {name: b, s3EndPoints: x}}}", "targets.s.t.bucket.s3EndPoints", "s3Endpoint"),
+        ("targets: {s: {mount: {path: [/]}, bucket: {name: b}, resources: [{path: /, whiteList: true, whitelisted: true}]}}",
+         "targets.s.resources.whitelisted", "whiteList"),
+        ("targets: {s: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: true, config: {indexDocuments: a}}}}}",
+         "targets.s.actions.GET.config.indexDocuments", "indexDocument"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_option_is_reported_with_the_one_that_was_meant(text, subject, meant):
+    """The options of each section are in a table."""
+    conversion = converted(text)
+    (remark,) = [each for each in conversion.report.of(OptionOutcome.LEFT_OUT) if each.message == UNKNOWN]
+    assert (remark.subject, remark.help) == (subject, f"did you mean `{meant}`?")
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,17 @@ WITH_HELPERS = Surroundings("", "", HELPERS)
 
 UNCHANGED_OR_TRIMMED = {
     "/{{ .User.GetUsername }}/x": "/{{ .User.GetUsername }}/x",
-    "a/{{ .Key }}": 'a/{{ trimPrefix "/" .Key }}',
-    "{{ .Key }}": '{{ trimPrefix "/" .Key }}',
+    "a/{{ .Key }}": 'a/{{ (trimPrefix "/" .Key) }}',
     "a/{{ $.Key | lower }}": 'a/{{ (trimPrefix "/" .Key) | lower }}',
     'a/{{ .Key | trimPrefix "b/" }}': 'a/{{ (trimPrefix "/" .Key) | trimPrefix "b/" }}',
+    "{{/* for all */}}\n  /{{ .Target.Name }}\n": "{{/* for all */}}\n  /{{ .Target.Name }}\n",
+}
+
+JOINED = {
+    "x{{ .Key | base }}": 'x{{ (trimPrefix "/" .Key) | base }}',
+    "{{ .Key }}/x": '{{ (trimPrefix "/" .Key) }}/x',
+    "x/\n/y": "x/\n/y",
+    'a/{{ .Key | trimPrefix "b" }}': 'a/{{ (trimPrefix "/" .Key) | trimPrefix "b" }}',
     '{{ if eq .Key "a" }}x{{ else if .User }}y{{ end }}': (
         '{{ if eq (trimPrefix "/" .Key) "a" }}x{{ else if .User }}y{{ end }}'
     ),
@@ -30,25 +37,15 @@ UNCHANGED_OR_TRIMMED = {
     ),
     'a/{{ template "main.userIdentifier" . }}': 'a/{{ template "main.userIdentifier" . }}',
     'a{{- template "dir" $ }}': 'a{{- template "dir" $ }}',
-    "{{/* for all */}}\n  /{{ .Target.Name }}\n": "{{/* for all */}}\n  /{{ .Target.Name }}\n",
+    '{{ $u := include "who" . }}\n{{ printf "a/%s/b" $u }}': '{{ $u := include "who" . }}\n{{ printf "a/%s/b" $u }}',
 }
 
 
-CLEANED = {
-    "x{{ .Key | base }}": 'x{{ regexReplaceAll "/(?:\\\\r?\\\\n|/)+" ((trimPrefix "/" .Key) | base) "/" }}',
-    '{{ $u := include "who" . }}\n{{ printf "a/%s/b" $u }}': (
-        '{{ $u := include "who" . }}\n{{ regexReplaceAll "/(?:\\\\r?\\\\n|/)+" (printf "a/%s/b" $u) "/" }}'
-    ),
-    '{{ if .User }}a{{ end }}{{ include "main.userIdentifier" $ }}': (
-        '{{ if .User }}a{{ end }}{{ regexReplaceAll "/(?:\\\\r?\\\\n|/)+" (include "main.userIdentifier" $) "/" }}'
-    ),
-}
-
-
-@pytest.mark.parametrize(("target", "expected"), CLEANED.items())
-def test_slashes_in_results_of_functions_are_joined(target, expected):
-    """s3-proxy's SDK joins slashes on the way to S3."""
-    assert go_target_here(target, SOURCE, WITH_HELPERS) == expected
+@pytest.mark.parametrize(("target", "expected"), JOINED.items())
+def test_slashes_are_joined_where_they_may_meet(target, expected):
+    """s3-proxy's SDK joins them on the way to S3."""
+    joined = '{{ regexReplaceAll "/(?:\\\\r?\\\\n|/)+" (include "s3-proxy" .) "/" }}'
+    assert go_target_here(target, SOURCE, WITH_HELPERS) == f'{{{{ define "s3-proxy" }}}}{expected}{{{{ end }}}}{joined}'
 
 
 @pytest.mark.parametrize(("target", "expected"), UNCHANGED_OR_TRIMMED.items())
@@ -62,17 +59,26 @@ PREFIXED = {
     "\n  /folder1/x": "\n  /x",
     "{{ .Key }}.html": "{{ .Key }}.html",
     "{{/* hm */}} {{ $.Key }}": "{{/* hm */}} {{ $.Key }}",
-    'folder1/{{ if hasPrefix "folder1/a" .Key }}b{{ end }}': (
-        '/{{ if hasPrefix "folder1/a" (print "folder1/" (trimPrefix "/" .Key)) }}b{{ end }}'
-    ),
-    "folder1/{{ if .Target.Bucket.Prefix }}x{{ end }}": '/{{ if "folder1" }}x{{ end }}',
+    "folder1/{{ .User.Username }}": "/{{ .User.Username }}",
 }
 
 
 @pytest.mark.parametrize(("target", "expected"), PREFIXED.items())
 def test_a_converted_template_reads_the_same_prefix(target, expected):
-    """The prefix is removed from the beginning of the result, and inserted into each key that is read."""
+    """The prefix is removed from the beginning of the result."""
     assert go_target_here(target, SOURCE, WITH_PREFIX) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ('folder1/{{ if hasPrefix "folder1/a" .Key }}b{{ end }}', '(print "folder1/" (trimPrefix "/" .Key))'),
+        ("folder1/{{ if .Target.Bucket.Prefix }}x{{ end }}", '/{{ if "folder1" }}x{{ end }}'),
+    ],
+)
+def test_the_prefix_is_inserted_where_it_is_read(target, expected):
+    """Here neither the key nor the target's prefix is the text that s3-proxy has."""
+    assert expected in go_target_here(target, SOURCE, WITH_PREFIX)
 
 
 UNPROVED = {
@@ -84,13 +90,6 @@ UNPROVED = {
         "it has a `with`, a `range` or a call that is not of a helper with all data"
     ),
     ('{{ define "x" }}{{ end }}x', WITHOUT_PREFIX): "it defines templates of its own",
-    ("x{{ .Key | len }}", WITHOUT_PREFIX): (
-        "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
-    ),
-    (
-        "x/{{ .Key | base }}",
-        WITHOUT_PREFIX,
-    ): "it may have an empty segment, `//`, between `x/` and the result of `base`",
     ('{{ include "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
     ('{{ template "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
     (
@@ -98,17 +97,7 @@ UNPROVED = {
         Surroundings("", "", ('{{ define "shown" }}{{ .GetUsername }}{{ end }}',)),
     ): "it has a `with`, a `range` or a call that is not of a helper with all data",
     ('{{ template "again" . }}', WITH_HELPERS): "the helper template `again` reads the key or the prefix",
-    ('a/{{ template "dir" . }}', WITH_HELPERS): "it has an empty segment, `//`, which s3-proxy's SDK removes",
     ('{{ include "host" . }}', WITH_HELPERS): "`.Request.Host` is not the same here",
-    ("x//y", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ("x/\n/y", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ("{{ .Key }}/x", WITHOUT_PREFIX): "it may have an empty segment, `//`, between `.Key` and `/x`",
-    ("a/{{ if .User }}{{ end }}/x", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    (
-        'a/{{ .Key | trimPrefix "b" }}',
-        WITHOUT_PREFIX,
-    ): "it may have an empty segment, `//`, between `a/` and the result of `trimPrefix`",
-    ("{{ if .User }}a{{ end }}" * 7, WITHOUT_PREFIX): "its conditions make more than 64 different results",
     ("other/x", WITH_PREFIX): "it may lead outside the prefix `folder1/`",
     ("{{ .Key | lower }}", WITH_PREFIX): "nothing proves that its result begins with the prefix `folder1/`",
     (

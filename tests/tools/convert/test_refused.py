@@ -1,154 +1,163 @@
-"""Tests that configurations with which s3-proxy does not start are refused: they never ran."""
+"""Tests that what s3-proxy refuses or fails on is refused, closed, or named by the check of the new files."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from conversions import converted, converted_target
 
-from tornado_proxy.tools.convert.options import Unreadable
+from tornado_proxy.config.loading import compile_configuration
+from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert
+from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable, together
 
 TARGET = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}"
-PROVIDERS = "basic: {staff: {realm: Staff}}, oidc: {company: {issuerUrl: https://id.example/, clientID: me, clientSecret: {value: s}}}"
-NEEDED = "issuerUrl: https://id.example/, clientID: me, state: s"
+NEEDED = "issuerUrl: https://id.example/, clientID: me, clientSecret: {value: of sixteen or more}"
+PROVIDERS = f"basic: {{staff: {{realm: Staff}}}}, oidc: {{company: {{{NEEDED}}}}}"
 
+NAMED = {
+    "server: {ssl: {enabled: true}}": "TLS has no certificate",
+    "server: {ssl: {enabled: true, selfSignedHostnames: [a], minTLSVersion: '9'}}": (
+        "`minTLSVersion` is not a version of TLS"
+    ),
+    "server: {ssl: {enabled: true, certificates: [{certificate: x}]}}": "a certificate lacks `privateKey` or",
+    "server: {compress: {level: 0}}": "`level` is less than 1",
+    "server: {compress: {types: ['text/html; charset=utf-8']}}": "an item of `types` cannot be",
+    "server: {compress: {types: []}}": "`types` is empty",
+    "server: {listenAddr: ':80'}": "`listenAddr` is not an address",
+    "server: {timeouts: {idleTimeout: 20ms}}": "`idleTimeout` is less than 100ms",
+    "log: {level: loud}": "`level` cannot be `loud`",
+    "templates: {notFoundError: {path: a, headers: {content-length: '1'}}}": "`headers` cannot have `content-length`",
+    "authProviders: {oidc: {id: {clientID: me}}}": "`id` lacks `issuerUrl`",
+    f"authProviders: {{oidc: {{id: {{{NEEDED}, redirectUrl: id}}}}}}": "`redirectUrl` is not a URL",
+    f"authProviders: {{oidc: {{id: {{{NEEDED}, loginPath: in}}}}}}": "`loginPath` cannot be `in`",
+    "authProviders: {header: {front: {usernameHeader: X-User}}}": "`front` lacks `emailHeader`",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), NAMED.items())
+def test_a_mistake_is_named_by_the_check_of_the_new_files(text, message):
+    """It is written as it is: the one reader of configurations says what is wrong, with its place."""
+    sources = [SourceFile("target.yaml", TARGET), SourceFile("conf.yaml", text)]
+    files = convert(together(sources)).files
+    loaded = compile_configuration(SourceFile(CONFIGURATION, files[CONFIGURATION]), Path("out"), unresolved)
+    assert message in "\n".join(each.message for each in loaded.diagnostics)
+
+
+OF_A_TARGET = {
+    "mount: {path: [/a/../]}, bucket: {name: b}": "an item of `path` contains a `.` or `..` segment",
+    "mount: {host: 'x[0-9].org', path: [/b/]}, bucket: {name: b}": "`host` is not a host",
+    "mount: {path: [/]}, bucket: {name: 'a b'}": "`name` is not a bucket's name",
+    "mount: {path: [/]}, bucket: {name: b, prefix: ..}": "`prefix` contains a `.` or `..` segment",
+    "mount: {path: [/]}, bucket: {name: b, s3Endpoint: 'ftp://x'}": "`s3Endpoint` is not the URL of an S3 server",
+    "mount: {path: [/]}, bucket: {name: b, requestConfig: {getHeaders: {accept-encoding: gzip}}}": (
+        "`getHeaders` cannot have `accept-encoding`"
+    ),
+}
+OF_ACTIONS = {
+    "GET: {enabled: true, config: {indexDocument: ../index.html}}": "`indexDocument` contains a `.` or `..` segment",
+    "GET: {enabled: true, config: {signedUrlExpiration: 169h}}": "`signedUrlExpiration` is more than 7d",
+    "GET: {enabled: true, config: {webhooks: [{method: GET, url: 'http://hook.test/'}]}}": "`method` cannot be `GET`",
+    "PUT: {enabled: true, config: {storageClass: '{{ nope }}'}}": (
+        "`storageClass` is not a template: unknown function `nope`"
+    ),
+    "PUT: {enabled: true, config: {cannedACL: open}}": "`cannedACL` cannot be `open`",
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        *OF_A_TARGET.items(),
+        *(
+            (f"mount: {{path: [/]}}, bucket: {{name: b}}, actions: {{{text}}}", each)
+            for text, each in OF_ACTIONS.items()
+        ),
+    ],
+)
+def test_a_mistake_of_a_target_is_named_by_the_check_of_the_new_files(target, message):
+    """Nothing is served before it is mended."""
+    test_a_mistake_is_named_by_the_check_of_the_new_files(f"targets: {{bad: {{{target}}}}}", message)
+
+
+RESOURCES = {
+    "basic: {credentials: [{user: ann, password: {env: A}}]}": (
+        "it names no `provider`, without which s3-proxy starts only before version 4.18"
+    ),
+    "provider: company, oidc: {authorizationOPAServer: {tags: {a: b}}}": "its policy server has no `url`",
+    "provider: company, oidc: {authorizationAccesses: [{regexp: true}]}": (
+        "a rule has neither `group` nor `email`, and is about nobody"
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "reason"), RESOURCES.items())
+def test_a_resource_that_nobody_can_use_there_is_closed(options, reason):
+    """The rest of the target is converted."""
+    conversion = converted_target(
+        f"resources: [{{path: /a, {options}}}, {{path: /b, whiteList: true}}]", providers=PROVIDERS
+    )
+    assert [each.path for each in conversion.settings.targets[0].resources] == ["/b"]
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
+    assert message.endswith(f"of `/a` is closed to everyone: {reason}")
+
+
+SITE = "mount: {path: [/]}, bucket: {name: b}"
+ONE = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}, resources: [{path: /a, %s}]}}"
+LIST = "listTargets: {enabled: true, mount: {path: [/l/]}, resource: {path: /l/, provider: staff}}"
 REFUSED = {
-    "targets: {site: {mount: {path: [files/]}, bucket: {name: b}}}": "the mount path `files/` is not of the form `/…/`",
     "targets: {site: {mount: {path: [/files]}, bucket: {name: b}}}": "the mount path `/files` is not of the form `/…/`",
-    f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/list]}}}}": "the mount path `/list` is not of the form",
-    f"{TARGET}\nlistTargets: {{enabled: true}}": "`listTargets` has no `mount`",
-    "targets: {site: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: false}}}}": (
-        "`targets.site.actions` enables no action"
+    "listTargets: {enabled: true, mount: {path: [/list]}}": "the mount path `/list` is not of the form `/…/`",
+    "listTargets: {enabled: true}": "`listTargets` has no `mount` with a `path`",
+    f"targets: {{site: {{{SITE}, actions: {{GET: {{enabled: false}}}}}}}}": "`targets.site.actions` enables no action",
+    f"targets: {{site: {{{SITE}, actions: {{GET: {{enabled: true, config: {{userIsolation: true}}}}}}}}}}": (
+        "`targets.site` isolates users, and no resource signs them in"
     ),
-    "targets: {one: {mount: {path: [/]}, bucket: {name: b}}, two: {mount: {host: '*', path: [/a/, /]}, bucket: {name: b}}}": (
-        "the mount path `/` is given twice for one host"
+    "templates: {helpers: []}": "`templates.helpers` is empty",
+    f"authProviders: {{oidc: {{id: {{{NEEDED}, state: a:b}}}}}}": "`authProviders.oidc.id.state` contains a `:`",
+    ONE % "whiteList: true, methods: [PATCH]": "has a method that is none",
+    ONE % "whiteList: false": "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
+    ONE % "provider: nobody, basic: {credentials: []}": "has the provider `nobody`, which is not one of",
+    ONE % "provider: staff, oidc: {a: b}": "has the provider `staff`, which is not one of `authProviders`",
+    ONE.replace("path: /a", "path: a") % "whiteList: true": "has the path `a`, which is not below a mount path",
+    ONE
+    % "provider: company, oidc: {authorizationAccesses: [{group: a}], authorizationOPAServer: {url: 'http://o/'}}": (
+        "has both rules and a policy server"
     ),
-    "targets: {one: {mount: {path: [/]}, bucket: {name: b}}}\nlistTargets: {enabled: true, mount: {path: [/]}}": (
-        "the mount path `/` is given twice for one host"
-    ),
-    "targets: {one: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: true, config: {userIsolation: true}}}}}": (
-        "`targets.one` isolates users, and no resource signs them in"
-    ),
-    f"{TARGET}\nlistTargets: {{mount: {{host: a.test}}}}": "`listTargets.mount` has no `path`",
-    f"{TARGET}\ntemplates: {{helpers: []}}": "`templates.helpers` is empty",
-    f"{TARGET}\ntemplates: {{targetList: {{path: ''}}}}": "`templates.targetList.path` is empty",
-    f"{TARGET}\nserver: {{ssl: {{minTLSVersion: '9'}}}}": "`server.ssl.minTLSVersion` is not a version of TLS",
-    f"{TARGET}\nserver: {{ssl: {{certificates: [{{certificate: x}}]}}}}": (
-        "`privateKey` and `privateKeyUrl` are both missing"
-    ),
-    f"{TARGET}\nserver: {{ssl: {{enabled: true}}}}": "`server.ssl` has neither `certificates` nor `selfSignedHostnames`",
-    f"{TARGET}\nserver: {{port: 0}}": "`server.port` is 0",
-    f"{TARGET}\nserver: {{compress: {{enabled: false, level: 0}}}}": "`server.compress.level` is less than 1",
-    f"{TARGET}\nserver: {{compress: {{enabled: false, types: []}}}}": "`server.compress.types` is empty",
-    f"{TARGET}\nlog: {{level: loud}}": "`loud` is not a level",
-    f"{TARGET}\nserver: {{ssl: {{enabled: true, certificates: [{{certificate: x, certificateUrl: a}}]}}}}": (
-        "`certificate` and `certificateUrl` are both given"
-    ),
-    f"{TARGET}\nserver: {{ssl: {{certificates: [{{privateKeyUrl: s3://a/b, privateKeyUrlConfig: {{httpTimeout: -1s}}}}]}}}}": (
-        "`-1s` is negative"
-    ),
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{clientID: me}}}}}}": "`authProviders.oidc.id.issuerUrl` is missing",
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{issuerUrl: id, clientID: me}}}}}}": (
-        "`authProviders.oidc.id.issuerUrl` is not a URL"
-    ),
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, redirectUrl: id}}}}}}": "redirectUrl` is not a URL",
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED.replace('state: s', 'state: a:b')}}}}}}}": "contains a `:`",
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, loginPath: /}}}}}}": "cannot be the pages of a sign-in",
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, loginPath: /a, callbackPath: /a}}}}}}": "cannot be the pages",
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, loginPath: in}}}}}}": "loginPath` cannot be `in`",
+    LIST: "`listTargets.resource` has neither `oidc`, `header` nor `basic`",
 }
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.items())
 def test_a_configuration_that_s3_proxy_refuses_is_refused(text, message):
     """The message has the place, and states that s3-proxy does not start."""
-    with pytest.raises(Unreadable, match=rf"0\.yaml:\d+: .*{re.escape(message)}.*, so s3-proxy does not start"):
-        converted(text)
+    with pytest.raises(Unreadable, match=rf"conf\.yaml:\d+: .*{re.escape(message)}.*, so s3-proxy does not start"):
+        convert(
+            together([SourceFile("providers.yaml", f"authProviders: {{{PROVIDERS}}}"), SourceFile("conf.yaml", text)])
+        )
 
 
-SITE = "mount: {path: [/]}, bucket: {name: b}"
-FAILING = {
-    f"targets: {{site: {{{SITE}, templates: {{put: {{path: '', status: 204}}}}}}}}": (
-        "`targets.site.templates.put` has no `path`, so s3-proxy answers 500 where it needs the page"
-    ),
-    f"{TARGET}\nauthProviders: {{header: {{front: {{usernameHeader: X-User}}}}}}": (
-        "`authProviders.header.front.emailHeader` is missing, so nobody can sign in with it"
-    ),
-    f"{TARGET}\nauthProviders: {{header: {{front: {{usernameHeader: 'a b', emailHeader: X, groupsHeader: 'c d'}}}}}}": (
-        "usernameHeader` cannot be `a b`, so nobody can sign in with it"
-    ),
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{issuerUrl: http://id/, state: s}}}}}}": (
-        "`authProviders.oidc.id.clientID` is missing, so nobody can sign in with it"
-    ),
-    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, loginPath: //a}}}}}}": (
-        "loginPath` cannot be `//a`, so it cannot be converted"
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), FAILING.items())
-def test_a_mistake_that_fails_only_when_it_is_needed_is_refused(text, message):
-    """The message states what fails; s3-proxy starts, because its validator does not look there."""
-    with pytest.raises(Unreadable, match=re.escape(message)):
-        converted(text)
-
-
-RESOURCES = {
-    "whiteList: true, methods: [PATCH]": "has the method `PATCH`",
-    "whiteList: false": "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
-    "provider: staff": "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
-    "basic: {realm: x}": "has no `provider`",
-    "provider: nobody, basic: {credentials: []}": "has the provider `nobody`, which is not one of `authProviders`",
-    "provider: staff, oidc: {a: b}": "has the provider `staff`, which is not one of `authProviders.oidc`",
-    "whiteList: true, path: a": "has the path `a`, which is not below a mount path",
-    "provider: company, oidc: {authorizationAccesses: [{group: a}], authorizationOPAServer: {url: 'http://o/'}}": (
-        "has both rules and a policy server"
-    ),
-    "provider: staff, basic: null": "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
-}
-FAILING_RULES = {
-    "provider: company, oidc: {authorizationAccesses: [{regexp: true}]}": (
-        "has neither `group` nor `email`, so it is about nobody"
-    ),
-    "provider: company, oidc: {authorizationOPAServer: {url: o}}": (
-        "authorizationOPAServer.url` is not a URL, so s3-proxy answers 500 where it should ask"
-    ),
-}
-
-
-@pytest.mark.parametrize(("options", "message"), FAILING_RULES.items())
-def test_access_rules_that_decide_nothing_are_refused(options, message):
-    """The message states what fails; s3-proxy starts, because its validator does not look there."""
-    with pytest.raises(Unreadable, match=re.escape(message)):
-        converted_target(f"resources: [{{path: /a, {options}}}]", providers=PROVIDERS)
-
-
-@pytest.mark.parametrize(("options", "message"), RESOURCES.items())
-def test_a_resource_that_s3_proxy_refuses_is_refused(options, message):
-    """The access rules of such a resource never applied."""
-    with pytest.raises(Unreadable, match=rf"{re.escape(message)}, so s3-proxy does not start"):
-        converted_target(f"resources: [{{{'' if 'path:' in options else 'path: /a, '}{options}}}]", providers=PROVIDERS)
-
-
-def test_the_resource_of_the_page_of_all_targets_is_checked():
-    """This resource has the same form as those of a target."""
-    text = f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/]}}, resource: {{path: /, provider: staff}}}}"
-    with pytest.raises(Unreadable, match="has neither `oidc`, `header` nor `basic`"):
-        converted(text)
-
-
-def test_all_mistakes_are_reported():
-    """One run reports every mistake."""
+def test_all_reasons_are_reported():
+    """One run reports every reason."""
     with pytest.raises(Unreadable) as caught:
-        converted(f"{TARGET}\nserver: {{port: 0}}\nlog: {{level: loud}}")
-    assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [
-        "0.yaml:2: `server.port` is 0, so s3-proxy does not start",
-        "0.yaml:3: `loud` is not a level, so s3-proxy does not start",
-    ]
+        converted("listTargets: {enabled: true}\ntemplates: {helpers: []}")
+    assert len(caught.value.diagnostics) == 2
 
 
 def test_a_target_with_head_alone_is_converted():
     """s3-proxy refuses a target with HEAD alone, but its meaning is clear."""
     conversion = converted_target("actions: {HEAD: {enabled: true}}")
     assert conversion.document["targets"]["site"]["actions"]["HEAD"] == {"enabled": True}
+
+
+@pytest.mark.parametrize(
+    "place", ["mount: {path: [/], resources: [{path: /}]}", "mount: {path: [/]}, resource: {a: b}"]
+)
+def test_an_option_that_was_meant_to_close_a_target_is_reported(place):
+    """Its owner believes that it asks for a password."""
+    conversion = converted(f"targets: {{site: {{{place}, bucket: {{name: my-bucket}}}}}}")
+    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert "the target is open unless `resources`, beside `mount`, closes it" in message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from gotemplate.regexp import syntax
@@ -65,26 +66,36 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     return doubtful
 
 
-@check(Category.DOUBTS, Severity.INFO)
+@check(Category.DOUBTS, Severity.WARNING)
 def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A result that another rewrite matches, though a key is rewritten only once."""
     for target in subject.comparable:
-        for index, rewrite in enumerate(target.rewrites):
-            example, outcomes = target.example(index), target.tested.get(rewrite.number, ())
-            taken = [(example, target.result(example))] if example is not None else []
-            taken += [(each.test.key, each.got.key) for each in outcomes if isinstance(each.got, Rewritten)]
-            for key, result in taken:
-                taker = None if result is None else target.taker(result)
+        taken = [_taken(target, index) for index in range(len(target.rewrites))]
+        leading = Counter(result for pairs in taken for result in {result for _, result in pairs})
+        for index, (rewrite, pairs) in enumerate(zip(target.rewrites, taken, strict=True)):
+            for key, result in pairs:
+                taker = target.taker(result)
                 # Another rewrite matches the result, and did not match the key itself.
-                if result is None or taker in (None, index) or target.rewrites[taker].pattern.search(key):
+                if taker in (None, index) or target.rewrites[taker].pattern.search(key):
                     continue
                 other = target.rewrites[taker]
-                fact = f"{shown(key)} becomes {shown(result)}"
-                message = f"{fact}, which {named(other)} matches but does not rewrite again"
+                message = (
+                    f"{shown(key)} becomes {shown(result)}, which {named(other)} matches but does not rewrite again"
+                )
                 note = Note(f"{named(other)} is here", other.statement.source.span)
                 advice = "a key is rewritten once: if it is to go on, write the final key here"
-                yield LintFinding(message, rewrite.statement.template.span, advice, (note,))
+                # What several lead to is probably there; else the other one says that it has moved on.
+                severity = Severity.INFO if leading[result] > 1 else None
+                yield LintFinding(message, rewrite.statement.template.span, advice, (note,), severity=severity)
                 break
+
+
+def _taken(target: TargetRules, index: int) -> list[tuple[str, str]]:
+    """Returns keys that a rewrite takes, an example and those of tests, with the results."""
+    example, outcomes = target.example(index), target.tested.get(target.rewrites[index].number, ())
+    result = target.result(example) if example is not None else None
+    taken = [(example, result)] if example is not None and result is not None else []
+    return [*taken, *((each.test.key, each.got.key) for each in outcomes if isinstance(each.got, Rewritten))]
 
 
 @check(Category.DOUBTS, Severity.WARNING)

@@ -10,6 +10,7 @@ from gotemplate.regexp.classes import contains
 from gotemplate.regexp.proofs import Example, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
 from gotemplate.template.text import GO_SPACES
+from tornado_proxy.config.model import Target
 from tornado_proxy.lint.check import (
     Category,
     LintFinding,
@@ -126,27 +127,36 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
                 continue
             files = ending.endswith("/")
             # A quick look, not a proof.
-            is_of_files = ends_anchored(source.tree) and not _may_be_a_slash(edge_part(source.tree, last=True))
-            if not files and (is_of_files or not _FILE_NAME.search(ending)):
+            last = edge_part(source.tree, last=True) if ends_anchored(source.tree) else None
+            is_of_files = last is not None and not _may_be_a_slash(last)
+            # A source of directories alone always has a text before an extension that follows a hole.
+            before = "x" if isinstance(last, Text) and last.characters.endswith("/") else ""
+            if not files and (is_of_files or not _FILE_NAME.search(before + ending)):
                 continue
             key = _taken(target, index, budget, files=files)
             # Where `tryFiles` tries the key without its slash, the rewrite may be meant for that.
             if key is not None and not (target.tries_paths and target.taker(key.removesuffix("/")) == index):
                 result = target.result(key)
-                kind, still, advice = _KIND_WORDS[files]
+                kind, still = ("file", "") if files else ("directory", "still ")
                 becomes = "another key" if result is None else shown(result)
                 message = f"the {kind} {shown(key)} becomes {becomes}, which is {still}a directory"
-                yield LintFinding(message, rewrite.statement.template.span, advice)
+                advice, superfluous = _other_kind(target.configured, ending)
+                template = rewrite.statement.template
+                cut = len(template.value) - len(superfluous)
+                edits = reworded(template, cut, len(template.value), "") if template.value[cut:] == superfluous else ()
+                fixes = offer(f"remove `{superfluous}`", edits) if superfluous else ()
+                yield LintFinding(message, template.span, advice, fixes=fixes)
 
 
-_KIND_WORDS = {  # by whether files become directories
-    True: ("file", "", "remove the last `/` of the result, or end the source with `/$`"),
-    False: (
-        "directory",
-        "still ",
-        "lead to a directory, whose index document the target names, or end the source with `/?$` and add `tryFiles`",
-    ),
-}
+def _other_kind(configured: Target | None, ending: str) -> tuple[str, str]:
+    """Returns how a result of the other kind is written, and what may be removed from the end of the template."""
+    if ending.endswith("/"):
+        return "remove the last `/` of the result, or end the source with `/$`", "/"
+    index = configured.actions.get.index_document if configured else ""
+    if index and ending.endswith(f"/{index}"):
+        return f"end it with `/`: the target serves the `{index}` of a directory", index
+    document = f"`{index}` is served" if index else "index document the target names"
+    return f"lead to a directory, whose {document}, or end the source with `/?$` and add `tryFiles`", ""
 
 
 def _may_be_a_slash(last: Node | None) -> bool:

@@ -22,7 +22,14 @@ from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMiss
 from tornado_proxy.config.show import canonical
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, errors
-from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, unknown_targets
+from tornado_proxy.rules.loading import (
+    Read,
+    RuleFile,
+    compile_rule_files,
+    overruled_files,
+    read_rule_files,
+    unknown_targets,
+)
 from tornado_proxy.rules.model import FAILING_TEST, LoadedRules, RuleSet
 from tornado_proxy.service.limits import AT_REST, MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
 from tornado_proxy.service.reload.certificates import (
@@ -333,7 +340,8 @@ def compile_snapshot(snapshot: Snapshot, in_force: Configuration | None = None) 
     pages = pages or compile_pages(snapshot.settings, snapshot.templates)
     rules = compile_rule_files(snapshot.rules.files, in_force.rules if in_force else None, pages.helpers)
     unknown = unknown_targets(rules.documents, [target.name for target in snapshot.settings.targets])
-    of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown)
+    overruled = overruled_files(rules.rule_sets.values())
+    of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown, *overruled)
     diagnostics = (*snapshot.diagnostics, *snapshot.remarks, *pages.diagnostics, *of_rules)
     return Configuration(snapshot, rules.rule_sets, diagnostics, rules, pages)
 

@@ -28,9 +28,9 @@ from tornado_proxy.tools.convert.options import (
     where,
 )
 from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
-from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
+from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, Providers, closed, providers, single_resource
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
-from tornado_proxy.tools.convert.settings import ConvertedTarget, Unservable, fate, limits, listener, log, mount, target
+from tornado_proxy.tools.convert.settings import ConvertedTarget, Unservable, limits, listener, log, mount, target
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
@@ -102,11 +102,9 @@ def convert(
     # One by one, because the directory may contain files of an earlier conversion.
     rules = [name for name in files if name.startswith("rules/")]
     settings |= present({"templates": templates, "rules": rules})
-    if root.mistakes:
-        raise Unreadable(*root.mistakes)
-    for path, place in root.leftovers():
-        outcome, message = fate(path)
-        root.remarks.append(Remark(outcome, path, message, place))
+    root.remark_on_the_rest()
+    if root.refusals:
+        raise Unreadable(*root.refusals)
     remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
     admin_is_open = listeners["internalServer"]["listenAddr"] in EVERY_INTERFACE
     report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), admin_is_open)
@@ -122,7 +120,7 @@ def _settings(
             root.carried(name, f"as `{name}`")
     return present(
         {
-            "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
+            "server": {**listeners["server"], "trustedProxies": list(PRIVATE_NETWORKS)},
             "internalServer": listeners["internalServer"],
             "log": log(root),
             "listTargets": _target_list(root.section("listTargets"), sign_in, mounts),
@@ -135,18 +133,14 @@ def _settings(
 def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
     """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
     mounted = section.section("mount")
-    if mounted and "path" not in mounted:
-        mounted.refused("", "`listTargets.mount` has no `path`")
     if not section.flag("enabled"):
-        section.settle()
         return {}
-    if not mounted:
-        section.refused("", "`listTargets` has no `mount`")
+    if "path" not in mounted:
+        section.refused("", "`listTargets` has no `mount` with a `path`")
     settings: dict[str, Setting] = {"enabled": True}
     try:
         settings["mount"] = mount(mounted)
     except Unservable as error:
-        section.settle()
         section.left_out("", f"the page of all targets is left out: {error}")
         return {}
     for path in mounted.texts("path"):

@@ -1,8 +1,7 @@
-"""Converts a target of the type TEMPLATE, if it is proved to make the same key.
+"""Converts a target of the type TEMPLATE, if all data that it reads is the same here or can be replaced.
 
-Two things are proved: all data that the template reads is the same here or is replaced, and the result has no adjacent
-slashes. If a function makes a printed text, several slashes in it are joined, as s3-proxy's SDK does. A condition
-may be any expression on such data. Helper templates that it calls must not read the key or the prefix.
+s3-proxy's SDK joins adjacent slashes of a key. So unless a template prints nothing but text, the key and single
+segments, the slashes of what it prints are joined here too.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -23,17 +21,9 @@ from gotemplate.template.parser import parse, scan
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.templates.go import built_in, compile_template
 from tornado_proxy.tools.convert import patterns
-from tornado_proxy.tools.limits import MOST_BRANCHES
 
 _KEY = ("Key",)
 _PREFIX = ("Target", "Bucket", "Prefix")
-_SEGMENTS = (
-    *(("User", name) for name in ("Username", "GetUsername", "GetIdentifier")),
-    ("Request", "Method"),
-    ("Target", "Name"),
-    ("Target", "Bucket", "Name"),
-)
-"""Data that is never empty and has no slash."""
 
 _SAME = (
     ("User",),
@@ -47,14 +37,14 @@ _SAME = (
 _IMPERSONAL = (("Key",), ("Target",), ("Request", "Method"), ("Request", "URL", "Path"))
 """Data that does not depend on the client, with all below it."""
 
-# Functions that always return a text.
-_MAKE_TEXT = frozenset(
-    {"base", "clean", "dir", "include", "join", "lower", "nospace", "print", "printf", "regexReplaceAll", "replace"}
-    | {"regexReplaceAllLiteral", "repeat", "substr", "title", "trim", "trimAll", "trimPrefix", "trimSuffix", "trunc"}
-    | {"untitle", "upper"}
+_LINE_END = re.compile(r"\r?\n")  # removed from a result
+# What prints the key, if need be without directories at its start or in another case.
+_PRINTS_KEY = re.compile(r'\s*\$?\.Key(?:\s*\|\s*(?:lower|upper|trimPrefix "[^"\\]*/"))*\s*')
+# What prints one segment: it is never empty and has no slash.
+_PRINTS_SEGMENT = re.compile(
+    r"\s*\$?\.(?:User\.(?:Username|GetUsername|GetIdentifier)|Request\.Method|Target\.(?:Bucket\.)?Name)\s*"
 )
-_LINE_END = re.compile(r"\r?\n")
-_ONE_SLASH = r'regexReplaceAll "/(?:\\r?\\n|/)+"'  # line ends are removed from a result
+_JOINED = '{{ define "s3-proxy" }}%s{{ end }}{{ regexReplaceAll "/(?:\\\\r?\\\\n|/)+" (include "s3-proxy" .) "/" }}'
 
 
 class Surroundings(NamedTuple):
@@ -72,11 +62,15 @@ def go_target_here(target: str, source: patterns.Here, surroundings: Surrounding
     parsed = parse(target)
     if parsed.templates:
         raise patterns.NotConvertible("it defines templates of its own", "write their text where they are used")
-    rewriter = _TemplateRewriter(target, surroundings)
-    rewriter.body(parsed.body)
-    rewriter.check(parsed.body)
-    rewriter.remove_prefix(parsed.body)
-    text = rewriter.edited()
+    helpers = parse("\n".join((built_in(surroundings.helpers), *surroundings.helpers))).templates
+    edits = {start: (end, text) for start, end, text in _edits(parsed.body, surroundings, helpers)}
+    if directory := patterns.directory_of(surroundings.prefix):
+        _remove_prefix(target, directory, edits)
+    text = target
+    for start, (end, replacement) in sorted(edits.items(), reverse=True):
+        text = text[:start] + replacement + text[end:]
+    if _may_have_empty_segment(target, surroundings.prefix):
+        text = _JOINED % text
     compile_template(text, pattern.names, pattern.group_count, surroundings.helpers)
     return text
 
@@ -91,232 +85,116 @@ def ignores_client(target: str) -> bool:
 
 
 def _is_impersonal(node: object) -> bool:
+    if isinstance(node, nodes.Call):
+        return False
+    path = _path_of(node)
+    return path is None or any(path[: len(each)] == each for each in _IMPERSONAL)
+
+
+def _path_of(node: object) -> tuple[str, ...] | None:
+    """Returns the fields that are read of all data, none for all of it; None for anything else."""
     match node:
         case nodes.Chain(operand=nodes.Dot() | nodes.Variable(name="$"), fields=path):
-            return _is_below(path, _IMPERSONAL)
-        case nodes.Dot() | nodes.Variable(name="$") | nodes.Call():
-            return False
-    return True
-
-
-def _is_below(path: tuple[str, ...], roots: Iterable[tuple[str, ...]]) -> bool:
-    return any(path[: len(each)] == each for each in roots)
+            return path
+        case nodes.Dot() | nodes.Variable(name="$"):
+            return ()
+    return None
 
 
 def _descendants(node: object) -> Iterator[object]:
     """Yields a node and all below it; the dot or the variable of a path is part of the path."""
     yield node
-    if isinstance(node, nodes.Chain) and isinstance(node.operand, nodes.Dot | nodes.Variable):
+    if _path_of(node) is not None:
         return
+    children: Iterable[object] = ()
     if isinstance(node, tuple):
-        children: Iterable[object] = node
+        children = node
     elif isinstance(node, msgspec.Struct):
         children = asdict(node).values()
-    else:
-        return
     for child in children:
         yield from _descendants(child)
 
 
-@lru_cache(maxsize=16)
-def _helpers(texts: tuple[str, ...]) -> Mapping[bytes, nodes.Body]:
-    """Returns the bodies of the helper templates, the built-in ones included, by name."""
-    return parse("\n".join((built_in(texts), *texts))).templates
+def _edits(
+    body: nodes.Body, surroundings: Surroundings, helpers: Mapping[bytes, nodes.Body]
+) -> Iterator[tuple[int, int, str]]:
+    """Yields the places that read the key or the prefix, and their text here; raises `NotConvertible`.
+
+    `helpers` are the templates that may be called on all data.
+    """
+    for node in body:
+        match node:
+            case nodes.TextNode():
+                continue
+            case nodes.Output() | nodes.Branch(sets_dot=False):
+                yield from _edits_of_pipeline(node, surroundings, helpers)
+                if isinstance(node, nodes.Branch):
+                    yield from _edits((*node.body, *node.otherwise), surroundings, helpers)
+            case nodes.Call(pipeline=nodes.Pipeline(commands=((whole,),))) if _path_of(whole) == ():
+                _check_helper(node.name, surroundings, helpers)
+            case _:
+                reason = "it has a `with`, a `range` or a call that is not of a helper with all data"
+                raise patterns.NotConvertible(reason)
 
 
-class _TemplateRewriter:
-    """Visits all data that a template reads, and collects the edits that make it the same data."""
+def _edits_of_pipeline(
+    node: nodes.Output | nodes.Branch, surroundings: Surroundings, helpers: Mapping[bytes, nodes.Body]
+) -> Iterator[tuple[int, int, str]]:
+    handed = []
+    for each in _descendants(node.pipeline):
+        match each:
+            case (nodes.Identifier(name="include"), nodes.Constant(value=bytes(name)), whole) if _path_of(whole) == ():
+                _check_helper(name, surroundings, helpers)
+                handed.append(whole)
+        if (path := _path_of(each)) is None or not isinstance(each, nodes.ExpressionNode) or each in handed:
+            continue
+        place = each.start + node.base, each.end + node.base
+        if path == _KEY:
+            below = '(trimPrefix "/" .Key)'
+            yield *place, f"(print {_string(surroundings.prefix)} {below})" if surroundings.prefix else below
+        elif path == _PREFIX:
+            yield *place, _string(surroundings.configured)
+        elif not any(path[: len(same)] == same for same in _SAME):
+            raise patterns.NotConvertible(f"`.{'.'.join(path)}` is not the same here")
 
-    def __init__(self, text: str, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
-        self._text = text
-        self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and the replacement
 
-    def body(self, body: nodes.Body) -> None:
-        """Visits nodes; raises `NotConvertible` for a node that no proof covers."""
-        for node in body:
-            match node:
-                case nodes.TextNode():
-                    pass
-                case nodes.Output():
-                    self._pipeline(node.pipeline, node.base, printed=True)
-                case nodes.Branch(sets_dot=False):
-                    self._pipeline(node.pipeline, node.base)
-                    self.body(node.body)
-                    self.body(node.otherwise)
-                case nodes.Call(name=name, pipeline=nodes.Pipeline() as pipeline) if _is_root(_alone(pipeline)):
-                    self._check_helper(name)
-                case _:
-                    reason = "it has a `with`, a `range` or a call that is not of a helper with all data"
-                    raise patterns.NotConvertible(reason)
+def _check_helper(name: bytes, surroundings: Surroundings, helpers: Mapping[bytes, nodes.Body]) -> None:
+    """Raises `NotConvertible` if a helper template that is called on all data needs an edit, or calls another."""
+    if name not in helpers or [*_edits(helpers[name], surroundings, {})]:
+        message = f"the helper template `{name.decode()}` reads the key or the prefix, or is called by another"
+        raise patterns.NotConvertible(message, "write its text out")
 
-    def check(self, body: nodes.Body) -> None:
-        """Raises `NotConvertible` if a result may have an empty segment; joins slashes in the results of functions."""
-        for way in self._ways(body):
-            texts = (_text(node) if isinstance(node, nodes.TextNode) else "\n" for node in way)
-            patterns.check_slashes("".join(texts), [self._piece(node) for node in way])
 
-    def remove_prefix(self, body: nodes.Body) -> None:
-        """Removes the prefix from the result; raises `NotConvertible`."""
-        directory = patterns.directory_of(self._surroundings.prefix)
-        if not directory:
-            return
-        for node, piece in zip(body, scan(self._text), strict=False):
-            if not piece.is_action:
-                if bare := piece.text.lstrip(GO_SPACES + "\r\n"):
-                    start = piece.start + len(piece.text) - len(bare)
-                    self._edits[start] = (start + patterns.below_prefix(bare, directory), "/")
-                    return
-            elif isinstance(node, nodes.Output) and _path_of(_alone(node.pipeline)) == _KEY:
-                # Here the key is the path below the prefix, so it is printed as it is.
-                del self._edits[node.base + node.pipeline.commands[0][0].start]
-                return
-            else:
-                break
+def _remove_prefix(target: str, directory: str, edits: dict[int, tuple[int, str]]) -> None:
+    """Removes the prefix from the beginning of the result; raises `NotConvertible`."""
+    opening = next((piece for piece in scan(target) if piece.is_action or piece.text.strip(GO_SPACES + "\r\n")), None)
+    if opening and not opening.is_action:
+        bare = opening.text.lstrip(GO_SPACES + "\r\n")
+        start = opening.start + len(opening.text) - len(bare)
+        edits[start] = (start + patterns.below_prefix(bare, directory), "/")
+    elif opening and opening.text.strip() in (".Key", "$.Key"):
+        # Here the key is the path below the prefix, so it is printed as it is.
+        del edits[opening.start + len(opening.text) - len(opening.text.lstrip())]
+    else:
         reason = f"nothing proves that its result begins with the prefix `{directory}`"
         raise patterns.NotConvertible(reason, f"begin it with `{directory}`")
 
-    def edited(self) -> str:
-        text = self._text
-        for start, (end, replacement) in sorted(self._edits.items(), reverse=True):
-            text = text[:start] + replacement + text[end:]
-        return text
 
-    def _pipeline(self, pipeline: nodes.Pipeline, base: int, *, printed: bool = False) -> None:
-        alone = printed and _alone(pipeline) is not None
-        for command in pipeline.commands:
-            match command:
-                case (nodes.Identifier(name="include"), nodes.Constant(value=bytes(name)), whole) if _is_root(whole):
-                    self._check_helper(name)
-                case operands:
-                    for operand in operands:
-                        self._operand(operand, base, bare=alone)
-
-    def _check_helper(self, name: bytes) -> None:
-        """Raises `NotConvertible` if a helper template that is called on all data needs an edit, or calls another."""
-        body = _helpers(self._surroundings.helpers).get(name, ())
-        rewriter = _TemplateRewriter("", self._surroundings)
-        descendants = _descendants(body)
-        if not any(
-            isinstance(each, nodes.Call) or (isinstance(each, nodes.Identifier) and each.name == "include")
-            for each in descendants
-        ):
-            rewriter.body(body)
-            rewriter.check(body)
-            if not rewriter._edits:
-                return
-        raise patterns.NotConvertible(
-            f"the helper template `{name.decode()}` reads the key or the prefix, or calls a function on what it prints",
-            "write its text out",
-        )
-
-    def _operand(self, operand: nodes.Operand, base: int, *, bare: bool = False) -> None:
-        match operand:
-            case nodes.Chain(operand=nodes.Dot() | nodes.Variable(name="$")) | nodes.Variable(name="$") | nodes.Dot():
-                self._path(_path_of(operand), (operand.start + base, operand.end + base), bare=bare)
-            case nodes.Pipeline():
-                self._pipeline(operand, base)
-            case nodes.Chain():
-                self._operand(operand.operand, base)
-            case _:
-                pass
-
-    def _path(self, path: tuple[str, ...], place: tuple[int, int], *, bare: bool) -> None:
-        if path == _KEY:
-            prefix, below = self._surroundings.prefix, 'trimPrefix "/" .Key'
-            call = f"print {_string(prefix)} ({below})" if prefix else below
-            self._edits[place[0]] = (place[1], call if bare else f"({call})")
-        elif path == _PREFIX:
-            self._edits[place[0]] = (place[1], _string(self._surroundings.configured))
-        elif not _is_below(path, _SAME):
-            raise patterns.NotConvertible(f"`.{'.'.join(path)}` is not the same here")
-
-    def _ways(self, body: nodes.Body) -> list[tuple[nodes.TextNode | nodes.Output, ...]]:
-        """Returns the possible outputs of a template as lists of nodes, for all outcomes of its conditions."""
-        ways: list[tuple[nodes.TextNode | nodes.Output, ...]] = [()]
-        for node in body:
-            match node:
-                case nodes.Branch():
-                    branches = [*self._ways(node.body), *self._ways(node.otherwise)]
-                case nodes.Call():
-                    branches = self._ways(_helpers(self._surroundings.helpers).get(node.name, ()))
-                case nodes.TextNode() | nodes.Output(pipeline=nodes.Pipeline(variables=())):
-                    branches = [(node,)]
-                case _:
-                    continue
-            ways = [(*way, *branch) for way in ways for branch in branches]
-            if len(ways) > MOST_BRANCHES:
-                raise patterns.NotConvertible(f"its conditions make more than {MOST_BRANCHES} different results")
-        return ways
-
-    def _piece(self, node: nodes.TextNode | nodes.Output) -> patterns.Piece:
-        if isinstance(node, nodes.TextNode):
-            return patterns.literal(_text(node))
-        printed, trimmed = _printed(node.pipeline)
-        path = _path_of(printed)
-        name = f"`.{'.'.join(path)}`"
-        if path == _KEY:
-            # A key of s3-proxy has no empty segment, so no slash follows the one with which the trimmed text ends.
-            prefix = self._surroundings.prefix
-            return patterns.Piece(name, prefix.startswith("/"), ends_with_slash=True, empty=trimmed or not prefix)
-        if path in _SEGMENTS:
-            return patterns.Piece(name, begins_with_slash=False, ends_with_slash=False, empty=False)
-        match node.pipeline.commands[-1]:
-            case (nodes.Identifier(name=function), *_) if function in _MAKE_TEXT:
-                self._join_slashes(node)
-                name = f"the result of `{function}`"
-                return patterns.Piece(name, begins_with_slash=True, ends_with_slash=True, empty=True)
-        reason = "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
-        raise patterns.NotConvertible(reason)
-
-    def _join_slashes(self, output: nodes.Output) -> None:
-        """Prints one slash where a printed text has several in a row."""
-        start, end = output.pipeline.start + output.base, output.pipeline.end + output.base
-        if end in self._edits:
-            return  # on another way
-        until, replacement = self._edits.get(start, (start, ""))
-        self._edits[start] = until, f"{_ONE_SLASH} ({replacement}"
-        self._edits[end] = end, ') "/"'
-
-
-def _is_root(operand: nodes.Operand | None) -> bool:
-    return isinstance(operand, nodes.Dot) or (isinstance(operand, nodes.Variable) and operand.name == "$")
+def _may_have_empty_segment(target: str, prefix: str) -> bool:
+    """Returns whether two slashes may meet in the result for s3-proxy's keys, which begin with the prefix."""
+    shape = ""
+    for piece in scan(target):
+        if not piece.is_action:
+            shape += _LINE_END.sub("", piece.text)
+        elif _PRINTS_KEY.fullmatch(piece.text):
+            # A key has no empty segment, so no slash follows the one with which the trimmed text ends.
+            shape += "/KEY/" if prefix.startswith("/") else "KEY/"
+        elif _PRINTS_SEGMENT.fullmatch(piece.text):
+            shape += "SEGMENT"
+        else:
+            return True
+    return "//" in shape
 
 
 def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _alone(pipeline: nodes.Pipeline) -> nodes.Operand | None:
-    """Returns the only operand of a pipeline; None if there is more."""
-    if pipeline.variables or len(pipeline.commands) != 1 or len(pipeline.commands[0]) != 1:
-        return None
-    return pipeline.commands[0][0]
-
-
-def _path_of(operand: nodes.Operand | None) -> tuple[str, ...]:
-    return operand.fields if isinstance(operand, nodes.Chain) and _is_root(operand.operand) else ()
-
-
-def _text(node: nodes.TextNode) -> str:
-    """Returns the text as part of a key: line ends are removed."""
-    return _LINE_END.sub("", node.value.decode())
-
-
-def _printed(pipeline: nodes.Pipeline) -> tuple[nodes.Operand | None, bool]:
-    """Returns the operand that is printed, and whether directories at its start may be removed.
-
-    Its case may be changed, and a prefix that ends in a slash may be trimmed; None if it is changed in another way.
-    """
-    printed: list[nodes.Operand] = []
-    trimmed = False
-    for command in pipeline.commands:
-        match command:
-            case (nodes.Identifier(name="lower" | "upper"), *rest):
-                printed += rest
-            case (nodes.Identifier(name="trimPrefix"), nodes.Constant(value=bytes(text)), *rest) if text.endswith(b"/"):
-                trimmed = True
-                printed += rest
-            case operands:
-                printed += operands
-    return (printed[0] if len(printed) == 1 else None), trimmed

@@ -5,16 +5,18 @@ files that differ only in their extension, the one whose extension viper prefers
 YAML that it is; viper's other formats are refused.
 
 Values are decoded as s3-proxy's decoder (mapstructure, weakly typed) does: a number may be quoted, a list of one may be
-written without brackets, and a text for a list is split at its commas. A `Section` remembers which options were read,
-so that the rest can be reported.
+written without brackets, and a text for a list is split at its commas. The table `options.toml` names all options, so
+that others can be reported.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import Enum
 from functools import partialmethod, reduce
 from importlib.resources import files
@@ -23,9 +25,8 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from gotemplate.sprig.dates import parse_duration
 from gotemplate.template.values import ExecutionError
-from tornado_proxy.config import document, values
+from tornado_proxy.config import document
 from tornado_proxy.config.document import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
-from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 
 _READ = (".json", ".yaml", ".yml")  # in viper's order of preference
@@ -74,29 +75,25 @@ def read(places: Sequence[Path]) -> Options:
 
 def together(sources: Sequence[SourceFile]) -> Options:
     """Parses the texts of files and merges them in their order; raises `Unreadable`."""
-    return reduce(_merged, (_without_nothing(_document(source)) for source in sources))
+    return reduce(_merged, map(_document, sources), Options({}, Span(sources[0], 0, 0)))
 
 
 def _merged(first: Options, second: Options) -> Options:
-    """Merges mappings in depth; of anything else, the second replaces the first."""
+    """Merges mappings in depth; of anything else, the second replaces the first.
+
+    As for viper, an option without a value and a mapping without options count as missing; lists are kept as they are.
+    """
     entries = dict(first.entries)
     for name, option in second.entries.items():
-        earlier = entries.get(name)
-        if earlier and isinstance(earlier.value, Options) and isinstance(option.value, Options):
-            entries[name] = earlier._replace(value=_merged(earlier.value, option.value))
-        else:
-            entries[name] = option
-    return Options(entries, first.span)
-
-
-def _without_nothing(options: Options) -> Options:
-    """Removes options without a value and mappings without options, as viper does; lists are kept as they are."""
-    kept = {}
-    for name, option in options.entries.items():
-        value = _without_nothing(option.value) if isinstance(option.value, Options) else option.value
+        base, value = option, option.value
+        if isinstance(value, Options):
+            if (earlier := entries.get(name)) and isinstance(earlier.value, Options):
+                base, value = earlier, _merged(earlier.value, value)
+            else:
+                value = _merged(Options({}, value.span), value)
         if value is not None and not (isinstance(value, Options) and not value.entries):
-            kept[name] = option._replace(value=value)
-    return Options(kept, options.span)
+            entries[name] = base._replace(value=value)
+    return Options(entries, first.span)
 
 
 def _files_at(place: Path) -> Iterator[Path]:
@@ -133,11 +130,9 @@ def _document(source: SourceFile) -> Options:
     if faults:
         raise Unreadable(*faults)
     value = _value(composed.root, source) if composed.root else None
-    if value is None:
-        return Options({}, Span(source, 0, 0))
-    if isinstance(value, Options):
-        return value
-    raise Unreadable(Diagnostic("bad-type", f"{source.name}:1: a configuration is a mapping"))
+    if value is not None and not isinstance(value, Options):
+        raise Unreadable(Diagnostic("bad-type", f"{source.name}:1: a configuration is a mapping"))
+    return value or Options({}, Span(source, 0, 0))
 
 
 def _value(node: Node, source: SourceFile) -> Value:
@@ -147,24 +142,31 @@ def _value(node: Node, source: SourceFile) -> Value:
         case SequenceNode():
             return tuple(_value(item, source) for item in node.items)
         case MappingNode():
-            return Options(dict(_entries(node, source)), Span(source, node.start, node.end))
+            entries = {}
+            for name, entry in node.fields.items():
+                place = Span(source, entry.key.start, entry.key.end)
+                entries[name.lower()] = SourceOption(name, place, _value(entry.value, source))
+            return Options(entries, Span(source, node.start, node.end))
         case _:
             assert_never(node)
 
 
-def _entries(node: MappingNode, source: SourceFile) -> Iterator[tuple[str, SourceOption]]:
-    """Yields the entries by name in lower case; of equal names the last counts, so entries of `<<` are first."""
-    for entry in node.entries:
-        for mapping in reversed(document.merged(entry)):
-            yield from _entries(mapping, source)
-    for entry in node.entries:
-        if isinstance(entry.key, ScalarNode) and entry.key.kind is not ScalarKind.MERGE:
-            place = Span(source, entry.key.start, entry.key.end)
-            yield entry.key.text.lower(), SourceOption(entry.key.text, place, _value(entry.value, source))
+WORDS = tomllib.loads((files(__package__) / "options.toml").read_text(encoding="utf-8"))
+"""The options of s3-proxy, and what reports say."""
+
+UNKNOWN = "this is not a known option of s3-proxy"
 
 
-WORDS = tomllib.loads((files(__package__) / "report.toml").read_text(encoding="utf-8"))
-"""What reports say."""
+def _expression(paths: str) -> re.Pattern[str]:
+    return re.compile(re.escape(paths).replace(r"\*", ".*"), re.IGNORECASE)
+
+
+_NAMES = [(_expression(section), names) for section, names in WORDS["options"].items()]
+_FATES = [
+    (_expression(option), outcome, message)
+    for outcome, messages in WORDS["outcome-of"].items()
+    for option, message in messages.items()
+]
 
 
 class OptionOutcome(Enum):
@@ -208,13 +210,10 @@ class Section:
         self, options: Options, path: str = "", parent: Section | None = None, *, is_given: bool = True
     ) -> None:
         self.path = path
-        self._is_given = is_given
         self.remarks: list[Remark] = parent.remarks if parent else []
-        self.mistakes: list[Diagnostic] = parent.mistakes if parent else []
-        self.mounted: set[tuple[str, str]] = parent.mounted if parent else set()  # hosts and paths
+        self.refusals: list[Diagnostic] = parent.refusals if parent else []
+        self._is_given = is_given
         self._options = options
-        self._asked: dict[str, list[Section]] = {}
-        self._is_settled = False
 
     def place(self, name: str) -> Span:
         """Returns the place of an option's name; of the whole section if the name is empty or not given."""
@@ -225,7 +224,7 @@ class Section:
         return self._is_given
 
     def __contains__(self, name: str) -> bool:
-        """Returns whether an option is given; this does not count as reading it."""
+        """Returns whether an option is given."""
         return name.lower() in self._options.entries
 
     def text(self, name: str, default: str = "") -> str:
@@ -249,12 +248,13 @@ class Section:
         except ValueError:
             raise self._unfit(name, "a whole number") from None
 
-    def seconds(self, name: str) -> float:
-        """Returns the seconds of a duration, such as `1h30m`; 0 if it is not given."""
+    def duration(self, name: str) -> Setting:
+        """Returns a duration, such as `1h30m`, in seconds or as a text with a unit; 0 if it is not given."""
         try:
-            return parse_duration(self.text(name) or "0") / 1e9
+            seconds = parse_duration(self.text(name) or "0") / 1e9
         except ExecutionError:
             raise self._unfit(name, "a duration", "such as `90s` or `1h30m`") from None
+        return int(seconds) if seconds == int(seconds) else f"{seconds * 1000:.0f}ms"
 
     def texts(self, name: str, default: Sequence[str] = ()) -> list[str]:
         """Returns a list of texts; `default` if it is not given, which differs from an empty one."""
@@ -272,26 +272,17 @@ class Section:
         sections = self.sections(name)
         if len(sections) > 1:
             raise self._unfit(name, "a mapping")
-        return sections[0] if sections else self._absent(name)
-
-    def enabled(self, name: str) -> Section:
-        """Returns a mapping whose `enabled` is true; the options of one that is off need no remark."""
-        section = self.section(name)
-        if section.flag("enabled"):
-            return section
-        section.settle()
-        return self._absent(name)
+        absent = Section(Options({}, self._options.span), self._path(name), self, is_given=False)
+        return sections[0] if sections else absent
 
     def sections(self, name: str) -> list[Section]:
-        """Returns a list of mappings, the same ones each time."""
-        value = self._value(name)
-        asked = self._asked[name.lower()]
-        if not asked and value is not None:
-            for each in value if isinstance(value, tuple) else (value,):
-                if not isinstance(each, Options):
-                    raise self._unfit(name, "a mapping")
-                asked.append(Section(each, self._path(name), self))
-        return asked
+        """Returns a list of mappings."""
+        found = []
+        for each in _items(self._value(name)):
+            if not isinstance(each, Options):
+                raise self._unfit(name, "a mapping")
+            found.append(Section(each, self._path(name), self))
+        return found
 
     def named(self) -> Iterator[tuple[str, Section]]:
         """Yields the mappings in this one by their names, which users chose; s3-proxy sees them in lower case."""
@@ -303,21 +294,13 @@ class Section:
         """Returns the texts in this mapping by their names."""
         return {name: self.text(name) for name in self._options.entries}
 
-    def copied(self, *, texts: str = "", flags: str = "", lists: str = "") -> dict[str, Setting]:
+    def copied(self, *, texts: str = "", flags: str = "", lists: str = "", durations: str = "") -> dict[str, Setting]:
         """Returns the named options that are neither empty nor false; names and meanings are the same here."""
         settings: dict[str, Setting] = {name: self.text(name) for name in texts.split()}
         settings.update((name, self.flag(name)) for name in flags.split())
         settings.update((name, self.texts(name)) for name in lists.split())
+        settings.update((name, self.duration(name)) for name in durations.split())
         return present(settings)
-
-    def kept(self, name: str, check: Callable[[str], Setting]) -> dict[str, Setting]:
-        """Returns an option with its checked value; nothing, and a remark, if the check raises `InvalidValue`."""
-        text = self.text(name)
-        try:
-            return {name: check(text)} if text else {}
-        except InvalidValue as misfit:
-            self.left_out(name, f"`{text}` {misfit.message}", misfit.help)
-            return {}
 
     def remark(
         self, outcome: OptionOutcome, name: str, message: str, help: str | None = None, *, place: Span | None = None
@@ -332,42 +315,33 @@ class Section:
     left_out = partialmethod(remark, OptionOutcome.LEFT_OUT)
     closed = partialmethod(remark, OptionOutcome.CLOSED)
 
-    def refused(self, name: str, message: str, consequence: str = "s3-proxy does not start") -> None:
-        """Records a mistake with which s3-proxy fails; the name is empty for the section as a whole."""
-        fact = f"{where(self.place(name))}: {message}, so {consequence}"
-        self.mistakes.append(Diagnostic("refused-by-s3-proxy", fact))
+    def refused(self, name: str, message: str) -> None:
+        """Records why s3-proxy does not start; the name is empty for the section as a whole."""
+        fact = f"{where(self.place(name))}: {message}, so s3-proxy does not start"
+        self.refusals.append(Diagnostic("refused-by-s3-proxy", fact))
 
-    def required(self, name: str, check: Callable[[str], object], consequence: str = "s3-proxy does not start") -> bool:
-        """Returns whether an option is given and valid; records a mistake if not."""
-        text = self.text(name)
-        try:
-            if text:
-                check(text)
-                return True
-            self.refused(name, f"`{self.path}.{name}` is missing", consequence)
-        except InvalidValue as misfit:
-            self.refused(name, f"`{self.path}.{name}` {misfit.message}", consequence)
-        return False
-
-    def settle(self) -> None:
-        """Marks all options as read, because a remark covers the whole section."""
-        self._is_settled = True
-
-    def leftovers(self) -> Iterator[tuple[str, Span]]:
-        """Yields the paths and places of the options that were not read, here and below."""
-        for name, option in () if self._is_settled else self._options.entries.items():
-            if name not in self._asked and not _is_off(option.value):
-                yield self._path(option.name), option.place
-            for section in self._asked.get(name, ()):
-                yield from section.leftovers()
+    def remark_on_the_rest(self) -> None:
+        """Records, here and below, the options that the table says something about, and those that it does not know."""
+        names = next((names for pattern, names in _NAMES if pattern.fullmatch(self.path)), ["*"])
+        for name, option in self._options.entries.items():
+            if _is_off(option.value):
+                continue
+            path = self._path(option.name)
+            if fate := next((words for pattern, *words in _FATES if pattern.fullmatch(path)), None):
+                self.remark(OptionOutcome(fate[0]), option.name, *fate[1])
+                if fate[0] == OptionOutcome.LEFT_OUT.value:
+                    continue
+            elif "*" not in names and name not in map(str.lower, names):
+                near = get_close_matches(name, names, 1)
+                self.left_out(option.name, UNKNOWN, f"did you mean `{near[0]}`?" if near else None)
+                continue
+            if any(isinstance(each, Options) for each in _items(option.value)):
+                for section in self.sections(name if "*" in names else option.name):
+                    section.remark_on_the_rest()
 
     def _value(self, name: str) -> Value:
-        self._asked.setdefault(name.lower(), [])
         option = self._options.entries.get(name.lower())
         return option.value if option else None
-
-    def _absent(self, name: str) -> Section:
-        return Section(Options({}, self._options.span), self._path(name), self, is_given=False)
 
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
@@ -376,6 +350,11 @@ class Section:
         # Without a span: an excerpt could show a secret.
         message = f"{where(self.place(name))}: `{self._path(name)}` is not {expected}"
         return Unreadable(Diagnostic("bad-type", message, help=help))
+
+
+def _items(value: Value) -> tuple[Value, ...]:
+    """Returns the items of a list, or a single value as a list of one."""
+    return value if isinstance(value, tuple) else (value,) if value is not None else ()
 
 
 def _is_off(value: Value) -> bool:
@@ -408,7 +387,7 @@ def reference(section: Section) -> dict[str, Setting] | None:
         remark_on_relative(section, "path")
         return {"path": path}
     if variable:
-        return section.kept("env", values.variable) or None
+        return {"env": variable}
     return {"value": value} if value else None
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import PurePosixPath
 
 import msgspec
 
-from gotemplate.template.errors import TemplateMistake
-from tornado_proxy.config import model, values
+from tornado_proxy.config import model
 from tornado_proxy.config.options import camel_case
-from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.templates.go import callable_from, compile_page
 from tornado_proxy.tools.convert.options import (
     Section,
     Setting,
@@ -53,9 +50,6 @@ class PageConversion(msgspec.Struct):
         """Converts the option `templates`."""
         if "helpers" in section and not section.texts("helpers"):
             section.refused("helpers", "`templates.helpers` is empty")
-        for page in map(section.section, PAGES):
-            if "path" in page and not page.text("path"):
-                page.refused("path", f"`{page.path}.path` is empty")
         places = [place for name in section.texts("helpers", [_HELPERS]) if (place := self._helper(name, section))]
         self.helpers = self._texts(places)
         settings = present({"helpers": places}) | dict(self._pages(section))
@@ -66,9 +60,6 @@ class PageConversion(msgspec.Struct):
 
     def of_target(self, section: Section) -> tuple[dict[str, Setting], tuple[str, ...]]:
         """Converts the option `templates` of a target; returns also the texts of the helpers for its rewrites."""
-        for page in map(section.section, PAGES):
-            if page and not page.text("path"):
-                page.refused("", f"`{page.path}` has no `path`", "s3-proxy answers 500 where it needs the page")
         helpers: list[dict[str, Setting]] = []
         places: list[str] = []
         for each in section.sections("helpers"):
@@ -82,27 +73,6 @@ class PageConversion(msgspec.Struct):
             section.carried("", "as `templates` of the target")
         return settings, self._texts(places) if "helpers" in section else self.helpers
 
-    def headers(self, section: Section, name: str) -> dict[str, Setting]:
-        """Converts an option of header names and their templates; headers that cannot be set are left out."""
-        templates: dict[str, Setting] = {}
-        for header, text in section.section(name).pairs().items():
-            try:
-                values.header_templates(((header, text),))
-                self._compiled(text)
-                templates[header] = text
-            except InvalidValue as misfit:
-                section.left_out(name, f"an answer {misfit.message}", misfit.help)
-            except TemplateMistake as mistake:
-                section.left_out(name, f"`{header}` is left out: {mistake}", mistake.help)
-        return {name: templates} if templates else {}
-
-    def _status(self, text: str) -> str:
-        try:
-            self._compiled(text)
-        except TemplateMistake as mistake:
-            raise InvalidValue(f"is left out: {mistake}", mistake.help) from None
-        return values.status_template(text)
-
     def _texts(self, places: list[str]) -> tuple[str, ...]:
         return tuple(self.files[place] for place in places if place in self.files)
 
@@ -112,44 +82,28 @@ class PageConversion(msgspec.Struct):
                 yield kind, settings
 
     def _page(self, kind: str, section: Section) -> dict[str, Setting]:
-        settings = section.copied(texts="path", flags="inBucket") | self.headers(section, "headers")
+        settings = section.copied(texts="path status", flags="inBucket")
+        settings |= present({"headers": section.section("headers").pairs()})
         if "path" in settings and "inBucket" not in settings:
             settings["path"] = self._file(section.text("path"), section)
         # An upload that succeeds is 201 here unless a page says otherwise; a target's page has the status of the one
         # for all targets.
         is_first = kind in ("put", "delete") and kind not in self.pages
-        default: dict[str, Setting] = {"status": "204"} if is_first else {}
-        return settings | (section.kept("status", self._status) or default)
+        return {"status": "204", **settings} if is_first else settings
 
     def _helper(self, path: str, section: Section) -> str | None:
         """Returns the place of a file of helpers; None for s3-proxy's own, which are built in."""
-        return None if path == _HELPERS and self.read(path) is None else self._file(path, section, ())
+        return None if path == _HELPERS and self.read(path) is None else self._file(path, section)
 
-    def _file(self, path: str, section: Section, helpers: Sequence[str] | None = None) -> str:
-        """Returns the new place of a template, with its text if it was found; `helpers` replace the general ones."""
+    def _file(self, path: str, section: Section) -> str:
+        """Returns the new place of a template, with its text if it was found."""
         text, pure = self.read(path), PurePosixPath(path)
         if text is None:
             text = default_page(path)
         place = f"templates/{pure.name}" if ".." in pure.parts else path.removeprefix("./")
-        objection = None
-        if text is None:
-            objection = f"was not found: put it at `{place}` beside the new configuration"
-        elif not pure.is_absolute():
+        if text is None and section:
+            message = f"the template `{path}` was not found: put it at `{place}` beside the new configuration"
+            section.changed("path", message)
+        elif text is not None and not pure.is_absolute():
             self.files[place] = text
-            try:
-                self._compiled(text, helpers)
-            except TemplateMistake as mistake:
-                objection = f"has to be changed: {mistake}"
-        if objection and section:
-            section.changed("path", f"the template `{path}` {objection}")
         return place
-
-    def _compiled(self, text: str, helpers: Sequence[str] | None = None) -> None:
-        """Compiles a template; raises `TemplateMistake`."""
-        texts = self.helpers if helpers is None else helpers
-        try:
-            compile_page(text, callable_from(text, texts))
-        except TemplateMistake as mistake:
-            # The helpers of a target are not known here.
-            if "unknown template" not in str(mistake):
-                raise

@@ -12,9 +12,7 @@ import msgspec
 
 from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
-from tornado_proxy.config import values
 from tornado_proxy.config.limits import SHORTEST_KEY
-from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import Section, Setting, present, reference
 
@@ -51,28 +49,18 @@ def providers(root: Section, new_key: Callable[[], str]) -> Providers:
     return Providers(settings, names)
 
 
-_NO_SIGN_IN = "nobody can sign in with it"
-
-
 def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]) -> Setting:
     if kind == "basic":
         return {"realm": section.text("realm") or name}
     if kind == "header":
-        for option in ("usernameHeader", "emailHeader"):
-            section.required(option, values.header_name, _NO_SIGN_IN)
-        if section.text("groupsHeader"):
-            section.required("groupsHeader", values.header_name, "nobody has a group")
         return section.copied(texts="usernameHeader emailHeader groupsHeader")
-    section.required("issuerUrl", values.http_url)
-    section.required("clientID", values.line, _NO_SIGN_IN)
     if ":" in section.text("state"):  # not needed otherwise: each login here has a state of its own
         section.refused("state", f"`{section.path}.state` contains a `:`")
     settings = section.copied(
-        texts="issuerUrl clientID groupClaim",
+        texts="issuerUrl clientID groupClaim cookieName",
         flags="emailVerified cookieSecure",
         lists="scopes cookieDomains",
     )
-    settings |= section.kept("cookieName", values.header_name)
     if "." in (claim := section.text("groupClaim")):
         message = f"groups are also found in members of claims, by the dots of `{claim}`; s3-proxy asks for one claim"
         section.changed("groupClaim", message)
@@ -85,38 +73,12 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
         why = "`clientSecret` is too short for a key" if written else "there is no `clientSecret`"
         message = f"sessions are encrypted with a random `sessionKey`, because {why}; s3-proxy does not encrypt them"
         section.adapted("clientSecret", message, "move it, such as to `sessionKey: {env: NAME}`")
-    return settings | _pages(name, section)
-
-
-def _pages(name: str, section: Section) -> dict[str, Setting]:
-    """Converts the provider's pages; s3-proxy prepends the path of `redirectUrl` to the callback's."""
-    login = section.text("loginPath") or f"/auth/{name}"
     callback = section.text("callbackPath") or f"/auth/{name}/callback"
-    if "/" in (login, callback) or login == callback:
-        section.refused("", f"`{login}` and `{callback}` cannot be the pages of a sign-in")
-    for option in ("loginPath", "callbackPath"):
-        text = section.text(option)
-        if text.startswith("/") and text != "/":
-            section.required(option, values.page_path, "it cannot be converted")
-        elif text and text != "/":
-            section.required(option, values.page_path)
-    pages: dict[str, Setting] = {}
-    url = section.text("redirectUrl")
-    if url and section.required("redirectUrl", values.http_url):
+    if url := section.text("redirectUrl"):  # s3-proxy prepends its path to the callback's
         split = urlsplit(url)
         callback = posixpath.normpath(posixpath.join("/", split.path, callback.lstrip("/")))
-        pages["redirectUrl"] = url if split.path in ("", "/") else f"{split.scheme}://{split.netloc}"
-    return pages | {"loginPath": login, "callbackPath": callback}
-
-
-def trusted_proxies(sign_in: Providers, root: Section) -> dict[str, Setting]:
-    """Returns the proxies whose headers about the client are believed; s3-proxy believes everyone."""
-    if "header" in sign_in.settings:
-        networks = ", ".join(PRIVATE_NETWORKS)
-        message = f"headers that name a user are believed from {networks} only; s3-proxy believes everyone"
-        advice = "remove everything from `server.trustedProxies` but the proxy that signs users in"
-        root.section("authProviders").changed("header", message, advice)
-    return {"trustedProxies": list(PRIVATE_NETWORKS)}
+        settings["redirectUrl"] = url if split.path in ("", "/") else f"{split.scheme}://{split.netloc}"
+    return {**settings, "loginPath": section.text("loginPath") or f"/auth/{name}", "callbackPath": callback}
 
 
 _AS_SENT = re.compile(r"/[A-Za-z0-9._~!$&'()+,;=:@/*-]*")
@@ -169,7 +131,7 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
     missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of omitted ones
     sections = target.sections("resources")
     for section in sections:
-        _check(section, target.section("mount").texts("path"), providers)
+        _refuse(section, target.section("mount").texts("path"), providers)
         glob, methods = section.text("path"), _methods(section)
         covered = f"{' and '.join(methods)} of `{glob}`" if methods else f"`{glob}`"
         if "HEAD" in enabled and "GET" not in enabled:
@@ -179,7 +141,6 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
         try:
             converted = _resource(section, providers, methods, in_doubt=in_doubt)
         except _Inexpressible as reason:
-            section.settle()
             missing.append((glob, frozenset(methods)))
             section.closed("", f"{covered} is closed to everyone: {reason}")
             continue
@@ -194,52 +155,44 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
     return bool(sections), done
 
 
-def kinds_of(section: Section) -> list[str]:
-    """Returns the kinds of providers that a resource has; s3-proxy uses the first."""
-    return [kind for kind in KINDS if section.section(kind)]
+def signs_in(section: Section) -> bool:
+    """Returns whether a resource has a way to sign in."""
+    return any(section.section(kind) for kind in KINDS)
 
 
-def _check(section: Section, mounts: Sequence[str], providers: Providers) -> None:
-    """Records the first mistake of a resource that s3-proxy refuses, and those of its rules."""
-    kinds, name, anyone = kinds_of(section), section.text("provider"), section.flag("whiteList")
-    unknown = sorted({*section.texts("methods")} - {*METHODS})
-    undeclared = [kind for kind in kinds if name and (kind, name) not in providers.names]
+def _refuse(section: Section, mounts: Sequence[str], providers: Providers) -> None:
+    """Records why s3-proxy does not start with a resource."""
+    kinds, name = [kind for kind in KINDS if section.section(kind)], section.text("provider")
+    known = {(kind, name) in providers.names for kind in kinds} or {name in {each for _, each in providers.names}}
     objections = {
-        f"has the method `{''.join(unknown[:1])}`": unknown,
-        "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`": not kinds and not anyone,
-        "has no `provider`": not name and not anyone,
-        f"has the provider `{name}`, which is not one of `authProviders`": (
-            name and name not in {each for _, each in providers.names}
+        "has a method that is none": bool({*section.texts("methods")} - {*METHODS}),
+        "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`": (
+            not kinds and not section.flag("whiteList")
         ),
-        f"has the provider `{name}`, which is not one of `authProviders.{''.join(undeclared[:1])}`": undeclared,
+        f"has the provider `{name}`, which is not one of `authProviders`": bool(name) and known != {True},
         f"has the path `{section.text('path')}`, which is not below a mount path": (
             not section.text("path").startswith(tuple(mounts))
         ),
+        "has both rules and a policy server": any(
+            section.section(kind).sections("authorizationAccesses")
+            and section.section(kind).section("authorizationOPAServer")
+            for kind in kinds
+        ),
     }
-    for text in [text for text, holds in objections.items() if holds][:1]:
-        section.refused("", f"`{section.path}` {text}")
-    for demands in [section.section(kind) for kind in kinds if kind != "basic"]:
-        rules, server = demands.sections("authorizationAccesses"), demands.section("authorizationOPAServer")
-        if rules and server:
-            demands.refused("", f"`{demands.path}` has both rules and a policy server")
-        for rule in rules:
-            if not (rule.text("group") or rule.text("email")):
-                rule.refused("", f"`{rule.path}` has neither `group` nor `email`", "it is about nobody")
-        if server:
-            server.required("url", values.http_url, "s3-proxy answers 500 where it should ask")
+    for message in [message for message, holds in objections.items() if holds][:1]:
+        section.refused("", f"`{section.path}` {message}")
 
 
 def single_resource(section: Section, mounts: Sequence[str], providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
-    _check(section, mounts, providers)
-    converted, reason = list[Resource](), "only several resources here would cover its paths"
+    _refuse(section, mounts, providers)
     try:
         converted = _resource(section, providers, _methods(section))
+        if len(converted) == 1:
+            return converted[0]
+        reason = "only several resources here would cover its paths"
     except _Inexpressible as error:
         reason = str(error)
-    if len(converted) == 1:
-        return converted[0]
-    section.settle()
     section.closed("", f"the page of all targets is closed to everyone: {reason}")
     return None
 
@@ -279,13 +232,15 @@ def _resource(
 
 def _who(section: Section, providers: Providers) -> Resource:
     """Converts access; of several ways, s3-proxy uses OIDC, then headers, then basic authentication, then anyone."""
-    demands = next(((kind, each) for kind in KINDS if (each := section.section(kind))), None)
-    if demands is None:
-        return {"whiteList": section.flag("whiteList")}
-    kind, demanded = demands
-    anyone = section.flag("whiteList")
-    name = providers.names.get((kind, section.text("provider")))
-    if name is None:  # with `whiteList: true` beside it, s3-proxy starts
+    anyone, provider = section.flag("whiteList"), section.text("provider")
+    kind = next((each for each in KINDS if section.section(each)), None)
+    if kind is None:
+        return {"whiteList": anyone}
+    demanded = section.section(kind)
+    if not provider and not anyone:
+        raise _Inexpressible("it names no `provider`, without which s3-proxy starts only before version 4.18")
+    name = providers.names.get((kind, provider))
+    if name is None:
         raise _Inexpressible(f"its `provider` is not one of `authProviders.{kind}`")
     if kind == "basic":
         if anyone:
@@ -300,21 +255,20 @@ def _who(section: Section, providers: Providers) -> Resource:
 
 def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     """Converts the rules for users who signed in; the result is empty if everyone may pass."""
-    rules_there = section.sections("authorizationAccesses")
+    rules_there, server = section.sections("authorizationAccesses"), section.section("authorizationOPAServer")
     # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
     served = rules_there if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), rules_there))
+    if rules_there and not served:
+        raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
     for rule in rules_there[len(served) :][:1]:
-        if not served:
-            raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
         message = (
             "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by this rule or a later one"
         )
         rule.closed("", message)
-    for rule in rules_there[len(served) :]:
-        rule.settle()
-    rules = [rule for each in served for rule in _rules(each)]
-    server = section.section("authorizationOPAServer")
+    if server and not server.text("url"):
+        raise _Inexpressible("its policy server has no `url`")
     policy = server.copied(texts="url") | present({"tags": server.section("tags").pairs()})
+    rules = [rule for each in served for rule in _rules(each)]
     return present({"authorizationAccesses": rules, "authorizationOPAServer": policy})
 
 
@@ -322,6 +276,8 @@ def _rules(section: Section) -> list[Setting]:
     """Converts a rule; if it has a group and an email address, either is enough, so it becomes two."""
     flags = section.copied(flags="regexp forbidden")
     texts = section.copied(texts="group email")
+    if not texts:
+        raise _Inexpressible("a rule has neither `group` nor `email`, and is about nobody")
     try:
         for text in texts.values() if "regexp" in flags else ():
             compile_pattern(str(text))
@@ -333,26 +289,15 @@ def _rules(section: Section) -> list[Setting]:
 def _users(basic: Section) -> list[Setting]:
     users: dict[str, Setting] = {}
     for section in basic.sections("credentials"):
-        name = section.text("user")
-        try:
-            password = _password(section.section("password"))
-            # Of several users of one name the first counts.
-            users.setdefault(values.user_name(name), {"user": name, "password": password})
-        except InvalidValue as misfit:
-            section.left_out("", f"the user `{name}` is left out: it {misfit.message}")
+        name, password = section.text("user"), reference(section.section("password"))
+        # A hash would be taken for one here, so another text would be the password; s3-proxy knows no hashes.
+        if password is None or _LIKE_A_HASH.match(str(password.get("value", ""))):
+            reason = (
+                "has a password that looks like a hash, and would be taken for one" if password else "has no password"
+            )
+            section.left_out("", f"the user `{name}` is left out: it {reason}")
+        else:
+            users.setdefault(name, {"user": name, "password": password})  # of several of one name the first counts
     if not users:
         raise _Inexpressible("it has no user that tornado-proxy accepts")
     return list(users.values())
-
-
-def _password(section: Section) -> Setting:
-    """Returns the reference to a password; raises `InvalidValue` if there is none, or if it looks like a hash.
-
-    A hash would be taken for one here, so another text would be the password; s3-proxy knows no hashes.
-    """
-    secret = reference(section)
-    if secret is None:
-        raise InvalidValue("has no password")
-    if _LIKE_A_HASH.match(str(secret.get("value", ""))):
-        raise InvalidValue("has a password that looks like a hash, and would be taken for one")
-    return secret

@@ -1,0 +1,120 @@
+"""Clients that read a listing: each sees all of a directory of 2,500 files, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import real_s3
+from running import Bucket, start_proxy
+
+pytestmark = pytest.mark.integration
+
+CONFIGURATION = """
+server: {{port: 0}}
+internalServer: {{port: 0}}
+targets:
+  site:
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    actions: {{GET: {{config: {{redirectWithTrailingSlashForNotFoundFile: true}}}}}}
+"""
+MANY = [f"{number:04}.txt" for number in range(2500)]
+ODD = ["a b.txt", "colon:time.txt", "per%41.txt", "größe.txt", "what?#.txt", "sub/x.txt"]
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory) -> Iterator[str]:
+    """The address of a service in front of a bucket with many files, odd names, wheels and a repository."""
+    folder = tmp_path_factory.mktemp("clients")
+    repository = _repository(folder / "work")
+    with real_s3.moto() as endpoint:
+        bucket = Bucket.create(endpoint.url, "clients")
+        wheels = [f"simple/manyproj/manyproj-1.{number}-py3-none-any.whl" for number in range(1200)]
+        for key in (*(f"many/{name}" for name in MANY), *(f"odd/{name}" for name in ODD), *wheels):
+            endpoint.backend.put_object(bucket.name, key, key.encode())
+        for name in _files(repository):
+            bucket.put(f"repository.git/{name}", (repository / name).read_bytes())
+        with start_proxy(folder, CONFIGURATION.format(name=bucket.name, endpoint=endpoint.url)) as proxy:
+            yield proxy.url
+        bucket.client.close()
+
+
+def _repository(folder: Path) -> Path:
+    """Returns a repository of one commit, as Git clones it over plain HTTP."""
+    git = ["git", "-c", "user.name=ann", "-c", "user.email=ann@example.org", "-C", str(folder)]
+    folder.mkdir()
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"], ["update-server-info"]):
+        subprocess.run([*git, *command], check=True)
+    return folder / ".git"
+
+
+def _run(folder: Path, *command: str) -> list[str]:
+    """Returns the lines that a program writes."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"no {command[0]}: run `tests/integration/install clients`")
+    ran = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=300)
+    return ran.stdout.splitlines()
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file())
+
+
+def test_rclone_mirrors_all_and_deletes_nothing(url, tmp_path):
+    """A second `sync` into the full copy leaves it as it is; names with a colon are asked for as `./colon:time.txt`."""
+    remote = ["--http-url", url, "--config", ""]
+    assert sorted(_run(tmp_path, "rclone", "lsf", *remote, ":http:many")) == MANY
+    for _ in range(2):
+        _run(tmp_path, "rclone", "sync", *remote, ":http:many", "many")
+        assert _files(tmp_path / "many") == MANY
+    _run(tmp_path, "rclone", "sync", *remote, ":http:odd", "odd")
+    assert _files(tmp_path / "odd") == sorted(ODD)
+
+
+def test_lftp_mirrors_all(url, tmp_path):
+    """A mirror has each file, with its time and size from the listing."""
+    _run(tmp_path, "lftp", "-c", f"open {url}; mirror many many; mirror odd odd")
+    assert _files(tmp_path / "many") == MANY
+    assert _files(tmp_path / "odd") == sorted(ODD)
+
+
+def test_wget_mirrors_all(url, tmp_path):
+    """A mirror has each file and one page for each directory."""
+    _run(tmp_path, "wget", "-q", "--mirror", "--no-parent", "--no-host-directories", f"{url}/many/")
+    assert _files(tmp_path / "many") == [*MANY, "index.html"]
+
+
+@pytest.mark.parametrize("places", ["--no-index --find-links={url}/simple/manyproj/", "--index-url={url}/simple/"])
+def test_pip_finds_all_wheels(url, tmp_path, places):
+    """All of 1,200 versions are found, on a page of links and in an index."""
+    command = ["/usr/bin/python3", "-m", "pip", "--no-cache-dir", "index", "versions", "manyproj"]
+    (versions,) = [line for line in _run(tmp_path, *command, *places.format(url=url).split()) if "Available" in line]
+    assert versions.count("1.") == 1200
+
+
+def test_git_clones(url, tmp_path):
+    """A repository is cloned without a listing."""
+    _run(tmp_path, "git", "clone", "-q", f"{url}/repository.git", "cloned")
+    assert _run(tmp_path / "cloned", "git", "log", "--format=%s") == ["first"]
+
+
+SCRIPT = """
+import sys, fsspec
+files = fsspec.filesystem("http")
+print(len(files.ls(sys.argv[1] + "/many/")), *sorted(files.find(sys.argv[1] + "/odd/")), sep="\\n")
+"""
+
+
+def test_fsspec_finds_the_entries_alone(url, tmp_path):
+    """`find` has the files, and no link that is none."""
+    count, *found = _run(tmp_path, "/usr/bin/python3", "-c", SCRIPT, url)
+    assert (int(count), len(found)) == (2500, len(ODD))
+
+
+def test_gdal_reads_the_directory(url, tmp_path):
+    """`ReadDir` knows the listing by its title."""
+    script = "import sys; from osgeo import gdal; print(*gdal.ReadDir('/vsicurl/' + sys.argv[1] + '/many/'), sep='\\n')"
+    assert sorted(_run(tmp_path, "/usr/bin/python3", "-c", script, url)) == MANY
