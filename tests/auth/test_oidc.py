@@ -43,6 +43,7 @@ class _Scenario:
         self.renewals: list[str] = []  # the refresh tokens that were brought
         self.status, self.wait = 200, lambda: asyncio.sleep(0)
         self.cookies: dict[str, str] = {}
+        self.public_path = ""  # that a proxy takes off
         options = {"client_secret": SECRET} | settings
         self.settings = OidcProvider("id", GuardedUrl("https://id.example"), "me", **options)
         self.authenticator = OidcAuthenticator(self.settings, self.fetch, lambda: self.now, lambda: self.now)
@@ -85,7 +86,8 @@ class _Scenario:
         pairs = tuple((name, value) for name, values in parse_qs(query).items() for value in values)
         all_headers = (("Host", host), *fields, *((("Cookie", cookies),) if cookies else ()))
         name = host.partition(":")[0]
-        return Request(method, name, RequestPath(path), query, pairs, all_headers, "https", authority=host)
+        told = {"authority": host, "public_path": self.public_path}
+        return Request(method, name, RequestPath(path), query, pairs, all_headers, "https", **told)
 
     def store_cookies(self, lines):
         for line in lines:
@@ -133,6 +135,27 @@ async def test_a_browser_signs_in_and_returns_to_the_page():
     assert (answer.status, answer.location) == (307, "https://files.example/a?b=c")
     assert list(scenario.cookies) == ["oidc"]
     assert await scenario.authenticate("/a") == SignIn(ANN)
+
+
+@pytest.mark.parametrize("redirect_url", [None, "https://files.example", "https://files.example/files/"])
+async def test_a_sign_in_behind_a_proxy_that_takes_a_path_off(redirect_url):
+    """The addresses of its steps, the page to return to and the cookies have the public path, once."""
+    scenario = _Scenario(redirect_url=redirect_url and GuardedUrl(redirect_url))
+    scenario.public_path = "/files"
+    refused = await scenario.authenticate("/a", "b=c", Accept="text/html")
+    assert refused.location == "/files/auth/id?rd=https%3A%2F%2Ffiles.example%2Ffiles%2Fa%3Fb%3Dc"
+    login = await scenario.authenticator.login(scenario.request("/auth/id"))
+    scenario.store_cookies(login.cookies)
+    sent = parse_qs(urlsplit(login.location).query)
+    scenario.nonce = sent["nonce"][0]
+    answer = await scenario.call_back(sent["state"][0])
+    gone = await scenario.authenticator.logout(scenario.request("/auth/id/logout"))
+    assert sent["redirect_uri"] == ["https://files.example/files/auth/id/callback"]
+    assert (answer.status, answer.location) == (307, "/files/")
+    assert "post_logout_redirect_uri=https%3A%2F%2Ffiles.example%2Ffiles%2F&" in gone.location
+    cookies = (*login.cookies, *answer.cookies, *gone.cookies)
+    assert cookies
+    assert [each for each in cookies if "Path=/files;" not in each] == []
 
 
 async def test_the_page_to_return_to_is_escaped_as_a_path():

@@ -32,3 +32,11 @@ def test_an_origin_has_at_most_one_star():
     assert codes_and_messages(f"server: {{cors: {{allowOrigins: ['https://*.*']}}}}\n{MINIMAL}") == [
         ("bad-value", "an item of `allowOrigins` has more than one `*`")
     ]
+
+
+def test_a_public_path_is_a_plain_path():
+    """A closing slash is cut off; what could lead elsewhere is refused."""
+    assert settings(f"server: {{publicPath: /files/}}\n{MINIMAL}").server.public_path == "/files"
+    assert codes_and_messages(f"server: {{publicPath: //files}}\n{MINIMAL}") == [
+        ("bad-value", "`publicPath` is not a public path")
+    ]

@@ -214,7 +214,7 @@ def test_no_page_opens_files():
     pages = Pages()
     with _no_descriptor_left():
         failure = pages.failure(Failure(503, "a sentence", "id"), Form.HTML)
-        others = [pages.sign_out("/"), pages.listing(LISTINGS["listing"], Form.HTML)]
+        others = [pages.sign_out("/", "/"), pages.listing(LISTINGS["listing"], Form.HTML)]
     assert b"a sentence" in failure.body
     assert all(b"</html>" in page.body for page in others)
 
@@ -239,7 +239,7 @@ def test_a_target_has_a_link_for_each_path():
         "https://files.example:8443/a%20b/",
         "https://files.example:8443/c/",
     )
-    assert target_links(Mount("www.example", ("/",)), "http", "x") == ("http://www.example/",)
+    assert target_links(Mount("www.example", ("/",)), "http", "x", "/pub") == ("http://www.example/pub/",)
     assert target_links(Mount("*.example", ("/",)), "http", "x.example") == ("http://x.example/",)
 
 

@@ -16,6 +16,7 @@ from tornado_proxy.semantics.forwarded import (
     proxy_header_rest,
     read_proxy_header,
     read_proxy_line,
+    read_public_path,
 )
 
 PROXIES = TrustedProxies(("10.0.0.0/8", "2001:db8::/32", "192.0.2.7/32"))
@@ -263,3 +264,36 @@ def test_a_header_shorter_than_its_addresses_is_refused():
 def test_a_proxy_without_such_headers_is_the_client():
     """A trusted proxy that sends no forwarding headers counts as the client."""
     assert _origin_behind(("Accept", "*/*")) == PEER
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("/files", "/files"), ("/a/b-c_d.e~1/", "/a/b-c_d.e~1"), ("/...", "/..."), ("/", ""), ("", "")],
+)
+def test_the_path_that_a_proxy_takes_off(text, path):
+    """It has no closing slash; `/` is none."""
+    assert read_public_path(text) == path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "//evil.test",
+            "/..",
+            "/a/../b",
+            "/.",
+            "/%2e%2e",
+            '/"><b>',
+            "/a b",
+            "/a,/b",
+            "files",
+            "http://evil.test",
+            "/a//b",
+        ),
+        *("/\\evil.test", "/a?b", "/a#b", "/a;b", "/a\r\nX: y", "/a\n", "/\xe9", "/" + "a" * 256, "//"),
+    ],
+)
+def test_any_other_text_is_no_public_path(text):
+    """It could name another host, leave its place, or end a header, a cookie or an attribute."""
+    assert read_public_path(text) is None

@@ -112,7 +112,7 @@ def _is_loopback(name: str | None) -> bool:
 
 class _Root(_Handler):
     def get(self) -> None:
-        self.redirect("/-/")
+        self.redirect("-/")
 
 
 class _Page(_Handler):

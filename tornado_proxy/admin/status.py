@@ -254,7 +254,7 @@ def _explained(request: RequestRow | KeptRequest) -> str:
     fields = {"method": request.method, "path": path_reference(request.path)}
     if isinstance(request, KeptRequest):
         fields["host"] = request.host
-    return f"/-/?{urlencode(fields)}#explain"
+    return f"./?{urlencode(fields)}#explain"
 
 
 def shown_wait(seconds: float | None) -> str:

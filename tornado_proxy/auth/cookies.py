@@ -57,6 +57,7 @@ class CookieJar(msgspec.Struct, frozen=True):
     name: str
     domain: str = ""
     secure: bool = True
+    path: str = "/"
 
     def write(self, text: str, max_age: int, previous: Collection[str]) -> list[str]:
         """Returns the Set-Cookie values that keep a text, and remove chunks of `previous`; raises `CookieTooLarge`."""
@@ -86,7 +87,7 @@ class CookieJar(msgspec.Struct, frozen=True):
 
     def _line(self, name: str, value: str, max_age: int) -> str:
         # Lax: browsers send the cookie when a link leads here, but not with forms and scripts of other sites.
-        attributes = [f"{name}={value}", "Path=/", f"Max-Age={max_age}", "HttpOnly", "SameSite=Lax"]
+        attributes = [f"{name}={value}", f"Path={self.path}", f"Max-Age={max_age}", "HttpOnly", "SameSite=Lax"]
         if self.domain:
             attributes.append(f"Domain={self.domain}")
         if self.secure:

@@ -107,10 +107,10 @@ class OidcAuthenticator(Authenticator):
         if not authenticator.opens_page(request):
             return Refuse(401, reason, challenge="Bearer")
         query = f"?{quote(request.raw_query, safe=_PRINTABLE, encoding='latin-1')}" if request.raw_query else ""
-        page = origin(request) + quote(request.path, safe="/")
+        page = origin(request) + quote(request.public(request.path), safe="/")
         # The login refuses an address that is too long.
         here = next((each for each in (page + query, page) if authenticator.leads_back(each, request)), "")
-        return Refuse(307, reason, location=f"{self.settings.pages['login']}?rd={quote_plus(here)}")
+        return Refuse(307, reason, location=f"{request.public(self.settings.pages['login'])}?rd={quote_plus(here)}")
 
     async def _renew(self, session: _Session, request: Request) -> SignIn | Refuse:
         """Renews a session whose ID token has expired, if the provider agrees."""
@@ -180,7 +180,7 @@ class OidcAuthenticator(Authenticator):
             return ProviderAnswer(401, reason=f"the login is not accepted: {error}", cookies=used)
         except ProviderError as error:
             return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}", cookies=used)
-        return ProviderAnswer(307, login["return_to"] or "/", (*used, *begun))
+        return ProviderAnswer(307, login["return_to"] or request.public("/"), (*used, *begun))
 
     async def _accept(self, code: str, login: Mapping[str, str], request: Request) -> list[str]:
         """Redeems a code and returns the cookies of the session; raises `ProviderError` and `TokenError`."""
@@ -203,7 +203,7 @@ class OidcAuthenticator(Authenticator):
         except ProviderError:
             end = ""
         if not end:
-            return ProviderAnswer(303, "/", gone)
+            return ProviderAnswer(303, request.public("/"), gone)
         parameters = {"client_id": self.settings.client_id, "post_logout_redirect_uri": f"{self._site(request)}/"}
         if session and session.id_token:
             parameters["id_token_hint"] = session.id_token
@@ -247,19 +247,19 @@ class OidcAuthenticator(Authenticator):
 
     def _jar(self, request: Request) -> CookieJar:
         domain = next(iter(self._domains(request)), "")
-        return CookieJar(self.settings.cookie_name, domain=domain, secure=self._is_secure(request))
+        return CookieJar(self.settings.cookie_name, domain, self._is_secure(request), request.public_path or "/")
 
     def _login_jar(self, state: str, request: Request, domain: str = "") -> CookieJar:
         # One cookie a login: two tabs may wait for a password at the same time.
         name = f"{self._login_prefix}{_digest(state)[:12]}"
-        return CookieJar(name, domain=domain, secure=self._is_secure(request))
+        return CookieJar(name, domain, self._is_secure(request), request.public_path or "/")
 
     def _abandoned_logins(self, request: Request) -> list[str]:
         """Returns the Set-Cookie values that leave only the newest logins; browsers send the oldest cookies first."""
         cookies = read_cookies(request.headers)
         names = [each for each in cookies if each.startswith(self._login_prefix)]
-        domain, secure = self._shared_domain(request), self._is_secure(request)
-        jars = (CookieJar(each, domain=domain, secure=secure) for each in names[: 1 - MOST_LOGINS])
+        scope = self._shared_domain(request), self._is_secure(request), request.public_path or "/"
+        jars = (CookieJar(each, *scope) for each in names[: 1 - MOST_LOGINS])
         return [line for jar in jars for line in jar.remove(cookies)]
 
     def _domains(self, request: Request) -> list[str]:
@@ -277,8 +277,10 @@ class OidcAuthenticator(Authenticator):
         return self.settings.cookie_secure or request.scheme == "https"
 
     def _site(self, request: Request) -> str:
+        """Returns the public URL of this service; that of the configuration may have a path of its own."""
         url = self.settings.redirect_url
-        return (url.reveal() if url else origin(request)).rstrip("/")
+        site = (url.reveal() if url else origin(request)).rstrip("/")
+        return site if urlsplit(site).path else site + request.public_path
 
     def _redirect_uri(self, request: Request) -> str:
         return self._site(request) + self.settings.pages["callback"]

@@ -219,6 +219,9 @@ class Server(Listener, frozen=True):
     """Addresses and networks of proxies whose headers about the client are trusted."""
     proxy_protocol: bool = False
     """Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2."""
+    public_path: Annotated[str, values.public_path] = ""
+    """The path below which proxies offer the service, and which they take off, such as `/files`. Links, redirects and
+    cookies begin with it. If it is empty, `X-Forwarded-Prefix` of `trustedProxies` counts."""
     health_path: PagePath = ""
     """The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same path;
     empty disables it."""

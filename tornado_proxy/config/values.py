@@ -14,6 +14,7 @@ import msgspec
 from tornado_proxy.config.limits import MOST_TRIED
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import objection
+from tornado_proxy.semantics.forwarded import read_public_path
 from tornado_proxy.templates.go import PageMistake, compile_page
 from tornado_proxy.templates.template import AnyUser, HeaderFields, PutData, PutInput
 
@@ -225,6 +226,14 @@ _MEDIA_TYPE = TextPattern(
 def media_type(text: str) -> str:
     """A media type, or a wildcard of one such as `image/*`, in lower case."""
     return _MEDIA_TYPE(text).lower()
+
+
+def public_path(text: str) -> str:
+    """A path that proxies take off, without its closing slash; `/` is none."""
+    if (path := read_public_path(text)) is None:
+        advice = "such as `/files`: segments of letters, digits, `-`, `.`, `_` and `~`, each after a `/`"
+        raise InvalidValue("is not a public path", advice)
+    return path
 
 
 def mount_path(text: str) -> str:

@@ -106,10 +106,10 @@ class TargetLinks(NamedTuple):
     links: tuple[str, ...]
 
 
-def target_links(mount: Mount, scheme: str, here: str) -> tuple[str, ...]:
+def target_links(mount: Mount, scheme: str, here: str, public_path: str = "") -> tuple[str, ...]:
     """The URLs of a mount; `here` is the authority of the request, for a mount of any host."""
     host = here if not mount.host or "*" in mount.host else mount.host
-    return tuple(f"{scheme}://{host}{path_reference(path)}" for path in mount.paths)
+    return tuple(f"{scheme}://{host}{public_path}{path_reference(path)}" for path in mount.paths)
 
 
 class Rendering(msgspec.Struct, frozen=True):
@@ -285,9 +285,9 @@ class Pages:
         }
         return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
 
-    def sign_out(self, path: str) -> Rendering:
+    def sign_out(self, path: str, root: str) -> Rendering:
         """Returns the page that asks whether to sign out; its form posts to its own path."""
-        text = self._html("sign_out", "/", {"here": link(path)})
+        text = self._html("sign_out", root, {"here": link(path), "home": link(root)})
         # Browsers apply `form-action` to redirects too, and the provider may lead through others.
         return self._rendering(Form.HTML, text, (("Cache-Control", "no-store"),), no_more=_NO_EMBEDDING)
 
@@ -305,7 +305,7 @@ class Pages:
         for root, each in values:
             self._theme.render("listing", root, each)
         self._theme.render("targets", "/", {"targets": (TargetLinks("a", ("http://localhost/",)),)})
-        self._theme.render("sign_out", "/", {"here": "/"})
+        self._theme.render("sign_out", "/", {"here": "/", "home": "/"})
         for status in (401, 404):
             self._theme.render("failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
 

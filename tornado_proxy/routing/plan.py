@@ -198,13 +198,13 @@ def _plan_upload(match: RouteMatch, request: Request, path: RequestPath, key: Ke
     target = match.site.target
     stored_at, put = object_key(target.bucket, key), target.actions.put
     if (named := request.parameters.get("upload")) is None:
-        return (Receive(stored_at, path_reference(path), put.allow_override, put.max_size),)
+        return (Receive(stored_at, path_reference(request.public(path)), put.allow_override, put.max_size),)
     if named != "direct":
-        return (upload_step(request, stored_at, path_reference(path), put),)
+        return (upload_step(request, stored_at, path_reference(request.public(path)), put),)
     if "${filename}" in stored_at:
         return (_NAMED_BY_S3,)
     most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
-    return (OfferForm(stored_at, path_reference(path), most, put.direct_upload_expiration),)
+    return (OfferForm(stored_at, path_reference(request.public(path)), most, put.direct_upload_expiration),)
 
 
 def _early_removal(match: RouteMatch, request: Request) -> Plan:
@@ -280,6 +280,6 @@ _METHODS = {
 
 
 def _slashed(request: Request) -> str:
-    path = path_reference(f"{request.path}/")
+    path = path_reference(request.public(f"{request.path}/"))
     query = quote(request.raw_query.encode("latin-1"), safe=_QUERY_AS_IT_IS)
     return f"{path}?{query}" if query else path

@@ -1,7 +1,7 @@
 """What proxies in front report about a client, and which proxies are trusted.
 
-Sources: RFC 7239 (Forwarded); X-Forwarded-For, -Host and -Proto as nginx, HAProxy and Envoy write them; the PROXY
-protocol at the beginning of a connection (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
+Sources: RFC 7239 (Forwarded); X-Forwarded-For, -Host and -Proto as nginx, HAProxy and Envoy write them; -Prefix as
+Traefik writes it; the PROXY protocol at the beginning of a connection (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 import msgspec
 
-from tornado_proxy.semantics.limits import LONGEST_AUTHORITY, MOST_HOPS
+from tornado_proxy.semantics.limits import LONGEST_AUTHORITY, LONGEST_PUBLIC_PATH, MOST_HOPS
 
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
@@ -24,6 +24,7 @@ _ELEMENT = re.compile(rf"{_PAIR}(?:;{_PAIR})*")
 _PAIRS = re.compile(_PAIR)
 _ESCAPE = re.compile(r"\\(.)")
 _AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::[0-9]{1,5})?")
+_PUBLIC_PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)*")
 _WITH_PORT = re.compile(r"(?:\[(?P<bracketed>[^\]]*)\]|(?P<bare>[^:]*))(?::[0-9]+)?")
 
 
@@ -75,8 +76,9 @@ class ClientCertificate(msgspec.Struct, frozen=True):
 class Origin(msgspec.Struct, frozen=True):
     """Where a request comes from: the client's address, the scheme and authority that it used, its certificate.
 
-    `is_stand_in` says that the address is not known to be the peer's, such as a proxy's which does not know its
-    client: nothing that such a client reports is believed.
+    `public_path` is what a proxy has taken off the path that the client used, such as `/files`. `is_stand_in` says that
+    the address is not known to be the peer's, such as a proxy's which does not know its client: nothing that such a
+    client reports is believed.
     """
 
     address: str
@@ -84,6 +86,16 @@ class Origin(msgspec.Struct, frozen=True):
     authority: str = ""
     certificate: ClientCertificate | None = None
     is_stand_in: bool = False
+    public_path: str = ""
+
+
+def read_public_path(text: str) -> str | None:
+    """Returns the path that a proxy has taken off, without its closing slash; None for any other text.
+
+    No segment is empty, `.` or `..`, or has characters that are not the same in a path, a cookie and HTML.
+    """
+    path = text.removesuffix("/")
+    return path if len(path) <= LONGEST_PUBLIC_PATH and _PUBLIC_PATH.fullmatch(path) else None
 
 
 def is_proxy(peer: Origin, trusted: TrustedProxies) -> bool:

@@ -10,6 +10,8 @@ HEADERS_KEPT = 64
 
 LONGEST_AUTHORITY = 300
 """Characters of a host with its port; a DNS name has at most 253."""
+LONGEST_PUBLIC_PATH = 256
+"""Characters of the path that a proxy has taken off: it stands in each link."""
 MOST_HOPS = 32
 """Proxies of a chain of X-Forwarded-For."""
 LONGEST_PROXY_LINE = 107

@@ -60,6 +60,11 @@ class Request(msgspec.Struct, frozen=True):
     authority: str = ""  # the host with its port, as the client wrote it
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
     certificate: ClientCertificate | None = None  # of the client; never of a trusted proxy
+    public_path: str = ""  # what proxies have taken off the path, such as `/files`
+
+    def public(self, path: str) -> RequestPath:
+        """Returns the path by which the client finds a request path."""
+        return RequestPath(self.public_path + path)
 
     @property
     def parameters(self) -> dict[str, str]:

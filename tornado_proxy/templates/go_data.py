@@ -131,6 +131,7 @@ REQUEST = go.Type(
         b"Host": lambda request: request.host,
         b"RemoteAddr": lambda request: go_string(request.data.remote_address),
         b"RequestURI": lambda request: request.request_uri,
+        b"PublicPath": lambda request: go_string(request.data.public_path),
         b"TLS": lambda request: Struct(_TLS, request) if request.data.scheme == "https" else go.Nil(_TLS),
     },
 )

@@ -118,7 +118,7 @@ def _plain(*names: str) -> dict[str, Callable[[Any], Any]]:
 RECORDS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
     "user": _plain("username", "kind", "email", "groups", "name", "given_name", "family_name", "email_verified"),
     "request": {
-        **_plain("method", "host", "path", "scheme", "remote_address"),
+        **_plain("method", "host", "path", "scheme", "remote_address", "public_path"),
         "query": lambda request: Lookup("request.query", "query parameter", request.query),
         "headers": lambda request: Lookup("request.headers", "header", request.headers, str.lower),
     },

@@ -20,7 +20,7 @@ from tornado.httputil import (
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind
+from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind, read_public_path
 from tornado_proxy.semantics.request import READING
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
@@ -56,6 +56,11 @@ class ProxyApplication(SharedApplication):
         if trusted is not None and is_proxied:
             origin = origin_behind(peer, tuple(request.headers.get_all()), trusted)
             named = request.headers.get("X-Request-Id")  # by which the proxy logs it; else it is unique, not secret
+        prefix = parts.settings.server.public_path
+        if is_proxied and not prefix:
+            prefix = read_public_path(request.headers.get("X-Forwarded-Prefix", "")) or ""
+        if prefix:
+            origin = replace(origin, public_path=prefix)
         request_id = named if named and _ID.fullmatch(named) else f"{random.getrandbits(64):016x}"
         given: Any
         try:
@@ -122,6 +127,8 @@ def _handler_for(
         request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
     elif origin.certificate is not None:
         request = replace(request, certificate=origin.certificate)
+    if origin.public_path:
+        request = replace(request, public_path=origin.public_path)
     deciding = Deciding(decide(parts.mounts, request))
     decision = deciding.decision
     if decision.match is not None:

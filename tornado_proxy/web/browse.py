@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from functools import partial
 from itertools import takewhile
@@ -67,8 +67,7 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     is_custom = custom_page is not None and custom_page.body is not None
     accept, named = context.headers.get("Accept"), query.get("format")
     form = choose(LISTING_FORMS, accept, named)
-    first = site.target.listing.directories_first
-    order = None if is_custom else requested_order(query, directories_first=first)
+    order = None if is_custom else requested_order(query, directories_first=site.target.listing.directories_first)
     by_page = is_custom or "limit" in query or "after" in query or (form is Form.HTML and asks_for_page(accept))
     if not by_page and (not named or named == form.value):
         return await _whole(attempt, form, order, context)
@@ -81,17 +80,28 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     if named in archives:
         return await archive(context, named)
     kept = {name: text for name, text in query.items() if name not in content.unused}
-    listing = Listing(
-        context.request.path, context.match.mount, content.entries, kept, content.next_token, first, content.is_sorted
-    )
+    listing = _listing(context, content.entries, kept, content.next_token, is_sorted=content.is_sorted)
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
     if custom is None:
         choose(LISTING_FORMS, accept, named, is_strict=True, others=archives)
     if is_custom:
         # A page of a thousand entries is not made only to be replaced.
-        listing = Listing(listing.path, listing.root, (), query, content.next_token)
+        listing = replace(listing, entries=())
     offers = await _offers(listing, context) if form is Form.HTML and not is_custom else None
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
+
+
+def _listing(
+    context: RequestContext,
+    entries: tuple[Entry, ...] = (),
+    query: Mapping[str, str] = {},
+    next_token: str | None = None,
+    *,
+    is_sorted: bool = False,
+) -> Listing:
+    path, root = map(context.request.public, (context.request.path, context.match.mount))
+    first = context.match.site.target.listing.directories_first
+    return Listing(path, root, entries, query, next_token, first, is_sorted)
 
 
 async def _whole(attempt: Browse, form: Form, order: Order | None, context: RequestContext) -> Answer | None:
@@ -121,8 +131,7 @@ class _Whole:
 
     def __init__(self, prefix: ObjectKey, form: Form, context: RequestContext) -> None:
         self._options = context.match.site.target.listing
-        first = self._options.directories_first
-        self.beginning = Listing(context.request.path, context.match.mount, (), directories_first=first)
+        self.beginning = _listing(context)
         self._directory, self._writing = Directory(prefix, context), WRITINGS[form.value]
         self._held = [self._writing.begin(self.beginning).encode("utf-8", "replace")]
         self._end = self._writing.end(self.beginning).encode()
@@ -173,7 +182,7 @@ class _Whole:
 
 
 async def _offers(listing: Listing, context: RequestContext) -> Offers:
-    target, path = context.match.site.target, listing.path
+    target, path = context.match.site.target, context.request.path
     put, archives = target.actions.put, target.listing.archive
     count = len(listing.entries) + (listing.next_token is not None)
     size = sum(each.size or 0 for each in listing.entries)
@@ -206,7 +215,7 @@ async def _removable(listing: Listing, context: RequestContext) -> frozenset[str
     for number, name in enumerate(files):
         if number % DECISIONS_A_TURN == 0:
             await asyncio.sleep(0)
-        if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
+        if not context.beside(context.request.path + name, "DELETE", permitted=True).is_refused:
             if opens_all_below(context.parts.mounts, context.decision):
                 return frozenset(files)
             names.append(name)
@@ -240,7 +249,7 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
     from tornado_proxy.pages.readme import find_readme, is_markdown, render_readme  # noqa: PLC0415
 
     name = (named if named in names and is_markdown(named) else find_readme(names)) or ""
-    first = context.file(await context.ask(RequestPath(f"{listing.path}{name}"))) if name else None
+    first = context.file(await context.ask(RequestPath(f"{context.request.path}{name}"))) if name else None
     if first is not None:
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(README_WITHIN):

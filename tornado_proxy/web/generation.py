@@ -98,7 +98,7 @@ class Parts:
         """Returns the link to the page that ends the user's session; empty if the provider has none."""
         provider = decision.passed.provider if decision.passed else ""
         pages = self.mounts.provider_pages.items()
-        return next((link(path) for path, page in pages if page == (provider, "logout")), "")
+        return next((link(decision.request.public(path)) for path, page in pages if page == (provider, "logout")), "")
 
     def pages_of(self, target: str | None) -> Pages:
         """Returns the pages of a target, in its theme if it has one."""

@@ -307,6 +307,7 @@ class Handler(RequestHandler):
         request, match = (decision.request, decision.match) if decision else (Request(), None)
         form = choose(FAILURE_FORMS, accept, request.parameters.get("format"))
         mount, path = (match.mount, decision.request.path) if decision and match else ("/", "/")
+        mount, path = f"{self.origin.public_path}{mount}", f"{self.origin.public_path}{path}"
         sign_out = self.parts.sign_out(decision) if decision and decision.user else ""
         failure = Failure(error_answer.status, error_answer.message, self.id, mount, path, sign_out)
         pages = self.parts.pages_of(match.site.target.name if match else None)

@@ -192,14 +192,14 @@ class SignInHandler(DecidedHandler):
 
     async def get(self) -> None:
         """Takes a step."""
-        (attempt,) = self.decision.plan
+        request, (attempt,) = self.decision.request, self.decision.plan
         assert isinstance(attempt, VisitProvider)
-        if attempt.step == "logout" and only_reads(self.decision.request):
+        if attempt.step == "logout" and only_reads(request):
             # A picture can make a reader's browser send a GET, which must not sign anyone out.
-            await self.send(page(200, self.parts.pages.sign_out(self.decision.request.path)))
+            await self.send(page(200, self.parts.pages.sign_out(*map(request.public, (request.path, "/")))))
             return
         pages = self.parts.authenticators[attempt.provider].pages
-        answer = await pages[attempt.step](self.decision.request)
+        answer = await pages[attempt.step](request)
         self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
         if not answer.location:
             message = _NOT_SIGNED_IN.get(answer.status)
@@ -217,13 +217,14 @@ class TargetListHandler(DecidedHandler):
     async def get(self) -> None:
         """Sends the list."""
         request, user, parts = self.decision.request, self.decision.user, self.parts
-        links = (target_links(each.mount, request.scheme, request.authority) for each in parts.settings.targets)
+        here = request.authority, request.public_path
+        links = (target_links(each.mount, request.scheme, *here) for each in parts.settings.targets)
         shown = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
         custom = await parts.renderer.render("target_list", None, None, partial(TargetListData, request, user, targets))
         accept = self.request.headers.get("Accept")
         form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
-        path = f"{request.path.removesuffix('/')}/"
+        path = request.public(f"{request.path.removesuffix('/')}/")
         await self.send(customized(page(200, parts.pages.targets(shown, form, path)), custom))
 
     head = get

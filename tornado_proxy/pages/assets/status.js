@@ -25,7 +25,7 @@ function update(part, fresh) {
 async function refresh() {
   if (paused || document.hidden) return;
   try {
-    const answer = await fetch("/-/", { headers: { Accept: "text/html" } });
+    const answer = await fetch("./", { headers: { Accept: "text/html" } });
     if (!answer.ok) throw new Error(String(answer.status));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of document.querySelectorAll("[data-live]")) {
