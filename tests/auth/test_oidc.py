@@ -295,16 +295,83 @@ async def test_a_state_is_valid_once():
     scenario = _Scenario()
     state = (await scenario.begin())["state"]
     await scenario.call_back(state)
+    del scenario.cookies["oidc"]
     assert (await scenario.call_back(state)).status == 400
 
 
 async def test_logins_that_nobody_finishes_leave_few_cookies():
-    """Eight logins wait at most, the newest ones, so that their cookies never outgrow the head of a request."""
+    """32 logins wait at most, the newest ones, so that their cookies never outgrow the head of a request."""
     scenario = _Scenario()
-    states = [(await scenario.begin())["state"] for _ in range(50)]
-    assert len(scenario.cookies) == 8
-    assert [(await scenario.call_back(state, "error=x")).status for state in states] == [400] * 42 + [401] * 8
+    states = [(await scenario.begin(f"/{'x' * 1900}"))["state"] for _ in range(50)]
+    assert len(scenario.cookies) == 32
+    assert len(scenario.request().headers[-1][1]) < 2200
+    assert [(await scenario.call_back(state, "error=x")).status for state in states] == [400] * 18 + [401] * 32
     assert scenario.cookies == {}
+
+
+@pytest.mark.parametrize("first", [0, 5, 11])
+async def test_many_tabs_sign_in_at_once(first):
+    """Each tab of a restored browser begins a login before any cookie has come; whichever ends first, all get their pages."""
+    scenario, tabs = _Scenario(), []
+    for number in range(12):
+        waiting, scenario.cookies = scenario.cookies, {}
+        state = (await scenario.begin(f"https://files.example/{number}"))["state"]
+        scenario.cookies |= waiting
+        tabs.append((number, state, scenario.nonce))
+    for number, state, scenario.nonce in [tabs[first], *tabs]:
+        answer = await scenario.call_back(state)
+        assert (answer.status, answer.location) == (307, f"https://files.example/{number}")
+        assert await scenario.authenticate() == SignIn(ANN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["cookie is gone", "state is old", "state was invented", "no state", "code was used", "issuer is down", "refused"],
+)
+async def test_a_callback_of_someone_who_is_signed_in_leads_on(change):
+    """A late, repeated or bookmarked callback leads to the page that was wanted, if that is known, and to no new session."""
+    scenario, extra = _Scenario(), "code=c"
+    scenario.claims["exp"] = scenario.now + 10_000
+    state = (await scenario.begin("https://files.example/late"))["state"]
+    await scenario.sign_in()
+    session = scenario.cookies["oidc"]
+    match change:
+        case "cookie is gone":
+            scenario.cookies = {"oidc": session}
+        case "state is old":
+            scenario.now += 601
+        case "state was invented" | "no state":
+            state = "x" if "invented" in change else ""
+        case "code was used":
+            scenario.refuses = True
+        case "issuer is down":
+            scenario.down = True
+        case "refused":
+            extra = "error=access_denied"
+    answer = await scenario.call_back(state, extra)
+    page = "/" if change in ("state was invented", "no state") else "https://files.example/late"
+    assert (answer.status, answer.location, scenario.cookies["oidc"]) == (307, page, session)
+
+
+async def test_a_login_that_failed_offers_another_to_the_same_page():
+    """Whoever is not signed in gets to the page that was wanted by one more login."""
+    scenario = _Scenario()
+    state = (await scenario.begin("https://files.example/a?b=c"))["state"]
+    for extra, status in (("error=access_denied", 401), ("code=c", 400)):
+        answer = await scenario.call_back(state, extra)
+        assert (answer.status, answer.location) == (status, "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%3Fb%3Dc")
+
+
+async def test_nobody_is_sent_on_to_an_invented_host():
+    """Who begins a login with a `Host` of another site gets a state that leads no other browser there."""
+    scenario = _Scenario()
+    query = f"rd={quote('https://evil.example/', safe='')}"
+    begun = await scenario.authenticator.login(scenario.request("/auth/id", query, host="evil.example"))
+    state = parse_qs(urlsplit(begun.location).query)["state"][0]
+    await scenario.sign_in()
+    assert (await scenario.call_back(state)).location == "/"
+    scenario.cookies.clear()
+    assert (await scenario.call_back(state)).location == "/auth/id?rd=%2F"
 
 
 async def test_a_login_takes_ten_minutes_at_most():

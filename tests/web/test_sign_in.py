@@ -89,13 +89,15 @@ async def test_a_failed_sign_in_is_not_blamed_on_something_else(status, words):
             return {"callback": self._failed}
 
         async def _failed(self, request):
-            return ProviderAnswer(status, reason="for the log")
+            return ProviderAnswer(status, "/auth/id?rd=%2Fa", reason="for the log")
 
     issuer = GuardedUrl("http://127.0.0.1:1")
     settings = {"providers": [OidcProvider("id", issuer, "files")], "authenticators": {"id": _Failing(None)}}
     async with serve({}, **settings) as site:
         answer = await site.get("/auth/id/callback", Accept="application/json")
+        page = await site.get("/auth/id/callback", Accept="text/html")
     assert (answer.status, json.loads(answer.body)["message"]) == (status, words)
+    assert '<a class="button" href="/auth/id?rd=%2Fa">Sign in</a>' in page.text
 
 
 @pytest.mark.parametrize(

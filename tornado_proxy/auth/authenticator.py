@@ -35,7 +35,7 @@ class SignIn(msgspec.Struct, frozen=True):
 
 
 class ProviderAnswer(msgspec.Struct, frozen=True):
-    """The answer of a provider's page: a redirect if there is a location, else an error; `reason` is for the log."""
+    """The answer of a provider's page: a redirect, or an error that offers `location`; `reason` is for the log."""
 
     status: int
     location: str = ""

@@ -28,8 +28,8 @@ LARGEST_ANSWER = 1024 * 1024
 
 LOGIN_SECONDS = 600
 """Seconds that a login may take at the provider. In the manual."""
-MOST_LOGINS = 8
-"""Logins of a browser that wait: with a cookie each, more would outgrow the head of a request. In the manual."""
+MOST_LOGINS = 32
+"""Logins of a browser that wait, with a cookie of 60 bytes each: proxies limit a header to 8 KiB. In the manual."""
 RENEWABLE_SECONDS = 30 * 24 * 3600
 """Seconds that a session with a refresh token may rest before it is renewed. In the manual."""
 AWAY_SECONDS = 24 * 3600

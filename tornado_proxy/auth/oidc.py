@@ -1,9 +1,9 @@
 """Sign-in by OpenID Connect: the authorization code flow with PKCE, sessions in encrypted cookies, bearer tokens.
 
-Three paths belong to a provider. *Login* sends the browser to the provider and keeps, in a cookie of ten minutes, what
-it sent: `state`, `nonce`, the PKCE verifier, and the page to return to. *Callback* takes the code back, compares it
-with that cookie, and begins a session. *Logout* ends it here and at the provider. The process keeps no state, so any
-instance can answer any step.
+Three paths belong to a provider. *Login* sends the browser to the provider with a sealed `state`, which has the page
+to return to, and keeps a secret in a cookie of ten minutes, of which `nonce` and the PKCE verifier are made.
+*Callback* takes both back and begins a session. *Logout* ends it here and at the provider. The process keeps no
+state, so any instance can answer any step.
 Sources: OpenID Connect Core 3.1, RP-Initiated Logout 1.0, RFC 7636 (PKCE), RFC 6750 (bearer tokens).
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.auth import authenticator, oidc_provider
 from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, SignIn, SignInPage, is_cross_origin, origin
@@ -110,7 +111,10 @@ class OidcAuthenticator(Authenticator):
         page = origin(request) + quote(request.public(request.path), safe="/")
         # The login refuses an address that is too long.
         here = next((each for each in (page + query, page) if authenticator.leads_back(each, request)), "")
-        return Refuse(307, reason, location=f"{request.public(self.settings.pages['login'])}?rd={quote_plus(here)}")
+        return Refuse(307, reason, location=self._login_page(here, request))
+
+    def _login_page(self, return_to: str, request: Request) -> str:
+        return f"{request.public(self.settings.pages['login'])}?rd={quote_plus(return_to)}"
 
     async def _renew(self, session: _Session, request: Request) -> SignIn | Refuse:
         """Renews a session whose ID token has expired, if the provider agrees."""
@@ -140,22 +144,22 @@ class OidcAuthenticator(Authenticator):
             metadata = await self._provider.metadata()
         except ProviderError as error:
             return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}")
-        login = {"state": secrets.token_urlsafe(24), "nonce": secrets.token_urlsafe(24)}
-        login |= {"verifier": secrets.token_urlsafe(48), "return_to": quote(return_to, safe=_PRINTABLE)}
+        secret = secrets.token_urlsafe(24)
         # The issuer sends the browser to the host of `redirectUrl`, where the cookie must come along.
-        login["domain"] = self._shared_domain(request)
+        domain = self._shared_domain(request)
+        login = {"browser": _digest(secret), "return_to": quote(return_to, safe=_PRINTABLE), "domain": domain}
+        state = self._logins.seal(login, self._clock() + LOGIN_SECONDS)
         parameters = {
             "response_type": "code",
             "client_id": self.settings.client_id,
             "redirect_uri": self._redirect_uri(request),
             "scope": " ".join(self.settings.scopes),
-            "state": login["state"],
-            "nonce": login["nonce"],
-            "code_challenge": _digest(login["verifier"]),
+            "state": state,
+            "nonce": _digest(f"nonce {secret}"),
+            "code_challenge": _digest(_digest(f"verifier {secret}")),
             "code_challenge_method": "S256",
         }
-        text = self._logins.seal(login, self._clock() + LOGIN_SECONDS)
-        kept = self._login_jar(login["state"], request, login["domain"]).write(text, LOGIN_SECONDS, {})
+        kept = self._login_jar(state, request, domain).write(secret, LOGIN_SECONDS, {})
         cookies = (*kept, *self._abandoned_logins(request))
         return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), cookies)
 
@@ -163,30 +167,41 @@ class OidcAuthenticator(Authenticator):
         """Receives a code and begins a session (Core 3.1.2.5)."""
         query, cookies = request.parameters, read_cookies(request.headers)
         state = query.get("state", "")
-        jar = self._login_jar(state, request)
-        begun_here = (self._logins.unseal(text, self._clock()) for text in jar.texts(cookies)) if state else iter(())
-        login = next(filter(None, begun_here), None)
-        if login is None or not hmac.compare_digest(login["state"].encode(), state.encode()):
-            return ProviderAnswer(400, reason="the login was not begun in this browser, or took too long")
+        # One that took too long still says where it was to lead.
+        login = self._logins.unseal(state, 0) or {"browser": "", "return_to": "", "domain": ""}
+        return_to, jar = login["return_to"] or request.public("/"), self._login_jar(state, request, login["domain"])
+        secret = next((each for each in jar.texts(cookies) if _is_same(_digest(each), login["browser"])), None)
+        if secret is None or self._logins.unseal(state, self._clock()) is None:
+            reason = "the login was not begun in this browser, has ended, or took too long"
+            return self._send_on(ProviderAnswer(400, reason=reason), return_to, request)
         # The cookie is removed in every case, so that a state can be used only once.
-        used = tuple(self._login_jar(state, request, login.get("domain", "")).remove(cookies))
-        if "error" in query or not query.get("code"):
-            return ProviderAnswer(401, reason="the provider refused the login", cookies=used)
+        used = tuple(jar.remove(cookies))
         try:
-            begun = await self._accept(query["code"], login, request)
+            if "error" in query or not query.get("code"):
+                raise GrantRefused("the provider sent no code")
+            begun = await self._accept(query["code"], secret, request)
         except NotVerified as error:
             return ProviderAnswer(403, reason=str(error), cookies=used)
-        except (GrantRefused, TokenError) as error:
-            return ProviderAnswer(401, reason=f"the login is not accepted: {error}", cookies=used)
-        except ProviderError as error:
-            return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}", cookies=used)
-        return ProviderAnswer(307, login["return_to"] or request.public("/"), (*used, *begun))
+        except (ProviderError, TokenError) as error:
+            status = 401 if isinstance(error, GrantRefused | TokenError) else 502
+            failed = ProviderAnswer(status, reason=f"the login is not accepted: {error}", cookies=used)
+            return self._send_on(failed, return_to, request)
+        return ProviderAnswer(307, return_to, (*used, *begun))
 
-    async def _accept(self, code: str, login: Mapping[str, str], request: Request) -> list[str]:
+    def _send_on(self, failed: ProviderAnswer, return_to: str, request: Request) -> ProviderAnswer:
+        """Sends a browser that is signed in, perhaps by another tab, where it was going; else offers another login."""
+        # Who began the login may have invented a host for it, and sent this browser the state.
+        place = return_to if authenticator.leads_back(return_to, request) else request.public("/")
+        session = self._session(self._jar(request).texts(read_cookies(request.headers)), request)
+        if session is not None and self._is_verified(session.user):
+            return replace(failed, status=307, location=place)
+        return replace(failed, location=self._login_page(place, request))
+
+    async def _accept(self, code: str, secret: str, request: Request) -> list[str]:
         """Redeems a code and returns the cookies of the session; raises `ProviderError` and `TokenError`."""
-        tokens = await self._provider.redeem(code, login["verifier"], self._redirect_uri(request))
+        tokens = await self._provider.redeem(code, _digest(f"verifier {secret}"), self._redirect_uri(request))
         claims = await self._provider.verify(tokens.id_token)
-        if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), login["nonce"].encode()):
+        if not _is_same(str(claims.get("nonce", "")), _digest(f"nonce {secret}")):
             raise TokenError("the token was made for another login")
         return self._begin(self._user(claims), float(claims["exp"]), tokens, request)
 
@@ -250,7 +265,7 @@ class OidcAuthenticator(Authenticator):
         return CookieJar(self.settings.cookie_name, domain, self._is_secure(request), request.public_path or "/")
 
     def _login_jar(self, state: str, request: Request, domain: str = "") -> CookieJar:
-        # One cookie a login: two tabs may wait for a password at the same time.
+        # One short cookie a login: many tabs may begin theirs before the first cookie has come.
         name = f"{self._login_prefix}{_digest(state)[:12]}"
         return CookieJar(name, domain, self._is_secure(request), request.public_path or "/")
 
@@ -289,6 +304,10 @@ class OidcAuthenticator(Authenticator):
 def _digest(text: str) -> str:
     """The S256 code challenge of a verifier (RFC 7636 4.2)."""
     return urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+def _is_same(text: str, other: str) -> bool:
+    return hmac.compare_digest(text.encode(), other.encode())
 
 
 def _with_query(url: str, parameters: Mapping[str, str]) -> str:

@@ -66,7 +66,7 @@ UPLOAD_FORMS = (Form.JSON, Form.TEXT)
 class Failure(msgspec.Struct, frozen=True):
     """The public part of an error; `root` is the mount's path and `path` the request's, if known.
 
-    `sign_out` leads to the page that ends the user's session, if there is one.
+    `sign_out` leads to the page that ends the user's session, if there is one, `sign_in` to one that begins a session.
     The message is a sentence without its full stop.
     """
 
@@ -76,6 +76,7 @@ class Failure(msgspec.Struct, frozen=True):
     root: str = "/"
     path: str = "/"
     sign_out: str = ""
+    sign_in: str = ""
 
     @property
     def title(self) -> str:
@@ -95,6 +96,7 @@ class Failure(msgspec.Struct, frozen=True):
             "home": link(self.root),
             "up": link(up) if is_below else None,
             "sign_out": self.sign_out,
+            "sign_in": self.sign_in or (link(self.path) if self.status == 401 else None),
             "request_id": self.request_id,
         }
 

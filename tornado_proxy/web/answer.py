@@ -64,6 +64,7 @@ class ErrorAnswer(msgspec.Struct, frozen=True):
     headers: Headers = ()
     is_defect: bool = False  # ours to fix, rather than the client's or the store's
     client_message: str | None = None  # instead of the one for the status
+    sign_in: str = ""  # where a sign-in that failed can be begun again
 
     @property
     def message(self) -> str:

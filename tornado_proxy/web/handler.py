@@ -309,7 +309,9 @@ class Handler(RequestHandler):
         mount, path = (match.mount, decision.request.path) if decision and match else ("/", "/")
         mount, path = f"{self.origin.public_path}{mount}", f"{self.origin.public_path}{path}"
         sign_out = self.parts.sign_out(decision) if decision and decision.user else ""
-        failure = Failure(error_answer.status, error_answer.message, self.id, mount, path, sign_out)
+        failure = Failure(
+            error_answer.status, error_answer.message, self.id, mount, path, sign_out, error_answer.sign_in
+        )
         pages = self.parts.pages_of(match.site.target.name if match else None)
         return page(error_answer.status, pages.failure(failure, form), error_answer.headers)
 

@@ -201,9 +201,9 @@ class SignInHandler(DecidedHandler):
         pages = self.parts.authenticators[attempt.provider].pages
         answer = await pages[attempt.step](request)
         self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
-        if not answer.location:
-            message = _NOT_SIGNED_IN.get(answer.status)
-            await self.refuse(ErrorAnswer(answer.status, answer.reason, client_message=message))
+        if answer.status >= 400:
+            message, again = _NOT_SIGNED_IN.get(answer.status), answer.location
+            await self.refuse(ErrorAnswer(answer.status, answer.reason, client_message=message, sign_in=again))
             return
         headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
         await self.send(Whole(answer.status, headers))

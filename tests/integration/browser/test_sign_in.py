@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from running import Bucket, Proxy, free_port, start_proxy
-from screens import eventually
+from screens import choose, click, eventually, texts
 
 pytestmark = pytest.mark.integration
 
@@ -36,7 +36,8 @@ targets:
       credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}
     resources:
       - {{path: /wrong/**, provider: wrong}}
-      - {{path: /**, provider: id, oidc: {{authorizationAccesses: [{{group: editors}}]}}}}
+      - {{path: /**, methods: [GET, PUT], provider: id, oidc: {{authorizationAccesses: [{{group: editors}}]}}}}
+    actions: {{PUT: {{enabled: true}}}}
 """
 
 
@@ -166,6 +167,26 @@ def test_an_expired_session_is_renewed(browser_without_cookies, issuer, site):
     assert _session(browser_without_cookies) not in (None, before)
 
 
+def test_an_upload_waits_for_another_session(browser_without_cookies, issuer, site, tmp_path):
+    """Files that were chosen in a page whose session has ended are stored once the reader has signed in, in another tab."""
+    browser = browser_without_cookies
+    _open(browser, f"{site}/deep/")
+    browser.delete_cookie("oidc")
+    files = [tmp_path / name for name in ("first.txt", "second.txt")]
+    for each in files:
+        each.write_text("new")
+    choose(browser, *files)
+    eventually(lambda: texts(browser, "dialog h2") == ["Your session has ended"])
+    here = browser.current_window_handle
+    browser.find_element("css selector", "dialog a").click()
+    browser.switch_to.window(next(each for each in browser.window_handles if each != here))
+    eventually(lambda: _session(browser))
+    browser.close()
+    browser.switch_to.window(here)
+    click(browser, "Go on")
+    eventually(lambda: texts(browser, ".transfers .message") == ["done", "done"])
+
+
 def test_a_changed_cookie_opens_nothing(browser_without_cookies, issuer, site):
     """A browser with a changed cookie is sent to the issuer again."""
     _open(browser_without_cookies, f"{site}/a.txt")
@@ -190,11 +211,11 @@ def test_a_logout_ends_the_session_at_the_issuer_too(browser_without_cookies, is
     assert browser_without_cookies.find_elements("name", "login")
 
 
-def test_a_callback_with_a_used_state_is_refused(browser_without_cookies, issuer, site):
-    """A callback with a state that was used is refused."""
+def test_a_callback_with_a_used_state_is_not_a_dead_end(browser_without_cookies, issuer, site):
+    """A callback with a state that was used leads a reader who is signed in to the start page."""
     _open(browser_without_cookies, f"{site}/a.txt")
     browser_without_cookies.get(f"{site}/auth/id/callback?code=used&state=used")
-    assert "400" in _text(browser_without_cookies)
+    assert browser_without_cookies.current_url == f"{site}/"
 
 
 def test_an_issuer_with_another_name_is_refused(browser_without_cookies, issuer, site):

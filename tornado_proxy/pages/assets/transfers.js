@@ -184,7 +184,7 @@ class Transfer {
         if (!this.upload) return null;
         const answer = await this.ask("parts", {id: this.upload}).catch(() => null);
         if (!answer?.ok) {
-            this.forget();
+            if (answer?.status !== 401) this.forget();
             return null;
         }
         return new Map((await answer.json()).parts.map(({number, size}) => [number, size]));
@@ -270,10 +270,10 @@ class Uploads {
             if (!replace) { skip(); return; }
         }
         if (transfer.state !== "sending") return;
-        let [status, message] = await transfer.send(replace, transfer.options.direct);
+        let [status, message] = await this.send(transfer, replace);
         if ((status === 412 || status === 409) && !replace) {
             if (await this.decide(transfer) !== "replace") { skip(); return; }
-            [status, message] = await transfer.send(true, transfer.options.direct);
+            [status, message] = await this.send(transfer, true);
         }
         if (status === 201 || status === 200) {
             transfer.bar.value = transfer.bar.max;
@@ -281,6 +281,25 @@ class Uploads {
         } else if (status !== -1) {
             transfer.end("failed", message ?? `the service answered ${status}`);
         }
+    }
+
+    async send(transfer, replace) {
+        let result = await transfer.send(replace, transfer.options.direct);
+        while (result[0] === 401 && await this.signIn()) result = await transfer.send(replace, transfer.options.direct);
+        return result;
+    }
+
+    // The session has ended. All files wait until the reader has begun another one.
+    signIn() {
+        const link = make("a", {href: location.href, target: "_blank", textContent: "Sign in in a new tab"});
+        const text = make("p", {}, link, ", then go on here. The files wait.");
+        this.signingIn ??= this.asking = this.asking.then(async () => {
+            const goesOn = await ask("Your session has ended", text, ["", "Stop"], ["on", "Go on", "primary"]) === "on";
+            this.signingIn = null;
+            if (!goesOn) this.all.filter(({state}) => state === "waiting").forEach(each => each.abort());
+            return goesOn;
+        });
+        return this.signingIn;
     }
 
     // One question at a time; the answer may apply to all that follow.
