@@ -26,9 +26,8 @@ from tornado.netutil import bind_sockets
 
 from tornado_proxy.telemetry.events import Bus, ErrorServed, Served
 from tornado_proxy.telemetry.log import access_log
-from tornado_proxy.telemetry.metrics import RequestMetrics
-from tornado_proxy.telemetry.recent import KeptRequests
-from tornado_proxy.web.application import ProxyApplication
+from tornado_proxy.telemetry.metrics import KeptRequests, RequestMetrics
+from tornado_proxy.web.handlers import ProxyApplication
 from tornado_proxy.wire.server import HttpServer
 
 ROUNDS = 10

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from endless_s3 import endless_s3  # noqa: E402 - found by the line above
 
-from tornado_proxy.admin.listener import admin_listener  # noqa: E402
+from tornado_proxy.admin.application import admin_listener  # noqa: E402
 from tornado_proxy.config.server import Log  # noqa: E402
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
 from tornado_proxy.service.run.logs import configure_logging  # noqa: E402

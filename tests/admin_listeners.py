@@ -12,7 +12,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.admin.application import admin_application
-from tornado_proxy.admin.draft import DraftFile, DraftPage, DraftResult
+from tornado_proxy.admin.simulation import DraftFile, DraftPage, DraftResult
 from tornado_proxy.admin.status import Explanation
 
 

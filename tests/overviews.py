@@ -13,8 +13,7 @@ from tornado_proxy.admin.status import (
     RewriteTable,
     TargetRow,
 )
-from tornado_proxy.telemetry.metrics import Tally
-from tornado_proxy.telemetry.recent import RequestRow
+from tornado_proxy.telemetry.metrics import RequestRow, Tally
 
 NOW = 1_780_000_000.0
 

@@ -27,9 +27,9 @@ from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.parser import parse
-from tornado_proxy.web.application import ProxyApplication
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.generation import Generation, Parts, Shared
+from tornado_proxy.web.handlers import ProxyApplication
 from tornado_proxy.wire.server import HttpServer
 
 BOUNDARY = "form-boundary-7c1d"

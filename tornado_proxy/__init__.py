@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tornado_proxy.web.application import ProxyApplication
+    from tornado_proxy.web.handlers import ProxyApplication
 
 __all__ = ["application"]
 

@@ -22,8 +22,7 @@ from tornado_proxy.service.reload.snapshot import Configuration, compile_snapsho
 from tornado_proxy.storage.probe import BucketProblem, Outlook, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ProcessReport, Tally
-from tornado_proxy.telemetry.recent import RequestRow
+from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ProcessReport, RequestRow, Tally
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 

@@ -7,8 +7,8 @@ import re
 import pytest
 from admin_listeners import FakeAdministration, listener
 
-from tornado_proxy.admin.draft import ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult, Pair
 from tornado_proxy.admin.limits import LARGEST_DRAFT
+from tornado_proxy.admin.simulation import ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult, Pair
 from tornado_proxy.admin.status import PathStep, StatusPages
 from tornado_proxy.routing.compare import KeptRequest
 

@@ -16,14 +16,14 @@ from in_force import RecordingServing
 from tornado.httpclient import AsyncHTTPClient
 
 from tornado_proxy.admin.administration import Administration
-from tornado_proxy.admin.listener import admin_listener
+from tornado_proxy.admin.application import admin_listener
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.reload import background, reloading, watching
+from tornado_proxy.service import runtime
+from tornado_proxy.service.reload import reloading, watching
 from tornado_proxy.service.reload.last_good import LastGood
 from tornado_proxy.service.run import process
-from tornado_proxy.service.run.process import Launch, Process
+from tornado_proxy.service.run.process import Launch, Notifier, Process
 from tornado_proxy.service.run.sockets import open_sockets
-from tornado_proxy.service.run.systemd import Notifier
 
 STEPS: dict[str, tuple[object, str]] = {
     **{
@@ -108,7 +108,7 @@ async def _no_probe(_generation):
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_defect_in_any_step_leaves_the_service_alive(step, tmp_path, monkeypatch, caplog):
     """It answers while the step fails, and the edit is in force once it does not."""
-    monkeypatch.setattr(background, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(runtime, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(process, "probe_stores", _no_probe)
     monkeypatch.setenv("WATCHDOG_USEC", "100000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))

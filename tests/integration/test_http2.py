@@ -17,7 +17,7 @@ from real_go import build
 from serving import serve
 
 from tornado_proxy.config.actions import Actions, PutAction
-from tornado_proxy.web.application import ProxyApplication
+from tornado_proxy.web.handlers import ProxyApplication
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.s3.executor import Executor
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import Store
-from tornado_proxy.telemetry.measured_store import MeasuredStore
+from tornado_proxy.telemetry.events import MeasuredStore
 
 __all__ = ["pytest_pyfunc_call"]
 

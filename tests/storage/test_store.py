@@ -14,7 +14,7 @@ from tornado_proxy.config.server import Log
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import USE, BucketUse, Entry, Write, start_after
-from tornado_proxy.telemetry.measured_store import MeasuredStore
+from tornado_proxy.telemetry.events import MeasuredStore
 
 
 @pytest.mark.parametrize(("name", "is_directory"), [("a", False), ("a/", True), ("/", True)])

@@ -28,7 +28,7 @@ from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ErrorServed, Failed, RequestRecord, Served
-from tornado_proxy.web import application, handler, handlers
+from tornado_proxy.web import handler, handlers
 
 STAFF = {
     "resources": [
@@ -59,7 +59,7 @@ def test_handlers_are_those_of_tornado_by_its_documented_names():
     kinds = list(_kinds(handler.Handler))
     assert handlers.ObjectHandler in kinds
     assert all(each.__init__ is RequestHandler.__init__ for each in kinds)
-    for module in application, handler, handlers:
+    for module in handler, handlers:
         assert private.isdisjoint(re.findall(r"\w+", inspect.getsource(module)))
 
 

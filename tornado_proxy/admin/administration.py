@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
-from tornado_proxy.admin.draft import draft_page, drafted
-from tornado_proxy.admin.explanation import explained
 from tornado_proxy.admin.limits import DIAGNOSTICS_SHOWN, MOST_ROWS, PROBED_WITHIN, RELOADS_KEPT, SHORTEST_CHART
+from tornado_proxy.admin.simulation import draft_page, drafted, explained
 from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
@@ -36,11 +35,11 @@ from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, R
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.diagnostic import Severity, render
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import look_now
 from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run.process import Process
+from tornado_proxy.service.runtime import in_background
 from tornado_proxy.storage.probe import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics
@@ -56,7 +55,7 @@ from tornado_proxy.telemetry.metrics import (
 )
 
 if TYPE_CHECKING:
-    from tornado_proxy.admin.draft import DraftPage
+    from tornado_proxy.admin.simulation import DraftPage
 
 _LOG = logging.getLogger("tornado_proxy")
 

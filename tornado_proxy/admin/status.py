@@ -18,8 +18,7 @@ from tornado_proxy.pages.render import Asset, asset
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.fields import path_reference
-from tornado_proxy.telemetry.metrics import WAITS, Tally
-from tornado_proxy.telemetry.recent import RequestRow
+from tornado_proxy.telemetry.metrics import WAITS, RequestRow, Tally
 
 Points = Sequence[tuple[float, float | None]]  # time and value, in order of time; None where there is no value
 

@@ -148,7 +148,7 @@ def run_lsp(arguments: argparse.Namespace) -> int:
     """Serves until the editor ends it; raises `CommandError` if the extra `lsp` is missing."""
     from importlib.metadata import version  # noqa: PLC0415 - the other commands start faster
 
-    from tornado_proxy.service.run.runtime import end_process  # noqa: PLC0415 - the same
+    from tornado_proxy.service.runtime import end_process  # noqa: PLC0415 - the same
 
     try:
         from tornado_proxy.tools.lsp.server import RulesServer  # noqa: PLC0415 - pygls is an extra

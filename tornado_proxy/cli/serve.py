@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from tornado_proxy.admin.listener import admin_listener
+from tornado_proxy.admin.application import admin_listener
 from tornado_proxy.cli.inputs import add_count, add_file, add_flag, number
 from tornado_proxy.cli.output import CommandError, ExitStatus, not_a_file, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
@@ -25,7 +25,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.rules.diagnostic import Diagnostic, counted
 from tornado_proxy.rules.model import FAILING_TEST
-from tornado_proxy.service import demo
+from tornado_proxy.service import demo, runtime
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.snapshot import (
@@ -36,9 +36,8 @@ from tornado_proxy.service.reload.snapshot import (
     tolerant_of_dates,
 )
 from tornado_proxy.service.reload.trials import run_rule_tests
-from tornado_proxy.service.run import runtime
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
-from tornado_proxy.service.run.process import Launch, Process
+from tornado_proxy.service.run.process import Launch, Notifier, Process
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.sockets import (
     CannotListen,
@@ -49,7 +48,6 @@ from tornado_proxy.service.run.sockets import (
     open_sockets,
 )
 from tornado_proxy.service.run.supervisor import Supervisor
-from tornado_proxy.service.run.systemd import Notifier
 from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 
 from tornado_proxy.config.actions import Webhook
+from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.storage.store import LOCAL, WRITES, ForwardingStore, Store, note_wait
 
 
 class RequestRecord(msgspec.Struct, frozen=True):
@@ -255,3 +259,34 @@ class Bus:
                     listener(event)
                 except Exception:  # noqa: BLE001 - a listener's defect must not stop the request or another listener
                     _LOG.exception("a listener failed on `%s`", kind.__name__)
+
+
+Result = TypeVar("Result")
+
+
+class MeasuredStore(ForwardingStore):
+    """Emits the outcome of every call to the bucket, and every object that was written."""
+
+    def __init__(self, store: Store, target: str, emit: Callable[[Event], None]) -> None:
+        super().__init__(store)
+        self._target = target
+        self._emit = emit
+
+    async def _forward(self, call: str, key: ObjectKey, result: Awaitable[Result]) -> Result:
+        if call in LOCAL:
+            return await result
+        began, outcome, by_client = time.perf_counter(), "cancelled", False
+        try:
+            answer = await result
+        except StorageError as error:
+            outcome, by_client = type(error).__name__, error.by_client
+            raise
+        else:
+            outcome = "ok"
+            return answer
+        finally:
+            seconds = time.perf_counter() - began
+            note_wait(seconds)
+            self._emit(S3Called(self._target, call, outcome, seconds, by_client))
+            if call in WRITES:
+                self._emit(ObjectWritten(self._target, key))

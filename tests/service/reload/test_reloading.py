@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import re
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-import msgspec
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_force import RecordingServing
+from msgspec.structs import replace
 
 from tornado_proxy.admin.administration import Administration
+from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
+from tornado_proxy.rules.loading import Read
 from tornado_proxy.service.reload import reloading
-from tornado_proxy.service.reload.reloading import Reloader
+from tornado_proxy.service.reload.reloading import EditState, RefusedFor, Reloader, Step, refused
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.log import log_service_events
@@ -48,7 +51,7 @@ class ReloadScene:
         """Read the files, or raise the defect."""
         if self.defect:
             raise RuntimeError(self.defect)
-        return msgspec.structs.replace(self.files.read(), settled=not self.is_unsettled)
+        return replace(self.files.read(), settled=not self.is_unsettled)
 
     def reload(self) -> ReloadOutcome:
         """Reload and record the outcome."""
@@ -204,7 +207,7 @@ def test_the_status_line_names_the_refused_mistake(scene):
     """The line has the first error, not a warning before it."""
     scene.edit(BAD)
     diagnostics = (Diagnostic("w", "a warning", severity=Severity.WARNING), Diagnostic("bad-source", "missing `)`"))
-    scene.reloader.failure = replace(scene.reloader.failure, diagnostics=diagnostics)
+    scene.reloader.failure = dataclasses.replace(scene.reloader.failure, diagnostics=diagnostics)
     assert scene.reloader.status_line() == "generation 1, 1 rewrite; an edit was refused: missing `)`"
 
 
@@ -487,5 +490,60 @@ def test_a_lone_information_is_a_status(scene):
     """A refusal whose diagnostics have no error has a status line all the same."""
     scene.edit(BAD)
     for diagnostics, shown in (((Diagnostic("x", "a note", severity=Severity.INFO),), ": a note"), ((), "")):
-        scene.reloader.failure = replace(scene.reloader.failure, diagnostics=diagnostics)
+        scene.reloader.failure = dataclasses.replace(scene.reloader.failure, diagnostics=diagnostics)
         assert scene.reloader.status_line() == f"generation 1, 1 rewrite; an edit was refused{shown}"
+
+
+ORIGIN = Reference("env", "KEY")
+IN_FORCE = Snapshot(None, (), Read(()), "in force", (), secrets={ORIGIN: Secret("KEY", "old")})
+NEW = replace(IN_FORCE, digest="new")
+ROTATED = {ORIGIN: Secret("KEY", "rotated")}
+AS_IN_FORCE = EditState(IN_FORCE)
+
+
+def _edit(refused_for, snapshot=NEW):
+    return EditState(snapshot, (Diagnostic("x", "wrong"),), refused_for)
+
+
+@pytest.mark.parametrize(
+    ("edit", "reading", "step"),
+    [
+        (AS_IN_FORCE, IN_FORCE, Step.NOTHING),
+        (AS_IN_FORCE, replace(IN_FORCE, secrets=ROTATED), Step.TRY),
+        (AS_IN_FORCE, NEW, Step.TRY),
+        (AS_IN_FORCE, replace(NEW, settled=False), Step.WAIT),
+        (_edit(RefusedFor.FILES), IN_FORCE, Step.REVERT),
+        (_edit(RefusedFor.FILES), NEW, Step.REPEAT),
+        (_edit(RefusedFor.FILES), replace(NEW, secrets=ROTATED), Step.REPEAT),
+        (_edit(RefusedFor.FILES), replace(NEW, settled=False), Step.WAIT),
+        (_edit(RefusedFor.FILES), replace(NEW, digest="newer"), Step.TRY),
+        (_edit(RefusedFor.FILES, None), NEW, Step.TRY),
+        (_edit(RefusedFor.SECRETS), NEW, Step.REPEAT),
+        (_edit(RefusedFor.SECRETS), replace(NEW, secrets=ROTATED), Step.TRY),
+        (_edit(RefusedFor.NOTHING), NEW, Step.TRY),
+        (_edit(RefusedFor.NOTHING), IN_FORCE, Step.REVERT),
+    ],
+)
+def test_a_reading_has_one_step(edit, reading, step):
+    """By what became of the edit, and what changed since."""
+    assert edit.step(reading, IN_FORCE) is step
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "refused_for"),
+    [
+        ((Diagnostic("bad-source", "unclosed group"),), RefusedFor.FILES),
+        ((Diagnostic("bucket-down", "there is no bucket"),), RefusedFor.NOTHING),
+        ((Diagnostic("bucket-down", "there is no bucket"), Diagnostic("bad-source", "no")), RefusedFor.FILES),
+        ((Diagnostic("unusable-certificate", "the key is another one"),), RefusedFor.SECRETS),
+        ((Diagnostic("unusable-bucket", "target `x`: no"),), RefusedFor.SECRETS),
+        (
+            (Diagnostic("unusable-certificate", "a note", severity=Severity.WARNING), Diagnostic("x", "y")),
+            RefusedFor.FILES,
+        ),
+    ],
+)
+def test_a_refusal_waits_for_what_it_is_about(diagnostics, refused_for):
+    """Only what the reasons depend on makes a refused edit be tried again."""
+    snapshot = replace(NEW, remarks=(Diagnostic("unusable-certificate", "the key is another one"),))
+    assert refused(snapshot, diagnostics, diagnostics).refused_for is refused_for

@@ -109,7 +109,7 @@ def test_the_level_does_not_switch_the_access_log(level):
 MANY_LINES = """
 import logging, os, sys
 from tornado_proxy.config.server import Log
-from tornado_proxy.service.run.runtime import end_process
+from tornado_proxy.service.runtime import end_process
 from tornado_proxy.service.run.logs import configure_logging, line_writer
 configure_logging(Log())
 write = line_writer()

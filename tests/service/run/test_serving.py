@@ -14,8 +14,8 @@ from serving import part, serve
 
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.service.run.runtime import run_event_loop
 from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.runtime import run_event_loop
 from tornado_proxy.telemetry.events import RequestRecord, Served
 
 

@@ -30,8 +30,7 @@ from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import Outlook, ProbeResult, look, probe_all
 from tornado_proxy.storage.store import ForwardingStore, Store
-from tornado_proxy.telemetry.events import Event, ObjectWritten, ReadResumed
-from tornado_proxy.telemetry.measured_store import MeasuredStore
+from tornado_proxy.telemetry.events import Event, MeasuredStore, ObjectWritten, ReadResumed
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions
 from tornado_proxy.web.generation import Generation, Parts, Shared

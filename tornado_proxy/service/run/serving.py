@@ -15,18 +15,17 @@ from tornado_proxy.config.server import Tracing
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.limits import STORES_CLOSE_WITHIN, WEBHOOKS_WITHIN
-from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder, cache_counts, forget_written, missing_extra, purge
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run.logs import access_listener, set_log_level
+from tornado_proxy.service.runtime import in_background
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.exposition import ProcessMetrics
 from tornado_proxy.telemetry.log import log_service_events
-from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
-from tornado_proxy.telemetry.recent import KeptRequests
+from tornado_proxy.telemetry.metrics import CountedNames, KeptRequests, ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.webhooks import WebhookCaller
-from tornado_proxy.web.application import ProxyApplication
 from tornado_proxy.web.generation import Generation, Generations
+from tornado_proxy.web.handlers import ProxyApplication
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.stream import ClientConnection
 from tornado_proxy.wire.tls import make_context

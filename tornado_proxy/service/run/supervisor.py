@@ -32,11 +32,9 @@ from tornado_proxy.service.limits import (
     WORKER_STUCK,
     WORKER_TICK,
 )
-from tornado_proxy.service.reload.background import guarded, in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run.logs import flush_logging, set_log_level
-from tornado_proxy.service.run.runtime import CannotServe
 from tornado_proxy.service.run.worker import (
     VERSION,
     Channel,
@@ -48,6 +46,7 @@ from tornado_proxy.service.run.worker import (
     Start,
     WorkerCall,
 )
+from tornado_proxy.service.runtime import CannotServe, guarded, in_background
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport

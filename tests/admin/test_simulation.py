@@ -11,11 +11,17 @@ from files import CONFIGURATION, Files
 from hypothesis import given
 from hypothesis import strategies as st
 from in_force import generation_of
+from rule_sites import site
 
-from tornado_proxy.admin import draft
-from tornado_proxy.admin.draft import draft_page, drafted, try_draft
+from tornado_proxy.admin import simulation
+from tornado_proxy.admin.simulation import draft_page, drafted, explained, try_draft
+from tornado_proxy.config.actions import Actions, GetAction
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.providers import BasicUser, Resource
+from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import Browse, Refuse, Serve
 from tornado_proxy.rules.loading import RuleFile
 
 RULES = 'rewrite press `^/press/(?P<page>[a-z]+)$` -> "/old/$page"\ntest "/press/a" -> "/old/a"'
@@ -114,7 +120,7 @@ def test_a_draft_takes_a_limited_time(tried, monkeypatch):
     """The last requests are decided first; those that were not reached are counted as such, like tests."""
     edited = RULES.replace('-> "/old/$page"', '-> "/new/$page"') + '\ntest "/press/b" -> "/old/b"'
     seconds = itertools.count()
-    monkeypatch.setattr(draft, "DRAFT_WITHIN", 1.0)
+    monkeypatch.setattr(simulation, "DRAFT_WITHIN", 1.0)
     result = tried(edited, "/press/a", "/press/b", "/press/c", clock=lambda: float(next(seconds)))
     assert (result.tests, result.all_tests) == (1, 2)
     assert (result.requests, result.kept) == (1, 3)
@@ -144,7 +150,7 @@ def test_many_diagnostics_are_limited(tried):
 
 def test_a_large_set_is_not_linted(tried, monkeypatch):
     """It is compiled and tried; the page says what is missing."""
-    monkeypatch.setattr(draft, "MOST_LINTED", 1)
+    monkeypatch.setattr(simulation, "MOST_LINTED", 1)
     result = tried('rewrite `^/a.html$` -> "/x"\nrewrite `(` -> "/y"')
     assert (result.is_linted, result.is_broken, len(result.diagnostics)) == (False, True, 1)
 
@@ -184,11 +190,11 @@ def test_a_draft_has_a_limited_size(files, monkeypatch):
     """Its text comes back, and nothing is compiled; a file in force that is larger has no box."""
     in_force = files.load()
     page = draft_page(in_force, str(files.path()))
-    monkeypatch.setattr(draft, "LARGEST_DRAFT", 200)
+    monkeypatch.setattr(simulation, "LARGEST_DRAFT", 200)
     answer = drafted(in_force, Mounts([]), page, "ü" * 101, ())
     assert (answer.text, answer.result, "larger than" in answer.problem) == ("ü" * 101, None, True)
     assert drafted(in_force, Mounts([]), page, "#" * 200, ()).result is not None
-    monkeypatch.setattr(draft, "LARGEST_DRAFT", 10)
+    monkeypatch.setattr(simulation, "LARGEST_DRAFT", 10)
     assert draft_page(in_force, str(files.path())).text is None
 
 
@@ -211,3 +217,81 @@ def test_any_text_can_be_tried(text):
         mounts = generation_of(in_force).parts.mounts
         result = try_draft(in_force, mounts, RuleFile(str(files.path()), text.encode()), kept)
     assert result.is_broken or result.requests == 1
+
+
+PRESS = r'rewrite press `^/press/(?P<page>[^/]+)\.(html)$` -> "/archive/${page}.$2"'
+WITHOUT_INDEX = Resource("/d/", white_list=True)
+STAFF = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
+
+
+def _steps(statements, path, *, fields=None, **target):
+    mounts = Mounts([site(statements, bucket=Bucket("files", prefix="www/"), **target)])
+    explanation = explained(mounts, {"path": path, **(fields or {})})
+    return {
+        step.title: ("".join(text for line in step.lines for text, _ in (*line, ("\n", None))), step.outcome)
+        for step in explanation.path
+    }
+
+
+def test_a_request_is_followed_to_its_key():
+    """The steps name the address, the target, the access, the rewrite with its texts, and the key."""
+    assert _steps(PRESS, "/press/spring.html") == {
+        "URL": ("GET /press/spring.html\n", ""),
+        "target": ("site\nmounted at /\n", ""),
+        "access": ("anyone\nnot signed in\n", "good"),
+        "rewrite": (
+            "press\n^/press/(?P<page>[^/]+)\\.(html)$\n→ /archive/${page}.$2\npage = spring  2 = html  \n",
+            "good",
+        ),
+        "key": ("www/archive/spring.html\n", ""),
+    }
+
+
+def test_groups_have_numbers_wherever_they_stand():
+    """A group has its number in the source, in the template, and at its value; the innermost group counts."""
+    mounts = Mounts([site('rewrite `^/((a)b)$` -> "/$1/$2"')])
+    (step,) = [each for each in explained(mounts, {"path": "/ab"}).path if each.title == "rewrite"]
+    _, source, template, groups = step.lines
+    assert source == (("^/", None), ("(", 1), ("(a)", 2), ("b)", 1), ("$", None))
+    assert template == (("→ ", None), ("/", None), ("$1", 1), ("/", None), ("$2", 2))
+    assert [piece for piece in groups if piece[1]] == [("ab", 1), ("a", 2)]
+
+
+@pytest.mark.parametrize(("statements", "text"), [(PRESS, "none matches\n/other\n"), ("", "none\n/other\n")])
+def test_a_key_that_no_rewrite_takes_stays(statements, text):
+    """Without a match, the step has the key as it is."""
+    assert _steps(statements, "/other")["rewrite"] == (text, "")
+
+
+def test_a_rewrite_that_fails_is_bad():
+    """A result that is refused ends the way."""
+    steps = _steps('rewrite `^/(.*)$` -> "/../$1"', "/a")
+    assert steps["rewrite"][1] == "bad"
+    assert "key" not in steps
+
+
+def test_access_is_a_step():
+    """Who may pass is named, and a request that may not ends there."""
+    refused = _steps(PRESS, "/a", resources=(STAFF,))
+    assert refused["access"] == ("users of staff\nnot signed in\n", "bad")
+    assert "rewrite" not in refused
+    permitted = _steps(PRESS, "/a", fields={"user": "ann"}, resources=(STAFF,))
+    assert permitted["access"] == ("users of staff\nas ann\n", "good")
+    covered = Resource("/b/**", white_list=True)
+    assert _steps(PRESS, "/a", resources=(covered,))["access"] == ("nobody\nnot signed in\n", "bad")
+
+
+def test_an_address_without_a_target_ends_at_once():
+    """A request for which nothing is mounted has an address only, and its refusal."""
+    explanation = explained(Mounts([]), {"path": "/a"})
+    assert [step.title for step in explanation.path] == ["URL"]
+    assert explanation.target is None
+    assert explanation.attempts[0].status == 404
+
+
+@pytest.mark.parametrize(("resources", "kinds"), [((), [Serve, Browse, Refuse]), ((WITHOUT_INDEX,), [Browse, Refuse])])
+def test_an_index_document_is_tried_only_if_it_may_be_requested(resources, kinds):
+    """The attempts are the ones that the service makes: a directory whose index document is refused is listed."""
+    get = GetAction(index_document="index.html")
+    mounts = Mounts([site("", resources=resources, actions=Actions(get=get))])
+    assert [type(each) for each in explained(mounts, {"path": "/d/"}).attempts] == kinds
