@@ -33,7 +33,7 @@ INVALID_EXAMPLES = [
 
 _SECRET_OPTIONS = [id(each) for each in options_of(Reference)]
 _SECRET = "A secret"
-_NAMES = {bool: "boolean", int: "number", str: "string", GuardedUrl: "string"}
+_NAMES = {bool: "boolean", int: "number", str: "string", Path: "string", GuardedUrl: "string"}
 _PLURALS = {"string": "strings", "secret": "secrets"}
 _SIZES = {"MiB": 1024 * 1024, "KiB": 1024, "": 1}
 _PERIODS = {"m": 60, "s": 1, "ms": 0.001}

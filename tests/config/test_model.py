@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from config_schema import SECTIONS, description
 from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_target, settings, target
@@ -109,11 +111,11 @@ def test_a_mount_is_read(text, mount):
 def test_a_bucket_is_read():
     """Each option of a bucket is normalized."""
     bucket = _bucket(
-        "prefix: /folder1, leadingSlash: true, region: eu-west-1, s3ForcePathStyle: true, s3ListMaxKeys: 50, "
+        "prefix: /folder1, leadingSlash: true, region: eu-west-1, s3ForcePathStyle: true, s3ListMaxKeys: 50, caPath: ca.pem, "
         "connectTimeout: 1s, readTimeout: 2s, maxAttempts: 5, partSize: 16MiB"
     )
     assert (bucket.prefix, bucket.leading_slash, bucket.region) == ("folder1/", True, "eu-west-1")
-    assert (bucket.force_path_style, bucket.list_max_keys) == (True, 50)
+    assert (bucket.force_path_style, bucket.list_max_keys, bucket.ca_path) == (True, 50, Path("etc/ca.pem"))
     assert (bucket.connect_timeout, bucket.read_timeout, bucket.max_attempts) == (1.0, 2.0, 5)
     assert bucket.part_size == 16 * MIB
 

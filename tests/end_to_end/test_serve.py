@@ -62,6 +62,21 @@ def test_check_reports_mistakes(files, capfd):
     assert "did you mean `site`?" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("bucket", "reason"),
+    [
+        ('s3Endpoint: "http://my_minio:9000"', "Invalid endpoint: http://my_minio:9000"),
+        ('s3Endpoint: "https://minio:9000", caPath: nowhere.pem', "nowhere.pem`: FileNotFoundError"),
+    ],
+)
+def test_check_builds_what_serve_builds(files, capfd, bucket, reason):
+    """A bucket that would end the start ends the check as well."""
+    given = 's3Endpoint: "http://127.0.0.1:1", s3ForcePathStyle: true'
+    files.write_text(files.read_text().replace(given, f"{bucket}, s3ForcePathStyle: true"))
+    assert main(["serve", "--check", "--config", str(files)]) == 1
+    assert reason in capfd.readouterr().err
+
+
 def test_a_missing_configuration_is_a_failure(files, capfd):
     """A missing configuration ends the command with status 2."""
     assert main(["serve", "--config", "nowhere.yaml"]) == 2

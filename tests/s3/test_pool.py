@@ -234,6 +234,6 @@ async def test_a_lack_of_descriptors_is_busy(monkeypatch):
     async def fail(*_arguments, **_options):
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", fail)
+    monkeypatch.setattr(pools.Dialer, "connect", fail)
     with pytest.raises(Busy, match="Too many open files"):
         await Pool("127.0.0.1", 1, None, PoolLimits(**LIMITS)).request(b"")

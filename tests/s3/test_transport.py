@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ssl
 from contextlib import contextmanager
 
 import boto3
 import pytest
-from certificates import pair
-from hostile_s3 import hostile_s3
 from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3
 from stores import async_chunks, read_object, store_at
 
@@ -42,15 +39,6 @@ def test_an_old_connection_is_not_used_again(monkeypatch, lifetime, connections)
     assert (len(s3.requests), len(s3.connections)) == (3, connections)
 
 
-def test_a_proxy_of_the_environment_is_used(monkeypatch):
-    """A request without TLS has the whole URL as its target, and goes to the proxy."""
-    with scripted_s3(reply(204)) as proxy:
-        monkeypatch.setenv("http_proxy", proxy.url)
-        with client_of("http://s3.example:9000") as client:
-            client.delete_object(Bucket="bucket", Key="a b")
-    assert proxy.requests[0].splitlines()[0] == "DELETE http://bucket.s3.example:9000/a%20b HTTP/1.1"
-
-
 def test_a_request_is_that_of_boto3(monkeypatch):
     """Line, headers and body are as boto3 alone would send them, but for its name, the time and its `Expect`."""
     names = {"amz-sdk-invocation-id", "amz-sdk-request", "authorization", "expect", "user-agent", "x-amz-date"}
@@ -68,22 +56,6 @@ def test_a_request_is_that_of_boto3(monkeypatch):
         plain.put_object(Bucket="bucket", Key="a/ä b", Body=b"abc")
         plain.close()
     assert sent(s3.requests[0]) == sent(s3.requests[1])
-
-
-async def test_a_renewed_authority_is_trusted(monkeypatch, tmp_path):
-    """A write to an S3 whose certificate nobody vouches for fails, until the bundle of authorities has its own."""
-    made, other = pair("localhost"), pair("localhost", serial=2)
-    bundle, both = tmp_path / "bundle.pem", tmp_path / "both.pem"
-    bundle.write_text(other.chain)
-    both.write_text(made.chain + made.key)
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(both)
-    async with hostile_s3(reply(200, ETag='"e"'), tls=context) as s3, store_at(f"https://localhost:{s3.port}") as store:
-        with pytest.raises(Unreachable, match="certificate verify failed"):
-            await store.put("k", async_chunks(b""), Write())
-        bundle.write_text(made.chain)
-        assert (await store.put("k", async_chunks(b""), Write())).etag == '"e"'
 
 
 @pytest.mark.parametrize("ending", ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", 'HTTP/1.1 200 OK\r\nETag: "e"\r\n'])

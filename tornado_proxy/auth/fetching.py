@@ -19,6 +19,7 @@ from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.request import Request, User
+from tornado_proxy.wire.dialing import Names
 
 if TYPE_CHECKING:
     from tornado.httpclient import AsyncHTTPClient
@@ -71,6 +72,7 @@ class HttpFetcher:
 
     def __init__(self, timeout: float = FETCH_WITHIN) -> None:
         self._timeout = timeout
+        self._names = Names()
         self._clients: dict[tuple[str, str], AsyncHTTPClient] = {}  # by scheme and authority
 
     async def __call__(self, fetch: Fetch) -> Fetched:
@@ -80,7 +82,11 @@ class HttpFetcher:
         if server not in self._clients:
             # It belongs to the loop that uses it; without `force_instance`, Tornado would share it in the process.
             self._clients[server] = SimpleAsyncHTTPClient(
-                force_instance=True, max_clients=100, max_buffer_size=LARGEST_ANSWER, max_body_size=LARGEST_ANSWER
+                force_instance=True,
+                max_clients=100,
+                max_buffer_size=LARGEST_ANSWER,
+                max_body_size=LARGEST_ANSWER,
+                resolver=self._names,
             )
         request = HTTPRequest(
             url,

@@ -114,9 +114,10 @@ def _served(arguments: argparse.Namespace) -> int:
             _report(start.configuration.diagnostics, log)
         if not start.configuration.usable:
             continue
-        if arguments.check:
-            return _checked(start.configuration, arguments)
         try:
+            if arguments.check:
+                asyncio.run(_built(start.configuration))
+                return _checked(start.configuration, arguments)
             runtime.raise_descriptor_limit()
             event_loop = start.configuration.settings.server.event_loop
             runtime.run_event_loop(_serve(start, reader, arguments), event_loop)
@@ -127,6 +128,11 @@ def _served(arguments: argparse.Namespace) -> int:
         else:
             return runtime.end_process(ExitStatus.CLEAN)
     return ExitStatus.FINDINGS
+
+
+async def _built(configuration: Configuration) -> None:
+    """Builds what would serve, which may show what the files alone do not; raises `Unbuildable`."""
+    SingleProcess(configuration)
 
 
 def _log(start: _Start) -> Log | None:

@@ -91,6 +91,10 @@ class Bucket(SettingsSection, frozen=True):
     """Whether to use HTTP if `s3Endpoint` has no scheme."""
     force_path_style: bool = field(name="s3ForcePathStyle", default=False)
     """Whether the bucket's name is part of the path instead of the host name."""
+    ca_path: Path | None = None
+    """The certificates of the authorities of the S3, in a file or a directory, relative to the configuration file. The
+    default is the bundle of AWS_CA_BUNDLE, REQUESTS_CA_BUNDLE or SSL_CERT_FILE, or else the authorities of the system
+    and those of boto3."""
     credentials: Credentials | None = None
     """The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance)."""
     folding: tuple[KeyFolding, ...] = ("emptySegments",)

@@ -11,14 +11,16 @@ import re
 import ssl
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from hashlib import md5
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies_environment
 
 import msgspec
 from botocore import UNSIGNED, awsrequest
@@ -30,7 +32,7 @@ from botocore.httpsession import get_cert_path
 from botocore.loaders import create_loader
 from botocore.model import OperationModel
 from botocore.session import Session, get_session
-from botocore.utils import get_environ_proxies, parse_timestamp
+from botocore.utils import parse_timestamp
 
 from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.s3.failures import translated
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PORTS = {"http": 80, "https": 443}
 
@@ -85,14 +89,59 @@ def has_tenant(name: str) -> bool:
     return ":" in name and not name.startswith("arn:")
 
 
-def tls_context() -> ssl.SSLContext:
-    """Returns a context that verifies S3's certificate with boto3's bundle, `AWS_CA_BUNDLE` or `ca_bundle`."""
-    named = get_session().get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE")
+HOW_TO_TRUST = (
+    "name the certificates of its authority by `bucket.caPath`, or in the environment by AWS_CA_BUNDLE, "
+    "REQUESTS_CA_BUNDLE or SSL_CERT_FILE"
+)
+
+
+def tls_context(given: Path | None = None) -> ssl.SSLContext:
+    """Returns a context that verifies S3's certificate, by a given bundle or one of the environment if there is one."""
+    named = given or get_session().get_config_variable("ca_bundle")  # of the profile, or AWS_CA_BUNDLE
+    for variable in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        named = named or os.environ.get(variable)
     bundle = Path(str(named or get_cert_path(verify=True)))
     with translated(f"the certificates in `{bundle}`"):
         if bundle.is_dir():
             return ssl.create_default_context(capath=bundle)
-        return ssl.create_default_context(cafile=bundle)
+        if named:
+            return ssl.create_default_context(cafile=bundle)
+        context = ssl.create_default_context()
+        context.load_verify_locations(bundle)
+        return context
+
+
+def proxy_of(url: str) -> str | None:
+    """Returns the proxy that the environment names for a URL, in lower or upper case; a host of `no_proxy` has none."""
+    place, proxies = urlsplit(url), getproxies_environment()
+    proxy = proxies.get(place.scheme)
+    if not proxy or _bypasses(proxies.get("no", ""), place.hostname or "", place.port or PORTS[place.scheme]):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+_WITHOUT_PROXY = re.compile(r"(?:\*?\.)?\[?(?P<host>[^\[\]]+?)\]?(?::(?P<port>\d+))?")
+
+
+def _bypasses(no_proxy: str, host: str, port: int) -> bool:
+    """Whether `no_proxy` has a host: as `*`, by its name, that of a domain or a network, with or without its port."""
+    address = _read(ip_address, host)
+    for entry in re.split(r"[\s,]+", no_proxy.lower()):
+        network, found = _read(ip_network, entry.strip("[]")), _WITHOUT_PROXY.fullmatch(entry)
+        if entry == "*" or (network is not None and address is not None and address in network):
+            return True
+        if found is not None and network is None and found["port"] in (None, str(port)):
+            is_below = address is None and host.endswith(f".{found['host']}")
+            if is_below or host == found["host"]:
+                return True
+    return False
+
+
+def _read(kind: Callable[[str], T], text: str) -> T | None:
+    try:
+        return kind(text)
+    except ValueError:
+        return None
 
 
 # Shared by all clients: it keeps what it has read of botocore's data, 10 MiB.
@@ -344,7 +393,7 @@ def find_endpoint(client: S3Client, bucket: str) -> Endpoint | None:
     finally:
         events.unregister("choose-signer.s3", choose_unsigned)
     place = urlsplit(object_url)
-    if found["version"] not in ("s3v4", "v4", "none") or get_environ_proxies(object_url).get(place.scheme):
+    if found["version"] not in ("s3v4", "v4", "none") or proxy_of(object_url):
         return None
     default = PORTS[place.scheme]
     port = place.port or default

@@ -7,6 +7,7 @@ import logging
 import random
 import re
 import time
+from functools import partial
 
 import msgspec
 
@@ -85,7 +86,7 @@ class LoopReads:
         self._keys = keys
         self._endpoint = endpoint
         self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
-        self._pool = _pool(endpoint, self._limits)
+        self._pool = self._pool_of(endpoint)
         self._skew = 0.0
         self._quirks = Quirks()
         added = bucket.request_config
@@ -210,13 +211,17 @@ class LoopReads:
             corrected.add("keys")
         return len(corrected) > before
 
+    def _pool_of(self, endpoint: Endpoint) -> Pool:
+        make_tls = partial(tls_context, self._bucket.ca_path) if endpoint.is_tls else None
+        return Pool(endpoint.host, endpoint.port, make_tls, self._limits)
+
     async def _move_to(self, region: str, asked: Endpoint) -> None:
         """Sends all requests to another region from now on."""
         moved = msgspec.structs.replace(self._bucket, region=region)
         endpoint = await asyncio.to_thread(lambda: find_endpoint(make_client(moved), moved.name))
         if endpoint is not None and self._endpoint is asked:
             self._pool.close()
-            self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
+            self._endpoint, self._pool = endpoint, self._pool_of(endpoint)
 
     def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> bool:
         """Adopts S3's clock if the difference of the clocks is why a request was refused; returns whether it is."""
@@ -240,10 +245,6 @@ class LoopReads:
     def _doing(self, request: _ReadRequest) -> str:
         of = "" if request.key is None else f" of `{request.key}`"
         return f"{request.doing}{of} in `{self._bucket.name}`"
-
-
-def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:
-    return Pool(endpoint.host, endpoint.port, tls_context if endpoint.is_tls else None, limits)
 
 
 async def _read_failure(answer: S3Response) -> ErrorDocument:

@@ -12,14 +12,15 @@ from contextlib import suppress
 from functools import partial
 from math import inf
 from ssl import SSLCertVerificationError, SSLContext, SSLError
-from typing import cast
 
 import msgspec
 
+from tornado_proxy.s3.client import HOW_TO_TRUST
 from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
 from tornado_proxy.s3.limits import DISTRUSTED_FOR, IDLE_FOR, LONGEST_LIFETIME, SHARE_OF_DESCRIPTORS
 from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
+from tornado_proxy.wire.dialing import Dialer
 from tornado_proxy.wire.shares import Place, Shares
 
 
@@ -52,10 +53,11 @@ class Pool:
     """
 
     def __init__(self, host: str, port: int, make_tls: Callable[[], SSLContext] | None, limits: PoolLimits) -> None:
-        self._address = (host, port)
+        self._dialer = Dialer(host, port)
         self._make_tls = make_tls
         self._tls = make_tls and make_tls()
         self._distrusted_at = -inf
+        self._is_distrusting = False  # whether to read again whom to trust
         self._limits = limits
         self._idle: dict[S3Connection, None] = {}  # the one that is idle longest first
         self._busy: dict[S3Connection, Place] = {}
@@ -64,7 +66,7 @@ class Pool:
         self._is_closed = False
 
     def __repr__(self) -> str:
-        return f"<Pool of {self._address[0]}:{self._address[1]}, {len(self._busy)} busy, {len(self._idle)} idle>"
+        return f"<Pool of {self._dialer.host}:{self._dialer.port}, {len(self._busy)} busy, {len(self._idle)} idle>"
 
     async def request(self, data: bytes, *, is_head_only: bool = False, is_bulk: bool = False) -> S3Response:
         """Sends a request without a body, and waits for the beginning of its answer.
@@ -125,32 +127,29 @@ class Pool:
 
     async def _connect(self) -> S3Connection:
         loop = asyncio.get_running_loop()
-        host, port = self._address
+        host, port = self._dialer.host, self._dialer.port
         make = partial(S3Connection, self.give_back, self.lose, self._limits.read_timeout, IDLE_FOR, self._pauses)
+        if self._is_distrusting and self._make_tls is not None:
+            self._is_distrusting = False  # its authority may have been renewed
+            with suppress(StorageError):  # the file may be replaced right now
+                self._tls = await asyncio.to_thread(self._make_tls)
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
-                transport, made = await loop.create_connection(
-                    make, host, port, ssl=self._tls, server_hostname=host if self._tls else None
+                sock = await self._dialer.connect()
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                _, made = await loop.create_connection(
+                    make, sock=sock, ssl=self._tls, server_hostname=host if self._tls else None
                 )
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
-            if isinstance(error, SSLCertVerificationError):
-                await self._read_authorities()
+            if isinstance(error, SSLCertVerificationError) and loop.time() >= self._distrusted_at + DISTRUSTED_FOR:
+                self._distrusted_at, self._is_distrusting = loop.time(), True
             if missing := shortage(error):
                 raise Busy(f"no connection to {host}:{port}: {missing}") from error
             raise Unreachable(f"no connection to {host}:{port}: {_reason(error)}") from error
         made.old_at = loop.time() + lifetime()
-        cast("socket.socket", transport.get_extra_info("socket")).setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return made
-
-    async def _read_authorities(self) -> None:
-        """Reads again whom to trust after a certificate was refused: its authority may have been renewed."""
-        now = asyncio.get_running_loop().time()
-        if self._make_tls is not None and now >= self._distrusted_at + DISTRUSTED_FOR:
-            self._distrusted_at = now
-            with suppress(StorageError):  # the file may be replaced right now
-                self._tls = await asyncio.to_thread(self._make_tls)
 
     def _close_idle(self) -> None:
         for connection in [*self._idle]:
@@ -163,7 +162,7 @@ def _reason(error: OSError | UnicodeError) -> str:
         case ConnectionError() if error.errno:
             return os.strerror(error.errno)  # the message of asyncio has the address
         case SSLCertVerificationError():
-            return f"its certificate is not trusted: {error.verify_message}"
+            return f"its certificate is not trusted: {error.verify_message}; {HOW_TO_TRUST}"
         case SSLError(reason="WRONG_VERSION_NUMBER"):
             return "it speaks no TLS; for plain HTTP, write `http://` before the address in `bucket.s3Endpoint`"
         case socket.gaierror():

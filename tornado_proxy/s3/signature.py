@@ -31,6 +31,7 @@ from tornado_proxy.s3.limits import (
     SIGNING_KEYS_KEPT,
 )
 from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.wire.dialing import in_own_thread
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -175,7 +176,7 @@ class KeyPairs:
             self._pair = self._credentials
         else:
             with translated("credentials"):
-                found = await asyncio.to_thread(self._credentials.get_frozen_credentials)
+                found = await in_own_thread(self._credentials.get_frozen_credentials)
             self._pair = KeyPair(found.access_key or "", found.secret_key or "", found.token)
         now = self._clock()
         self._ask_at, self._good_until = now + CREDENTIALS_ASKED_EVERY, now + CREDENTIALS_GOOD_FOR

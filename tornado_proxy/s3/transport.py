@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import socket
 import time
+from collections.abc import Callable
+from functools import lru_cache
 from http.client import HTTPResponse, RemoteDisconnected
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 from urllib.parse import urlsplit
@@ -18,17 +20,17 @@ from botocore import exceptions
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.handlers import add_expect_header
 from botocore.model import OperationModel
-from botocore.utils import get_environ_proxies
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, ProxyManager, Timeout
 from urllib3 import exceptions as failures
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.response import assert_header_parsing
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.s3.client import tls_context
+from tornado_proxy.s3.client import HOW_TO_TRUST, proxy_of, tls_context
 from tornado_proxy.s3.executor import InterruptibleConnection, current_call
 from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, DISTRUSTED_FOR, PIECE_OF_THREAD
 from tornado_proxy.s3.pool import lifetime
+from tornado_proxy.wire.dialing import Dialer
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -74,6 +76,8 @@ class _AgingConnection(InterruptibleConnection):
     """A connection that is replaced when it is old; urllib3 opens one that is not connected again."""
 
     response_class = _StrictResponse
+    dialer: Callable[[str, int], Dialer]
+    _dns_host: str
     _old_at = math.inf  # in the time of `time.monotonic`
 
     def connect(self) -> None:
@@ -84,6 +88,21 @@ class _AgingConnection(InterruptibleConnection):
     def is_connected(self) -> bool:
         return bool(super().is_connected) and time.monotonic() < self._old_at  # type: ignore[misc]
 
+    def _new_conn(self) -> socket.socket:
+        connection: Any = self  # what urllib3 makes of it
+        try:
+            made = self.dialer(self._dns_host.strip("[]"), connection.port).connect_in_thread(connection.timeout)
+        except socket.gaierror as error:
+            raise failures.NameResolutionError(connection.host, connection, error) from error
+        except TimeoutError as error:
+            raise failures.ConnectTimeoutError(connection, f"no connection in {connection.timeout:g} s") from error
+        except OSError as error:
+            raise failures.NewConnectionError(connection, str(error)) from error
+        made.settimeout(connection.timeout)
+        for option in (*HTTPConnection.default_socket_options, _KEEP_ALIVE):
+            made.setsockopt(*option)
+        return made
+
 
 class Transport:
     """Sends the requests of a boto3 client for concurrent use by `threads` threads."""
@@ -93,12 +112,12 @@ class Transport:
             "timeout": Timeout(connect=bucket.connect_timeout, read=bucket.read_timeout),
             "maxsize": threads * CONNECTIONS_PER_THREAD,
             "blocksize": PIECE_OF_THREAD,
-            "socket_options": [*HTTPConnection.default_socket_options, _KEEP_ALIVE],
         }
+        self._ca_path = bucket.ca_path
         self._distrusted_at = -math.inf
-        silence = {"silence": bucket.read_timeout}
-        plain = type("Connection", (_AgingConnection, HTTPConnection), silence)
-        secured = type("TLSConnection", (_AgingConnection, HTTPSConnection), silence)
+        settings = {"silence": bucket.read_timeout, "dialer": staticmethod(lru_cache(Dialer))}
+        plain = type("Connection", (_AgingConnection, HTTPConnection), settings)
+        secured = type("TLSConnection", (_AgingConnection, HTTPSConnection), settings)
         self._pools: dict[str, type[HTTPConnectionPool]] = {
             "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
             "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": secured}),
@@ -143,8 +162,7 @@ class Transport:
             if not request.stream_output:
                 response.content  # noqa: B018 - reads it
         except failures.SSLError as error:
-            self._distrust()
-            raise exceptions.SSLError(endpoint_url=url, error=error) from error
+            raise exceptions.SSLError(endpoint_url=url, error=self._distrusted(error)) from error
         except failures.NewConnectionError as error:
             raise exceptions.EndpointConnectionError(endpoint_url=url, error=error) from error
         except failures.ProxyError as error:
@@ -159,17 +177,18 @@ class Transport:
             raise exceptions.HTTPClientError(endpoint_url=url, error=error) from error
         return response
 
-    def _distrust(self) -> None:
-        """Lets the next attempt read whom to trust again: the authority of S3 may have been renewed."""
+    def _distrusted(self, error: failures.SSLError) -> failures.SSLError:
+        """Lets the next attempt read whom to trust again: the authority may have been renewed. Returns what to say."""
         if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
             self._distrusted_at = time.monotonic()
             self.close()
             self._managers = {}
+        return failures.SSLError(f"{error}; {HOW_TO_TRUST}") if "CERTIFICATE_VERIFY_FAILED" in str(error) else error
 
     def _manager(self, url: str, scheme: str, host: str) -> tuple[PoolManager, str | None]:
         if (found := self._managers.get((scheme, host))) is None:
-            options: Any = {**self._options, "ssl_context": tls_context()}
-            proxy: str | None = get_environ_proxies(url).get(scheme)
+            options: Any = {**self._options, "ssl_context": tls_context(self._ca_path)}
+            proxy = proxy_of(url)
             manager = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
             manager.pool_classes_by_scheme = self._pools
             found = self._managers.setdefault((scheme, host), (manager, proxy))

@@ -97,6 +97,9 @@ YOUNG_FOR = 1.0
 UNSENT_IN_KERNEL = 128 * 1024
 """Bytes of an answer that the kernel keeps before it sends them (tcp(7)); its default is megabytes."""
 
+NEXT_ADDRESS_AFTER = 0.25
+"""Seconds after which the next address of a name is tried (RFC 8305 5)."""
+
 PLACE_WITHIN = 5.0
 """Seconds that a client waits for a place."""
 PLACE_OF_BULK_WITHIN = 30.0

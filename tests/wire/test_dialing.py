@@ -1,0 +1,89 @@
+"""How connections are opened; tests/s3/test_way_to_s3.py shows what becomes of it on the way to S3."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+
+import pytest
+
+from tornado_proxy.wire.dialing import Dialer, Names, in_own_thread
+
+RESOLVE = socket.getaddrinfo
+
+
+@pytest.fixture
+def hanging(monkeypatch):
+    """An event; until it is set, names that end in `.hangs` are not resolved. The names that were asked for are `asked`."""
+    let_go, asked = threading.Event(), []
+
+    def resolve(host, port, *arguments, **options):
+        if options.get("flags"):
+            return RESOLVE(host, port, *arguments, **options)
+        asked.append(host)
+        if host.endswith(".hangs"):
+            let_go.wait(20)
+        return RESOLVE("127.0.0.1", port, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    let_go.asked = asked
+    yield let_go
+    let_go.set()
+
+
+async def test_a_name_that_hangs_stops_no_other(hanging):
+    """However many names hang, and however many ask for them, another one is resolved; each hangs on one thread."""
+    names = Names()
+    waiting = [asyncio.ensure_future(names.resolve(f"{number % 50}.hangs", 1)) for number in range(200)]
+    assert await names.resolve("other", 7) == [(socket.AF_INET, ("127.0.0.1", 7))]
+    assert len(hanging.asked) == 51
+    hanging.set()
+    assert await asyncio.gather(*waiting) == [[(socket.AF_INET, ("127.0.0.1", 1))]] * 200
+
+
+async def test_who_leaves_does_not_stop_who_asks_for_the_same_name(hanging):
+    """A resolution goes on for those who still wait."""
+    names = Names()
+    first, second = (asyncio.ensure_future(names.resolve("a.hangs", 1)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    hanging.set()
+    assert await second == [(socket.AF_INET, ("127.0.0.1", 1))]
+
+
+async def test_an_address_is_not_asked_for(hanging):
+    """What is an address needs no thread."""
+    assert await Names().resolve("127.0.0.9", 80) == [(socket.AF_INET, ("127.0.0.9", 80))]
+    assert await Names().resolve("::1", 80, socket.AF_INET6) == [(socket.AF_INET6, ("::1", 80, 0, 0))]
+    assert hanging.asked == []
+
+
+async def test_a_name_that_is_unknown_is_an_error():
+    """Each who waits gets it."""
+    names = Names()
+    results = await asyncio.gather(*[names.resolve("nowhere.invalid", 1) for _ in range(3)], return_exceptions=True)
+    assert [type(each) for each in results] == [socket.gaierror] * 3
+
+
+async def test_a_call_in_its_own_thread_may_be_left(hanging):
+    """Nobody waits for a call that was given up, and it ends without a word."""
+    left = asyncio.ensure_future(in_own_thread(lambda: hanging.wait(20)))
+    await asyncio.sleep(0)
+    left.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await left
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_thread_connects_in_time(monkeypatch, count):
+    """Without an address that answers, a call in a thread ends."""
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, **_: RESOLVE("127.0.0.1", port, **_) * count)
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for each in (first, second):
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        with pytest.raises(TimeoutError):
+            Dialer("name", full.getsockname()[1]).connect_in_thread(0.5)

@@ -1,0 +1,116 @@
+"""How connections are opened: a name that hangs keeps no other waiting, nor does an address that is silent."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from asyncio.staggered import staggered_race
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from threading import Thread
+from typing import Any, TypeVar
+
+from tornado.netutil import Resolver
+
+from tornado_proxy.wire.limits import NEXT_ADDRESS_AFTER
+
+T = TypeVar("T")
+
+Address = tuple[int, Any]
+"""A family of addresses, and one of them as a socket takes it."""
+
+
+async def in_own_thread(call: Callable[[], T]) -> T:
+    """Returns the result of a call that may hang: nobody else waits for its thread, and the process does not either."""
+    made: Future[T] = Future()
+    made.set_running_or_notify_cancel()
+
+    def make() -> None:
+        try:
+            made.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised where the call is awaited
+            made.set_exception(error)
+
+    Thread(target=make, name="own", daemon=True).start()
+    return await asyncio.wrap_future(made)
+
+
+class Names(Resolver):
+    """Resolves names, each on a thread of its own, which is shared by those who ask for it at once."""
+
+    def initialize(self) -> None:
+        """Begins without a name (Tornado's Configurable)."""
+        self._asked: dict[tuple[str, int], asyncio.Task[list[Address]]] = {}
+
+    async def resolve(self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[Address]:
+        """Returns the addresses of a host; raises `OSError`, `UnicodeError` for what is no name."""
+        try:
+            return addresses(host, port, socket.AI_NUMERICHOST)
+        except socket.gaierror:
+            pass
+        asked = self._asked.get((host, port))
+        if asked is None:
+            asked = asyncio.ensure_future(in_own_thread(partial(addresses, host, port)))
+            self._asked[host, port] = asked
+            asked.add_done_callback(lambda _: self._asked.pop((host, port)))
+        return [each for each in await asyncio.shield(asked) if family in (socket.AF_UNSPEC, each[0])]
+
+
+def addresses(host: str, port: int, flags: int = 0) -> list[Address]:
+    """Returns the addresses of a host; blocks."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    return [(family, address) for family, _, _, _, address in found]
+
+
+class Dialer:
+    """Connects to a host and port: to the address that answered last, then to the others (RFC 8305).
+
+    Each address is tried as the one before has failed, or has been silent for a quarter of a second.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
+        self._names = Names()
+        self._answered: Address | None = None
+
+    async def connect(self) -> socket.socket:
+        """Returns a connected socket; raises `OSError`, `UnicodeError`."""
+        return await self._first(await self._names.resolve(self.host, self.port))
+
+    def connect_in_thread(self, timeout: float) -> socket.socket:
+        """Does the same, blocking; raises `TimeoutError` after some seconds, not counting those of the resolver."""
+        found = addresses(self.host, self.port)
+        if len(found) == 1:  # without the cost of a loop
+            made = socket.socket(found[0][0], socket.SOCK_STREAM)
+            try:
+                made.settimeout(timeout)
+                made.connect(found[0][1])
+            except BaseException:
+                made.close()
+                raise
+            return made
+        return asyncio.run(asyncio.wait_for(self._first(found), timeout))
+
+    async def _first(self, found: Sequence[Address]) -> socket.socket:
+        ordered = sorted(found, key=lambda each: each != self._answered)
+        connected: socket.socket | None
+        connected, at, errors = await staggered_race(
+            [partial(_connected, each) for each in ordered], NEXT_ADDRESS_AFTER
+        )
+        if connected is None:
+            raise next(each for each in errors if each is not None)
+        self._answered = ordered[at or 0]
+        return connected
+
+
+async def _connected(address: Address) -> socket.socket:
+    made = socket.socket(address[0], socket.SOCK_STREAM)
+    try:
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, address[1])
+    except BaseException:
+        made.close()
+        raise
+    return made
