@@ -20,6 +20,7 @@ from tornado_proxy.rules.model import (
     RuleTest,
     TemplateFailed,
     UserRequired,
+    ValueRequired,
     evaluate,
     failure,
     fold,
@@ -199,6 +200,36 @@ def test_a_result_that_is_not_a_valid_key_is_refused(template, message, result):
     with pytest.raises(InvalidResult) as caught:
         rule_set(f"rewrite bad `^/a$` -> {template}").rewrite("/a")
     assert (str(caught.value), caught.value.result, caught.value.rewrite.label) == (message, result, "bad")
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("jinja `/{{ request.headers['X-Team'] }}`", "missing header `X-Team`"),
+        ("jinja `/{{ request.query.page.lower() }}`", "missing query parameter `page`"),
+        ('go `/{{ index .Request.Header "X-Team" 0 }}`', "missing `X-Team`: the index 0 is out of range"),
+        ("go `/{{ index .Request.URL.Query.page 0 }}`", "missing `page`: there is no value to index"),
+    ],
+)
+def test_a_template_that_reads_a_value_of_the_client_needs_it(template, message):
+    """A header or a query parameter that was not sent is the client's error."""
+    with pytest.raises(ValueRequired) as caught:
+        rule_set(f"rewrite `^/a$` -> {template}").rewrite("/a")
+    assert message in str(caught.value)
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "jinja `/{{ request.headers['X-Team']|default('a')|int // 0 }}`",
+        'go `/{{ .Request.Header.Get "X-Team" }}{{ index (list 1) 1 }}`',
+        'go `/{{ index .Groups (print "x") }}`',
+    ],
+)
+def test_a_template_that_fails_otherwise_is_no_error_of_the_client(template):
+    with pytest.raises(TemplateFailed):
+        rule_set(f"rewrite `^/a$` -> {template}").rewrite("/a")
 
 
 def test_a_template_that_reads_a_user_needs_one():

@@ -19,7 +19,13 @@ from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY, LONGEST_SHOWN_KEY
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement, Verdict, string_text
 from tornado_proxy.semantics.request import READING, Request, RequestPath, StatusError, User
-from tornado_proxy.templates.template import MissingUserError, TargetData, TargetKeyRewriteData, Template
+from tornado_proxy.templates.template import (
+    MissingUserError,
+    MissingValueError,
+    TargetData,
+    TargetKeyRewriteData,
+    Template,
+)
 
 Key = NewType("Key", str)  # the decoded path below the mount, starting with `/`, which rules get and produce
 
@@ -128,6 +134,13 @@ class UserRequired(RewriteError):
     status = 403
 
 
+class ValueRequired(RewriteError):
+    """The template reads a header or a query parameter that the client did not send."""
+
+    status = 400
+    public_message = "The request lacks a header or a parameter that this address needs"
+
+
 class TemplateFailed(RewriteError):
     """The template failed: an undefined name, a limit, an error that it raised itself."""
 
@@ -231,6 +244,8 @@ class RuleSet:
             text = rewrite.template.render(captures, data)
         except MissingUserError as error:
             raise UserRequired(str(error), rewrite) from error
+        except MissingValueError as error:
+            raise ValueRequired(str(error), rewrite) from error
         except RenderError as error:
             raise TemplateFailed(str(error), rewrite) from error
         if not text:

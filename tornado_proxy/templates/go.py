@@ -61,6 +61,7 @@ from tornado_proxy.templates.template import (
     PAGE_LIMITS,
     AnyUser,
     HeaderFields,
+    MissingValueError,
     ObjectMetadata,
     TargetData,
     TargetKeyRewriteData,
@@ -107,7 +108,14 @@ class GoTemplate:
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """Returns the text for one match, without line ends and with both ends trimmed; raises `RenderError`."""
         budget = RenderBudget(DEFAULT_LIMITS)
-        written = self._program.execute(root(captures, data, budget), budget)
+        dot = root(captures, data, budget)
+        try:
+            written = self._program.execute(dot, budget)
+        except go.ExecutionError as error:
+            if type(error) is go.ExecutionError and (absent := dot.source.request.absent):
+                # Go has an empty list for it, and no first element.
+                raise MissingValueError(f"missing `{runes(absent[-1])}`: {error}") from error
+            raise
         try:
             text = written.decode()
         except UnicodeDecodeError:

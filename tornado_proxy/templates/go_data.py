@@ -25,6 +25,22 @@ from tornado_proxy.templates.limits import MOST_LENGTH_DIGITS
 from tornado_proxy.templates.template import MissingUserError, TargetData, TargetKeyRewriteData
 
 
+class ValueMap(go.Map):
+    """The values of a request by name; it notes the names that are indexed and have none."""
+
+    def __init__(self, values: go.Map, absent: list[bytes]) -> None:
+        """Takes over the values."""
+        super().__init__(values, values.type)
+        self._absent = absent
+
+    def lookup(self, key: go.Value) -> go.Value:
+        """Returns the values of a name, or `INVALID` without one."""
+        found = super().lookup(key)
+        if found is INVALID:
+            self._absent.append(key)
+        return found
+
+
 class RequestFacts(msgspec.Struct, dict=True):
     """The request as Go sees it, its URL without a host; header and query are parsed once, when they are first read."""
 
@@ -32,11 +48,13 @@ class RequestFacts(msgspec.Struct, dict=True):
     url: Url
     host: bytes
     budget: RenderBudget
+    absent: list[bytes] = []
+    """The names that a template has indexed, though neither headers nor query have them."""
 
     @cached_property
     def header(self) -> go.Map:
         """The header fields, by canonical name."""
-        return header(self.budget, self.data.headers)
+        return ValueMap(header(self.budget, self.data.headers), self.absent)
 
     @cached_property
     def header_in_html(self) -> go.Value:
@@ -57,7 +75,7 @@ class RequestFacts(msgspec.Struct, dict=True):
     def query(self) -> go.Map:
         """The values of the query by name."""
         self.budget.spend((len(self.url.raw_query) >> 4) + self.url.raw_query.count(b"&"))
-        return collected(VALUES, urls.parse_query(self.url.raw_query))
+        return ValueMap(collected(VALUES, urls.parse_query(self.url.raw_query)), self.absent)
 
 
 def _userinfo(value: Struct | go.Nil) -> bytes:
@@ -90,7 +108,9 @@ URL = go.Type(
         b"Hostname": _of_url(lambda url: urls.split_port(url.host)[0]),
         b"IsAbs": _of_url(lambda url: bool(url.scheme)),
         b"Port": _of_url(lambda url: urls.split_port(url.host)[1]),
-        b"Query": budgeted(lambda budget, receiver: copied(budget, receiver.source.query)),
+        b"Query": budgeted(
+            lambda budget, receiver: ValueMap(copied(budget, receiver.source.query), receiver.source.absent)
+        ),
         b"RequestURI": _of_url(lambda url: url.request_uri),
         b"String": _of_url(bytes),
     },

@@ -348,7 +348,7 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
             try:
                 return obj.entry(attribute)
             except KeyError:
-                return self.undefined(obj.missing(attribute))
+                return self.undefined(obj.missing(attribute), exc=obj.absent)  # type: ignore[arg-type] # any exception can be raised
         if attribute in _ATTRIBUTES.get(type(obj), ()) or (isinstance(obj, Namespace) and attribute[:1] != "_"):
             with suppress(AttributeError):
                 return getattr(obj, attribute)

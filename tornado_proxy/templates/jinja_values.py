@@ -18,17 +18,20 @@ from types import BuiltinMethodType
 from typing import Any, cast
 
 from jinja2 import Undefined, filters, pass_context, tests
+from jinja2.exceptions import UndefinedError
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.utils import Namespace
 
 from gotemplate.regexp.matching import Captures, group_number
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, RenderLimits
 from tornado_proxy.templates.limits import FLOAT_DIGITS, LONGEST_CONVERSION, MOST_BITS
-from tornado_proxy.templates.template import MissingUserError, TargetKeyRewriteData
+from tornado_proxy.templates.template import MissingUserError, MissingValueError, TargetKeyRewriteData
 
 
 class Record:
     """A value with the fields that `RECORDS` has for its name."""
+
+    absent: type[Exception] = UndefinedError  # what is raised by a name without a value, once it is used
 
     def __init__(self, name: str, data: Any) -> None:
         self.name = name
@@ -63,6 +66,8 @@ class NoUser(Record):
 class Lookup:
     """Values by name; the first of a name counts. Names that `fold` makes equal are one; messages call one a `kind`."""
 
+    absent: type[Exception] = MissingValueError
+
     def __init__(
         self, name: str, kind: str, pairs: Iterable[tuple[str, str]], fold: Callable[[str], str] = str
     ) -> None:
@@ -96,6 +101,8 @@ class Lookup:
 
 class GroupLookup(Lookup):
     """The groups of a match by name and by number; 0 is the whole match."""
+
+    absent = UndefinedError
 
     def __init__(self, captures: Captures) -> None:
         self._groups = captures.groups

@@ -20,6 +20,10 @@ class MissingUserError(RenderError):
     """A template reads from the user, but nobody is signed in."""
 
 
+class MissingValueError(RenderError):
+    """A template reads a header or a query parameter that the request lacks, and has no default for it."""
+
+
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
 """The limits of one rendering of a page; a listing has up to a thousand entries."""
 

@@ -255,3 +255,47 @@ def test_the_finding_is_at_the_name_of_the_value():
 def test_an_unmatchable_rewrite_is_not_tried():
     """A rewrite without an example key is not rendered."""
     assert marked_texts(UNSAFE_INSERTION, "rewrite `^a$` -> jinja `/{{ user.email }}`") == []
+
+
+MISSING_VALUE = "missing-value"
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("jinja `/{{ request.headers['x-team'] }}`", "missing header `x-team`"),
+        ("jinja `/{{ user.username }}/{{ request.query.page }}`", "missing query parameter `page`"),
+        ('go `/{{ index .Request.Header "X-Team" 0 }}`', "missing `X-Team`"),
+    ],
+)
+def test_a_value_may_be_missing(template, reason):
+    """The message has a key that is refused, and the error of the template."""
+    (finding,) = findings(MISSING_VALUE, f"rewrite `^/a/(.*)$` -> {template}")
+    assert finding.message.startswith(f"`/a/` is refused with 400 if the client sends no value: {reason}")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "jinja `/{{ request.headers['x-team']|default('none') }}`",
+        "jinja `/{{ request.query.page if 'page' in request.query else 1 }}`",
+        'go `/{{ .Request.Header.Get "X-Team" }}`',
+        "jinja `/{{ 1 // 0 }}`",
+        "`/x/$1`",
+    ],
+)
+def test_a_template_that_needs_no_value_has_no_finding(template):
+    assert marked_texts(MISSING_VALUE, f"rewrite `^/a/(.*)$` -> {template}") == []
+
+
+def test_a_tested_refusal_has_no_finding():
+    """A test of a request without the value says that it is meant."""
+    rewrite = "rewrite `^/a$` -> jinja `/{{ request.headers['x-team'] }}`"
+    assert marked_texts(MISSING_VALUE, f'{rewrite}\ntest "/a" -> error') == []
+    assert len(marked_texts(MISSING_VALUE, f'{rewrite}\ntest "/a" header "X-Team" "b" -> "/b"')) == 1
+
+
+def test_a_rewrite_that_no_key_reaches_misses_no_value():
+    """Without an example, nothing is tried."""
+    rewrites = "rewrite `.` -> `/x`\nrewrite `^/a$` -> jinja `/{{ request.query.page }}`"
+    assert marked_texts(MISSING_VALUE, rewrites) == []

@@ -24,6 +24,7 @@ CHECKS: tuple[Check, ...] = (
     order.chained_rewrite,
     security.unsafe_insertion,
     security.missing_user,
+    security.missing_value,
     tests.untested_rewrite,
     texts.unused_allowance,  # last: it uses the findings of the others
 )

@@ -15,7 +15,7 @@ from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules
 from tornado_proxy.lint.limits import MOST_NAMES_TRIED, OPEN_PATH_STEPS
 from tornado_proxy.routing.access import Access, Anyone, path_expression
 from tornado_proxy.rules.diagnostic import Severity
-from tornado_proxy.rules.model import RewriteError, UserRequired
+from tornado_proxy.rules.model import RewriteError, UserRequired, ValueRequired
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.template import TargetKeyRewriteData
@@ -68,6 +68,38 @@ def _candidates(target: TargetRules, configured: Target, index: int, budget: Bud
                 yield mount, answer.key[len(mount) :]
 
 
+@check(Category.SECURITY, Severity.WARNING)
+def missing_value(subject: Subject) -> Iterator[LintFinding]:
+    """A template that reads a header or a query parameter, and fails for clients that send none."""
+    for rewrite, target, index in subject.rewrites:
+        tests = target.tested.get(rewrite.number, ())
+        if rewrite.dialect is Dialect.PLAIN or any(isinstance(each.got, ValueRequired) for each in tests):
+            continue  # such a test says that it is meant
+        if (key := target.example(index)) is not None and (reason := _lacking(target, key)):
+            message = f"{shown(key)} is refused with 400 if the client sends no value: {reason}"
+            yield LintFinding(message, rewrite.statement.template.span, _DEFAULTS[rewrite.dialect])
+
+
+_MEANT = "where refusing is meant, add a test that expects `error`"
+_DEFAULTS = {
+    Dialect.JINJA: f"write a default, such as `request.headers['x-team']|default('none')`; {_MEANT}",
+    Dialect.GO: f'read it by `.Get "name"`, which is empty without one; {_MEANT}',
+}
+
+
+def _lacking(target: TargetRules, key: str) -> str | None:
+    """Returns the error of a request that has no headers and no query; None without one."""
+    for user in (None, _MEMBER):
+        try:
+            target.rule_set.apply(TargetKeyRewriteData(key, user, Request(path=RequestPath(key)), target.data))
+        except ValueRequired as error:
+            return str(error)
+        except RewriteError:
+            continue
+    return None
+
+
+_MEMBER = User("ann", email="ann@example.com", groups=("staff",), name="Ann", given_name="Ann", family_name="Lee")
 _VALUE = "x/probe/value/y"
 _INSERTED = "probe/value"
 _QUOTED_OR_FIELD = re.compile(r"(?<=[\"'.])[A-Za-z][\w-]*")  # what may be the name of a header or of a query value
