@@ -21,6 +21,7 @@ QUIRKS = {
     "checksum-needed": "400 to a PUT without Content-MD5 or x-amz-checksum-*, as with Object Lock",
     "crc32-needed": "400 to a PUT without x-amz-checksum-crc32",
     "checksums-unknown": "501 to x-amz-checksum-*",
+    "busy-once": "503 to the first PUT",
     "even-parts": "400 to parts of several sizes",
     "ascii-only": "400 to other characters in headers",
     "properties-unknown": "501 to x-amz-acl and x-amz-storage-class",
@@ -137,6 +138,7 @@ class QuirkyS3:
         """Raises what a quirk refuses before S3 looks at the object."""
         headers, is_put = request.headers, request.method == "PUT"
         sums = {name for name in headers if name in _CHECKSUMS or name.startswith("x-amz-checksum-")}
+        sums.discard("x-amz-checksum-mode")
         has_condition = request.method in ("PUT", "POST") and headers.keys() & {"if-match", "if-none-match"}
         needed = "Content-MD5 OR x-amz-checksum- HTTP header is required"
         for quirk, is_refused, status, code, message in (
@@ -147,6 +149,7 @@ class QuirkyS3:
             ("checksum-needed", is_put and not sums, 400, "InvalidRequest", needed),
             ("crc32-needed", is_put and "x-amz-checksum-crc32" not in sums, 400, "InvalidRequest", needed),
             ("properties-unknown", headers.keys() & _PROPERTIES, 501, "NotImplemented", "a header is not implemented"),
+            ("busy-once", is_put and len(self.requests) == 1, 503, "SlowDown", "reduce your rate"),
         ):
             if quirk in self.quirks and is_refused:
                 raise Refusal(status, code, message)

@@ -123,10 +123,10 @@ async def store_at(
     read_memory: int = 64 * 1024**2,
     **settings: Any,
 ) -> AsyncIterator[S3Store]:
-    """Opens a store of a bucket at an S3; its timeouts are long, because the machine may be busy."""
-    timeouts = {"connect_timeout": 20.0, "read_timeout": 20.0}
+    """Opens a store of a bucket at an S3, whose conditions are trusted; the machine may be busy, so timeouts are long."""
+    defaults = {"connect_timeout": 20.0, "read_timeout": 20.0, "conditional_writes": "trusted"}
     store = S3Store(
-        Endpoint(url).bucket(name, **timeouts | settings),
+        Endpoint(url).bucket(name, **defaults | settings),
         S3Pool(
             threads,
             upload_memory=upload_memory,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+
 import pytest
-from quirky_s3 import quirky_s3
+from quirky_s3 import etag, quirky_s3
+from real_s3 import Endpoint
 from stores import async_chunks, store_at
 
-from tornado_proxy.storage.errors import UpstreamError
+from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.model import Target
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage.errors import Busy, ConditionIgnored, ObjectExists, PreconditionFailed, UpstreamError
+from tornado_proxy.storage.probe import probe
 from tornado_proxy.storage.store import IncomingPart, Write
 
 MIB = 1024**2
@@ -74,3 +82,140 @@ async def test_a_chosen_checksum_is_not_left_out():
     async with quirky_s3("checksums-unknown") as s3, store_at(s3.url, checksums="when_supported") as store:
         with pytest.raises(UpstreamError, match="501 NotImplemented: x-amz-checksum- is not implemented"):
             await store.put("a", async_chunks(SMALL), WRITE)
+
+
+KEPT = Write(replace=False)
+IF_MATCH = Write(conditions=Conditions(if_match=(etag(b"old"),)))
+
+
+@pytest.mark.parametrize("quirk", ["conditions-unknown", "conditions-invalid", "conditions-ignored"])
+@pytest.mark.parametrize("write", [KEPT, IF_MATCH], ids=["If-None-Match", "If-Match"])
+async def test_nothing_is_written_if_s3_heeds_no_condition(quirk, write, caplog):
+    """No way of writing replaces the file or makes a new one; the option is named once in the log, and in each error."""
+    async with quirky_s3(quirk) as s3, store_at(s3.url, conditional_writes="tried") as store:
+        s3.objects["a"] = b"old", {}
+        for way in WAYS.values():
+            for key in "ab":
+                with pytest.raises((ConditionIgnored, ObjectExists, PreconditionFailed)) as raised:
+                    await way(store, key, write)
+                if raised.type is ConditionIgnored:
+                    assert "see `bucket.conditionalWrites`" in str(raised.value)
+    assert {key: body for key, (body, _) in s3.objects.items()} == {"a": b"old"}
+    assert s3.uploads == {}
+    assert len([each for each in caplog.records if each.levelno == logging.ERROR]) == 2  # whole, and in parts
+
+
+@pytest.mark.parametrize("way", ["large", "in steps"])
+async def test_a_completion_is_tried_apart(way):
+    """An S3 that heeds the condition of a PUT may ignore that of a completion."""
+    quirk, message = "completions-ignore-conditions", "S3 ignores `If-None-Match` of an upload in parts"
+    async with quirky_s3(quirk) as s3, store_at(s3.url, conditional_writes="tried") as store:
+        await store.put("a", async_chunks(SMALL), KEPT)
+        with pytest.raises(ConditionIgnored, match=message):
+            await WAYS[way](store, "b", KEPT)
+    assert s3.objects.keys() == {"a"}
+
+
+@pytest.mark.parametrize("quirks", [(), ("removal-200",), ("removal-404",), ("checksum-needed",)])
+async def test_an_s3_that_heeds_conditions_is_tried_once(quirks):
+    """Later writes take one call; nothing is left of the trials, and a file is not replaced."""
+    async with quirky_s3(*quirks) as s3, store_at(s3.url, conditional_writes="tried") as store:
+        for key in "ab":
+            await store.put(key, async_chunks(SMALL), KEPT)
+        assert [each.method for each in s3.requests if each.key == "b"] == ["PUT"]
+        assert [each.method for each in s3.requests][-2:] == ["PUT", "PUT"]
+        for way in WAYS.values():
+            with pytest.raises(ObjectExists):
+                await way(store, "a", KEPT)
+    assert (s3.objects.keys(), s3.uploads) == ({"a", "b"}, {})
+
+
+async def test_a_trial_that_fails_is_made_again():
+    """An S3 that cannot be asked now is asked by the next upload."""
+    async with quirky_s3("busy-once") as s3, store_at(s3.url, conditional_writes="tried") as store:
+        with pytest.raises(Busy):
+            await store.put("a", async_chunks(SMALL), KEPT)
+        await store.put("a", async_chunks(SMALL), KEPT)
+    assert s3.objects.keys() == {"a"}
+
+
+@pytest.mark.parametrize("quirk", ["conditions-unknown", "conditions-ignored"])
+@pytest.mark.parametrize("write", [KEPT, IF_MATCH], ids=["If-None-Match", "If-Match"])
+async def test_a_head_stands_for_the_condition(quirk, write):
+    """With `headBefore`, all ways of writing work, without a condition, and none replaces another file."""
+    error, free = (ObjectExists, "new") if write is KEPT else (PreconditionFailed, "old")
+    async with quirky_s3(quirk) as s3, store_at(s3.url, conditional_writes="headBefore") as store:
+        for name, way in WAYS.items():
+            s3.objects |= {"taken": (b"other", {}), "old": (b"old", {})}
+            s3.objects.pop("new", None)
+            await way(store, free, write)
+            assert s3.objects[free][0] != b"old", name
+            with pytest.raises(error):
+                await way(store, "taken", write)
+    assert s3.objects["taken"][0] == b"other"
+    assert not [each for each in s3.requests if each.headers.keys() & {"if-match", "if-none-match"}]
+
+
+async def test_two_uploads_to_a_process_take_turns():
+    """With `headBefore`, an upload to this process sees what another one to it has written."""
+    async with quirky_s3() as s3, store_at(s3.url, conditional_writes="headBefore") as store:
+        uploads = [store.put("a", async_chunks(SMALL), KEPT) for _ in range(8)]
+        outcomes = await asyncio.gather(*uploads, return_exceptions=True)
+    assert sorted(type(each).__name__ for each in outcomes) == [*["ObjectExists"] * 7, "Stored"]
+
+
+PROBED = {
+    (): None,
+    ("removal-200",): None,
+    ("removal-404",): None,
+    ("checksum-needed",): None,
+    ("even-parts",): None,
+    ("ascii-only",): None,
+    ("conditions-ignored",): ("condition-ignored", "`bucket.conditionalWrites: headBefore`"),
+    ("conditions-unknown",): ("condition-ignored", "`bucket.conditionalWrites: headBefore`"),
+    ("completions-ignore-conditions",): ("condition-ignored", "`bucket.conditionalWrites: headBefore`"),
+    ("properties-unknown",): ("properties-refused", "`storageClass`"),
+    ("removal-ignored",): ("failed", "look for"),
+}
+
+
+def target_of(s3, **settings) -> Target:
+    put = PutAction(enabled=True, metadata=(("by", "é"),), storage_class="STANDARD_IA")
+    return Target("site", bucket=Endpoint(s3.url).bucket("bucket", **settings), actions=Actions(put=put))
+
+
+@pytest.mark.parametrize(("quirks", "expected"), PROBED.items())
+async def test_a_probe_that_writes_says_what_will_not_work(quirks, expected):
+    """The probe writes as the target's clients do, names the option that helps, and removes what it wrote."""
+    async with quirky_s3(*quirks) as s3, store_at(s3.url, conditional_writes="tried") as store:
+        result = await probe(target_of(s3), store, write=True)
+    code, help_ = expected or (None, "")
+    assert (result.problem and result.problem.code, result.is_up) == (code, expected is None)
+    assert result.problem is None or help_ in result.problem.help
+    assert s3.uploads == {}
+    assert not s3.objects or "removal-ignored" in quirks
+
+
+@pytest.mark.parametrize("quirk", ["conditions-ignored", "completions-ignore-conditions"])
+async def test_a_probe_does_not_trust(quirk):
+    """Who says `trusted` of an S3 that is not to be trusted learns it from the probe."""
+    async with quirky_s3(quirk) as s3, store_at(s3.url) as store:
+        result = await probe(target_of(s3, conditional_writes="trusted"), store, write=True)
+    assert result.problem.message.endswith("S3 replaces an object in spite of `If-None-Match`")
+
+
+async def test_a_probe_notes_what_few_clients_need():
+    """An upload with If-Match fails where S3 ignores it, and all others work."""
+    async with quirky_s3("if-match-ignored") as s3, store_at(s3.url, conditional_writes="tried") as store:
+        result = await probe(target_of(s3), store, write=True)
+    assert result.is_up
+    assert [note.partition(";")[0] for note in result.notes] == [
+        "uploads with If-Match fail: S3 ignores `If-Match` of a PUT, and could replace a file"
+    ]
+
+
+async def test_a_probe_names_the_option_of_checksums():
+    """An S3 that does not know the checksum that the configuration wants."""
+    async with quirky_s3("checksums-unknown") as s3, store_at(s3.url, checksums="when_supported") as store:
+        problem = (await probe(target_of(s3), store, write=True)).problem
+    assert (problem.code, problem.help) == ("checksum-refused", "try another value of `bucket.checksums`")

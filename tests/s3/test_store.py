@@ -28,14 +28,13 @@ from stores import async_chunks, post_form, read_object, store_at
 
 from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.s3.limits import READ_OF_THREAD
-from tornado_proxy.s3.store import Precondition, checked_precondition, immediate_precondition, parameters_of
+from tornado_proxy.s3.store import parameters_of
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import (
     AccessDenied,
     BucketMissing,
     Busy,
-    ObjectExists,
     ObjectMissing,
     PreconditionFailed,
     TimedOut,
@@ -43,7 +42,7 @@ from tornado_proxy.storage.errors import (
     Unreachable,
     UpstreamError,
 )
-from tornado_proxy.storage.store import ObjectInfo, Write
+from tornado_proxy.storage.store import Write
 from tornado_proxy.web.incoming_file import FileHead, IncomingFile
 
 ANY = Conditions()
@@ -382,85 +381,6 @@ async def test_a_closed_store_is_unreachable():
             await store.head("a", ANY)
         with pytest.raises(ObjectMissing):
             await store.head("", ANY)
-
-
-NOW = datetime(2026, 5, 1, tzinfo=UTC)
-INFO = ObjectInfo(3, '"1"', NOW)
-IF_MISSING = {"IfNoneMatch": "*"}
-
-
-@pytest.mark.parametrize(
-    ("write", "expected"),
-    [
-        (Write(), Precondition()),
-        (Write(conditions=Conditions(if_modified_since=NOW)), Precondition()),
-        (Write(replace=False), Precondition(IF_MISSING, ObjectExists)),
-        (Write(conditions=Conditions(if_none_match=("*",))), Precondition(IF_MISSING)),
-        (Write(replace=False, conditions=Conditions(if_none_match=("*",))), Precondition(IF_MISSING)),
-        (Write(conditions=Conditions(if_match=('"1"',))), Precondition({"IfMatch": '"1"'})),
-    ],
-)
-def test_a_condition_that_s3_decides_needs_no_head(write, expected):
-    """`immediate_precondition` returns the header and the error of a condition that every S3 decides."""
-    assert immediate_precondition(write) == expected
-
-
-@pytest.mark.parametrize(
-    "conditions",
-    [
-        Conditions(if_match=("*",)),
-        Conditions(if_match=('W/"1"',)),
-        Conditions(if_match=("nonsense",)),
-        Conditions(if_match=('"\xa0"',)),
-        Conditions(if_match=('"1"', '"2"')),
-        Conditions(if_match=('"1"',), if_none_match=("*",)),
-        Conditions(if_none_match=('"1"',)),
-        Conditions(if_unmodified_since=NOW),
-        Conditions(if_none_match=("*",), if_unmodified_since=NOW),
-    ],
-)
-def test_other_conditions_need_a_head(conditions):
-    """`immediate_precondition` returns None for conditions that S3 does not decide as HTTP demands."""
-    assert immediate_precondition(Write(conditions=conditions)) is None
-
-
-def test_an_if_match_without_replace_needs_a_head():
-    """`immediate_precondition` returns None for `replace=False` with If-Match, whose error depends on the object."""
-    assert immediate_precondition(Write(replace=False, conditions=Conditions(if_match=('"1"',)))) is None
-
-
-@pytest.mark.parametrize(
-    ("write", "info", "expected"),
-    [
-        (Write(conditions=Conditions(if_match=("*",))), INFO, Precondition({"IfMatch": '"1"'})),
-        (Write(conditions=Conditions(if_none_match=('"2"',))), INFO, Precondition({"IfMatch": '"1"'})),
-        (Write(conditions=Conditions(if_none_match=('"2"',))), None, Precondition(IF_MISSING)),
-        (Write(conditions=Conditions(if_unmodified_since=NOW)), ObjectInfo(3), Precondition()),
-        (
-            Write(replace=False, conditions=Conditions(if_none_match=('"2"',))),
-            None,
-            Precondition(IF_MISSING, ObjectExists),
-        ),
-    ],
-)
-def test_a_write_has_the_etag_of_its_head(write, info, expected):
-    """`checked_precondition` demands that the object has not changed since the HEAD."""
-    assert checked_precondition(write, info) == expected
-
-
-@pytest.mark.parametrize(
-    ("write", "info", "error"),
-    [
-        (Write(conditions=Conditions(if_match=("*",))), None, PreconditionFailed),
-        (Write(conditions=Conditions(if_match=('"2"', '"3"'))), INFO, PreconditionFailed),
-        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), INFO, ObjectExists),
-        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), None, PreconditionFailed),
-    ],
-)
-def test_a_write_with_a_failed_condition_is_refused(write, info, error):
-    """`checked_precondition` raises if a condition fails or the object exists."""
-    with pytest.raises(error):
-        checked_precondition(write, info)
 
 
 def test_properties_are_parameters_of_s3():

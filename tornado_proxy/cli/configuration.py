@@ -129,9 +129,7 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="the targets to probe (default: all)")
     add_file(parser, "--config", "the configuration, in YAML", required=True)
-    add_flag(
-        parser, "--write", "also store an empty object and remove it, where a target takes uploads or removes objects"
-    )
+    add_flag(parser, "--write", "also upload as each target lets clients do, or remove, for a moment")
     add_timeout(parser, PROBE_WITHIN, "each bucket may take")
     add_format(parser, "text", "json")
 
@@ -168,4 +166,5 @@ def probe_text(results: Sequence[ProbeResult]) -> str:
         lines.append(f"{word}  {result.target:<{names}}  {result.bucket:<{buckets}}  {words}\n")
         if result.problem:
             lines.append(f"{'':{len(word) + names + buckets + 6}}help: {result.problem.help}\n")
+        lines += [f"{'':{len(word) + names + buckets + 6}}note: {note}\n" for note in result.notes]
     return "".join(lines)

@@ -118,6 +118,12 @@ class Bucket(SettingsSection, frozen=True):
     """How often a call to S3 is attempted in all."""
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = 5 * MIB
     """The size of the parts of a large upload to S3. Two of them are held in memory."""
+    conditional_writes: Literal["tried", "trusted", "headBefore"] = "tried"
+    """How an upload replaces no file without `allowOverride`, and none that the client's If-Match or If-None-Match
+    forbids. S3 checks that as part of the write; whether it does is `tried` once by each process, with objects of its
+    own that it removes, or `trusted`. With `headBefore` a HEAD just before each write does: that is weaker, since two
+    uploads at the same moment can replace each other. It is for an S3 that knows no such conditions, to which uploads
+    fail otherwise."""
     checksums: Literal["when_required", "when_supported", "md5"] = "when_required"
     """When uploads have a checksum that S3 verifies: once S3 has refused one without (`when_required`; Content-MD5 is
     tried first, then CRC32), or always, as CRC32 (`when_supported`) or as Content-MD5 (`md5`), which older S3s know. It

@@ -62,6 +62,9 @@ _BY_STATUS: dict[int, type[errors.StorageError]] = {
     504: errors.TimedOut,
 }
 
+# The statuses up to 501 after which a write may have happened.
+_UNCLEAR = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.INTERNAL_SERVER_ERROR)
+
 _NO_CREDENTIALS = "boto3 found no credentials in the environment, a profile, a web identity or the role of the instance"
 
 
@@ -123,5 +126,5 @@ def from_answer(doing: str, status: int, code: str, message: str, request_id: st
     request = f"(request {request_id})" if request_id else ""
     failure = kind(f"{doing}: " + " ".join(filter(None, (f"{answer}:" if message else answer, message, request))))
     failure.code = code
-    failure.is_refusal = 400 <= status < 500 and status != HTTPStatus.REQUEST_TIMEOUT
+    failure.is_refusal = 400 <= status <= HTTPStatus.NOT_IMPLEMENTED and status not in _UNCLEAR
     return failure

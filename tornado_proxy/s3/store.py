@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, closing, suppress
 from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
@@ -13,24 +13,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import quoted
 from tornado_proxy.s3.boto3_reads import Boto3Reads
 from tornado_proxy.s3.client import find_endpoint, has_tenant, make_client, make_session
+from tornado_proxy.s3.conditional_writes import ConditionalWrites, Precondition, checked_precondition
 from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE
 from tornado_proxy.s3.loop_reads import LoopReads
-from tornado_proxy.s3.reads import ReadCalls, Reader, is_strong
+from tornado_proxy.s3.reads import ReadCalls, Reader
 from tornado_proxy.s3.resumable import ReadLimits, ResumedRead, read_memory
 from tornado_proxy.s3.signature import KeyPair, KeyPairs
 from tornado_proxy.s3.transport import Transport
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory, cut, named_parts, whole_etag
-from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
 from tornado_proxy.wire.shares import Shares
@@ -41,54 +40,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_NOTHING_THERE = {"IfNoneMatch": ANY}
-
 # The answer to a removal (S3 API), which ends with its head. Whatever else succeeds may have removed nothing.
 _NO_CONTENT = 204
-
-
-class Precondition(msgspec.Struct, frozen=True):
-    """The parameters for a conditional write, and the error that it raises if S3 finds them false."""
-
-    parameters: Parameters = {}
-    error_class: type[errors.StorageError] = errors.PreconditionFailed
-
-    @contextmanager
-    def decided(self) -> Iterator[None]:
-        """Wraps the write: S3 found an object in the way, or another one than expected, or none (404)."""
-        try:
-            yield
-        except (errors.PreconditionFailed, errors.ObjectMissing) as error:
-            raise self.error_class(str(error)) from error
-
-
-def immediate_precondition(write: Write) -> Precondition | None:
-    """Returns the precondition of a write that S3 can evaluate alone; None if the object must be examined first."""
-    match write:
-        case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
-            return Precondition()
-        case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
-            return Precondition(_NOTHING_THERE, errors.ObjectExists)
-        case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
-            return Precondition(_NOTHING_THERE)
-        case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
-            return Precondition({"IfMatch": etag})
-    return None
-
-
-def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition:
-    """Returns the precondition of a write after a HEAD: the object must be unchanged, or still be missing.
-
-    Raises the error of a condition that is already false.
-    """
-    if found is not None and not write.replace:
-        raise errors.ObjectExists("an object exists that must not be replaced")
-    etag, date = (found.etag, found.last_modified) if found else (None, None)
-    if not write.conditions.allow_write(etag, date, exists=found is not None):
-        raise errors.PreconditionFailed("the existing object is not the one that the client expects")
-    if found is None:
-        return Precondition(_NOTHING_THERE, errors.PreconditionFailed if write.replace else errors.ObjectExists)
-    return Precondition({"IfMatch": etag} if etag else {})
 
 
 _PROPERTIES: Mapping[str, tuple[str, str]] = {
@@ -144,6 +97,9 @@ class S3Store(Reader):
         self._transport.carry(self._client)
         self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
+        self._conditional = ConditionalWrites(
+            bucket, self._client, self._executor, partial(self._call, is_upload=True), self._head_or_none
+        )
         self._memory = memory or UploadMemory(pool.upload_memory)
         limits = ReadLimits(
             bucket.name, bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after
@@ -159,18 +115,20 @@ class S3Store(Reader):
         A body of at most one part is sent at once. A larger one becomes a multipart upload with at most two parts in
         memory.
         """
-        precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
+        precondition = await self._conditional.precondition(key, write)
+        decided = partial(self._conditional.decided, key, write, precondition)
         async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory, self._bucket.name)) as parts:
             first = await anext(parts)
             described = parameters_of(write)  # with the charset of what has passed
             with closing(first.body):
+                await self._conditional.check(key, precondition, in_parts=not first.is_last)
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
                     upload = await Upload.begin(self._client, self._executor, target, described)
-                    return await self._put_in_parts(key, upload, first, parts, precondition)
-                whole: Parameters = {**described, **precondition.parameters, "Body": first.body}
-                put = partial(self._client.put_object, **whole)
-                with precondition.decided():
+                    return await self._put_in_parts(key, upload, first, parts, decided)
+                async with decided() as condition:
+                    whole: Parameters = {**described, **condition, "Body": first.body}
+                    put = partial(self._client.put_object, **whole)
                     answer: Parameters = await self._call("PutObject", key, put, is_upload=True)
                 return _stored(answer, f"S3 stores `{key}`")
 
@@ -211,8 +169,9 @@ class S3Store(Reader):
 
         Its parts are listed at once: without the permission to list them, the upload could not be completed.
         """
-        if immediate_precondition(write) != Precondition():
+        if (precondition := await self._conditional.precondition(key, write)) != Precondition():
             checked_precondition(write, await self._head_or_none(key))
+            await self._conditional.check(key, precondition, in_parts=True)
         target = {"Bucket": self._bucket.name, "Key": key}
         upload = await Upload.begin(self._client, self._executor, target, parameters_of(write))
         try:
@@ -248,13 +207,17 @@ class S3Store(Reader):
 
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
         """Turns parts into an object if the conditions of the write are true."""
-        precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
-        sent: Parameters = {"UploadId": upload, "MultipartUpload": named_parts(parts), **precondition.parameters}
-        complete = partial(self._client.complete_multipart_upload, **sent)
+        precondition = await self._conditional.precondition(key, write)
+        await self._conditional.check(key, precondition, in_parts=True)
+        sent: Parameters = {"UploadId": upload, "MultipartUpload": named_parts(parts)}
         # Ceph answers 500 while another completion of the upload is under way.
-        async with self._completing.setdefault(upload, asyncio.Lock()):
+        async with (
+            self._completing.setdefault(upload, asyncio.Lock()),
+            self._conditional.decided(key, write, precondition) as condition,
+        ):
+            complete = partial(self._client.complete_multipart_upload, **sent, **condition)
             call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION_WITHIN, is_upload=True)
-            return await self._completed(key, parts, precondition, call)
+            return await self._completed(key, parts, call)
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""
@@ -289,7 +252,12 @@ class S3Store(Reader):
             return None
 
     async def _put_in_parts(
-        self, key: ObjectKey, upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition
+        self,
+        key: ObjectKey,
+        upload: Upload,
+        first: Part,
+        parts: AsyncIterator[Part],
+        decided: Callable[[], AbstractAsyncContextManager[Parameters]],
     ) -> Stored:
         """Sends the parts and turns them into an object; after a failure no part remains in S3."""
         try:
@@ -297,7 +265,8 @@ class S3Store(Reader):
             async for part in parts:
                 await upload.send(part)
             sent = await upload.finish()
-            return await self._completed(key, sent, precondition, partial(upload.complete, precondition.parameters))
+            async with decided() as condition:
+                return await self._completed(key, sent, partial(upload.complete, condition))
         except errors.UploadMissing as error:
             raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
         except BaseException:
@@ -306,11 +275,7 @@ class S3Store(Reader):
             raise
 
     async def _completed(
-        self,
-        key: ObjectKey,
-        parts: Sequence[UploadedPart],
-        precondition: Precondition,
-        complete: Callable[[], Awaitable[Parameters]],
+        self, key: ObjectKey, parts: Sequence[UploadedPart], complete: Callable[[], Awaitable[Parameters]]
     ) -> Stored:
         """Completes an upload, again if need be, until S3 confirms it; raises the error of the last try.
 
@@ -321,9 +286,7 @@ class S3Store(Reader):
         is_unclear = False
         for tries in count(1):
             try:
-                with precondition.decided():
-                    answer = await complete()
-                return _stored(answer, f"S3 completes an upload of `{key}`")
+                return _stored(await complete(), f"S3 completes an upload of `{key}`")
             except errors.StorageError as error:
                 is_unclear = is_unclear or not error.is_refusal
                 if is_unclear and (found := await self._object_of(key, parts)) is not None:

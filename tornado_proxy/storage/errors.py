@@ -10,6 +10,7 @@ StorageError
 ├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
 ├── UploadMissing        no such multipart upload                             → 404
 ├── ObjectExists         a write that must not replace found an object        → 409
+├── ConditionIgnored     S3 does not heed the condition of a write            → 502, and nothing is written
 ├── TooLarge             more bytes than allowed                              → 413
 ├── Busy                 S3 asks to slow down, or nothing became free in time → 503
 ├── TimedOut             no answer in time                                    → 504
@@ -89,6 +90,13 @@ class ObjectExists(StorageError):
 
     status = 409
     is_refusal = True
+
+
+class ConditionIgnored(StorageError):
+    """S3 does not heed the condition of a write, which was not made; `bucket.conditionalWrites` names another way."""
+
+    is_refusal = True
+    code = "condition-ignored"
 
 
 class UploadMissing(StorageError):

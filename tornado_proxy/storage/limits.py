@@ -9,6 +9,8 @@ CACHE_OVERHEAD = 1024
 
 PROBE_WITHIN = 10.0
 """Seconds that the probe of one bucket may take. In the manual."""
+LARGEST_PROBE = 16 * 1024 * 1024
+"""Bytes of the largest `bucket.partSize` with which a probe tries an upload in parts."""
 LOOK_WITHIN = 5.0
 """Seconds that the attempts of one plan may take when a page looks."""
 PROBES_AT_ONCE = 16

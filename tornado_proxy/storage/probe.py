@@ -1,6 +1,6 @@
-"""Asks a bucket without a change: whether it allows all that its target needs, and what it has for a request now.
+"""Asks a bucket whether it does all that its target needs, and what it has for a request now.
 
-A problem has its name and its solution.
+A problem has its name and its solution. Only `write` changes something, for a moment.
 """
 
 from __future__ import annotations
@@ -9,22 +9,25 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from tornado_proxy.config.actions import PutAction
 from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.routing import plan
 from tornado_proxy.routing.request import ObjectKey, object_key
+from tornado_proxy.routing.upload_steps import Properties, PropertyTemplates
 from tornado_proxy.rules.model import Key
-from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
+from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.limits import LOOK_WITHIN, PROBE_WITHIN, PROBES_AT_ONCE
-from tornado_proxy.storage.store import ObjectInfo, Store, Write
-
-_NAME = ".tornado-proxy-probe-"
+from tornado_proxy.storage.limits import CACHED_CHUNK, LARGEST_PROBE, LOOK_WITHIN, PROBE_WITHIN, PROBES_AT_ONCE
+from tornado_proxy.storage.store import PROBE_NAME, ObjectInfo, Store, Write
+from tornado_proxy.templates.template import HeaderFields, PutData, PutInput
 
 _LIST, _GET, _PUT, _DELETE = "s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
 
@@ -46,6 +49,7 @@ class ProbeResult(msgspec.Struct, frozen=True):
     seconds: float
     granted: tuple[str, ...] = ()  # the IAM actions that succeeded
     problem: BucketProblem | None = None
+    notes: tuple[str, ...] = ()  # what some clients cannot do, although the bucket can be used
 
     @property
     def is_up(self) -> bool:
@@ -70,21 +74,26 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
     """Lists the prefix of a target and requests an object that does not exist.
 
     A HEAD of the bucket would need the permission to list as well, and its answer has no error code. `write` also
-    stores and removes an object, if the target allows uploads or removals.
+    stores and removes objects, as the target's configuration does, if it allows uploads or removals.
     """
-    began, granted = time.perf_counter(), list[str]()
+    began, granted, notes = time.perf_counter(), list[str](), list[str]()
+    # A random name: nobody has an object there, and concurrent probes do not interfere.
+    key = object_key(target.bucket, Key(f"/{PROBE_NAME}{secrets.token_hex(8)}"))
     problem, action = None, ""
     try:
         async with asyncio.timeout(within):
-            for action, call in _steps(target, store, write=write):
+            for action, call in _steps(target, store, key, notes if write else None):
                 if await _is_granted(action, call, is_needed=_is_needed(action, target, granted)):
                     granted.append(action)
     except TimeoutError:
         problem = _late(within)
     except errors.StorageError as error:
-        problem = _problem(error, action, target.bucket)
-    seconds = time.perf_counter() - began
-    return ProbeResult(target.name, target.bucket.name, time.time(), seconds, tuple(granted), problem)
+        problem = error.problem if isinstance(error, _Unusable) else _problem(error, action, target.bucket)
+    if problem and action in (_PUT, _DELETE):
+        with suppress(TimeoutError, errors.StorageError):
+            await asyncio.wait_for(_remove(store, key), within)
+    found = tuple(granted), problem, tuple(notes)
+    return ProbeResult(target.name, target.bucket.name, time.time(), time.perf_counter() - began, *found)
 
 
 async def find_object(bucket: Bucket, store: Store, key: ObjectKey, within: float) -> bool | BucketProblem:
@@ -108,16 +117,78 @@ def _late(within: float) -> BucketProblem:
     return BucketProblem("timed-out", f"S3 did not answer within {within:g} s", _NETWORK)
 
 
-def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
+def _steps(
+    target: Target, store: Store, key: ObjectKey, notes: list[str] | None
+) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
+    """Yields what is tried of each permission; writes only if there are notes to be taken."""
     bucket, actions = target.bucket, target.actions
-    # A random name: nobody has an object there, and concurrent probes do not interfere.
-    key = object_key(bucket, Key(f"/{_NAME}{secrets.token_hex(8)}"))
     yield _LIST, lambda: store.list(object_key(bucket, Key("/")), None, 1)
     if actions.get.enabled:
         yield _GET, lambda: store.head(key, UNCONDITIONAL)
-    if write and (actions.put.enabled or actions.delete.enabled):
-        yield _PUT, lambda: store.put(key, _nothing(), Write())
-        yield _DELETE, lambda: store.remove(key)
+    if notes is None or not (actions.put.enabled or actions.delete.enabled):
+        return
+    if actions.put.enabled:
+        yield _PUT, lambda: _upload(target, store, key, notes)
+    else:
+        yield _PUT, lambda: store.put(key, _zeros(1), Write())
+    yield _DELETE, lambda: _remove(store, key)
+
+
+class _Unusable(errors.StorageError):
+    """A bucket does not do what the configuration of its target needs."""
+
+    def __init__(self, problem: BucketProblem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+async def _upload(target: Target, store: Store, key: ObjectKey, notes: list[str]) -> None:
+    """Uploads as clients do: whole and in parts, with the target's properties, onto nothing and onto an object."""
+    put, bucket = target.actions.put, target.bucket
+    write = Write("text/plain", put.allow_override, properties=_properties(put, key))
+    try:
+        stored = await store.put(key, _zeros(1), write)
+    except errors.UpstreamError as error:
+        if write.properties == Properties():
+            raise
+        stored = await store.put(key, _zeros(1), replace(write, properties=Properties()))
+        cure = "correct `metadata`, `systemMetadata`, `storageClass` and `cannedACL`; leave out what S3 does not know"
+        message = f"S3 refuses the properties of uploads: {_detail(error)}"
+        raise _Unusable(BucketProblem("properties-refused", message, cure)) from error
+    await _check_kept(store, key, 1, write)
+    if bucket.part_size <= LARGEST_PROBE:
+        await store.put(_in_parts(key), _zeros(bucket.part_size + 1), write)
+        if bucket.conditional_writes == "trusted":
+            await _check_kept(store, _in_parts(key), bucket.part_size + 1, write)
+    try:
+        await store.put(key, _zeros(1), Write("text/plain", conditions=Conditions(if_match=(stored.etag,))))
+    except errors.ConditionIgnored as error:
+        notes.append(f"uploads with If-Match fail: {_detail(error)}")
+
+
+async def _check_kept(store: Store, key: ObjectKey, size: int, write: Write) -> None:
+    """Raises `ConditionIgnored` if a write replaces an object that it must not replace."""
+    if not write.replace:
+        with suppress(errors.ObjectExists):
+            await store.put(key, _zeros(size), write)
+            raise errors.ConditionIgnored("upload: S3 replaces an object in spite of `If-None-Match`")
+
+
+def _properties(put: PutAction, key: ObjectKey) -> Properties:
+    """Returns the properties of an upload without a user; none if a template needs more."""
+    request = PutInput(f"/{key}", key.rpartition("/")[2], "text/plain", 1, HeaderFields(()))
+    with suppress(StatusError):
+        return PropertyTemplates(put).render(PutData(None, request, key))
+    return Properties()
+
+
+def _in_parts(key: ObjectKey) -> ObjectKey:
+    return ObjectKey(f"{key}-parts")
+
+
+async def _remove(store: Store, key: ObjectKey) -> None:
+    for each in (key, _in_parts(key)):
+        await store.remove(each)
 
 
 async def _is_granted(action: str, call: Callable[[], Awaitable[object]], *, is_needed: bool) -> bool:
@@ -148,11 +219,16 @@ def _is_needed(action: str, target: Target, granted: Sequence[str]) -> bool:
     return action != _GET or _LIST in granted
 
 
-async def _nothing() -> AsyncIterator[bytes]:
-    yield b""
+async def _zeros(size: int) -> AsyncIterator[bytes]:
+    for start in range(0, size, CACHED_CHUNK):
+        yield bytes(min(CACHED_CHUNK, size - start))
 
 
 _NETWORK = "check `bucket.s3Endpoint`, name resolution, routes, firewalls and TLS certificates on the way to S3"
+_CONDITIONS = (
+    "set `bucket.conditionalWrites: headBefore`, with which two uploads at the same moment can replace each other, "
+    "or let uploads replace files by `allowOverride`"
+)
 _IN_HOST = "; if its buckets have no host names of their own, set `bucket.s3ForcePathStyle: true`"
 _REGION = BucketProblem(
     "wrong-region", "the bucket is in another region", "set `bucket.region` to the region of the bucket"
@@ -190,21 +266,30 @@ _BY_CODE = {
 def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketProblem:
     if error.code in _BY_CODE:
         return _BY_CODE[error.code]
-    detail = str(error).partition(": ")[2] or str(error)
+    code, message, cure = "failed", f"{action}: {_detail(error)}", "look for the error code in the S3 documentation"
     match error:
         case errors.BucketMissing() | errors.ObjectMissing():
+            code, message = "no-bucket", f"there is no bucket `{bucket.name}`"
             cure = "create the bucket, or correct `bucket.name`, `bucket.region` or `bucket.s3Endpoint`"
-            return BucketProblem("no-bucket", f"there is no bucket `{bucket.name}`", cure)
         case errors.AccessDenied():
+            code, message = "access-denied", f"`{action}` is not permitted"
             cure = f"grant `{action}` on `{_resource(action, bucket)}`"
-            return BucketProblem("access-denied", f"`{action}` is not permitted", cure)
         case errors.Unreachable() | errors.TimedOut():
             code = "unreachable" if isinstance(error, errors.Unreachable) else "timed-out"
             has_name_in_host = bucket.s3_endpoint is not None and not bucket.force_path_style
-            return BucketProblem(code, detail, f"{_NETWORK}{_IN_HOST if has_name_in_host else ''}")
+            message, cure = _detail(error), f"{_NETWORK}{_IN_HOST if has_name_in_host else ''}"
         case errors.Busy():
-            return BucketProblem("busy", detail, "wait, raise `s3.connections`, or send S3 fewer requests")
-    return BucketProblem("failed", f"{action}: {detail}", "look for the error code in the S3 documentation")
+            code, message = "busy", _detail(error)
+            cure = "wait, raise `s3.connections`, or send S3 fewer requests"
+        case errors.ConditionIgnored():
+            code, message, cure = "condition-ignored", _detail(error), _CONDITIONS
+        case errors.UpstreamError() if action == _PUT and "checksum" in str(error).lower():
+            code, message, cure = "checksum-refused", _detail(error), "try another value of `bucket.checksums`"
+    return BucketProblem(code, message, cure)
+
+
+def _detail(error: errors.StorageError) -> str:
+    return str(error).partition(": ")[2] or str(error)
 
 
 def _resource(action: str, bucket: Bucket) -> str:

@@ -23,6 +23,10 @@ CacheResult = Literal["hit", "miss", "revalidated"]
 """Whether a cache had the object, did not have it, or had it and S3 confirmed that it is unchanged."""
 
 
+PROBE_NAME = ".tornado-proxy-probe-"
+"""The start of the names of objects that try what a bucket does; they are removed at once."""
+
+
 class ObjectInfo(msgspec.Struct, frozen=True, cache_hash=True):
     """The headers of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
 

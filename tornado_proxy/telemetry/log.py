@@ -217,5 +217,6 @@ def probe_fields(result: ProbeResult) -> dict[str, object]:
         "at": moment(result.at),
         "seconds": round(result.seconds, 6),
         "granted": list(result.granted),
+        "notes": list(result.notes),
         "problem": problem and {"code": problem.code, "message": problem.message, "help": problem.help},
     }

@@ -1,0 +1,167 @@
+"""Conditions of writes: what S3 can decide alone, whether this S3 does, and what stands for it where it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.executor import Executor, Parameters
+from tornado_proxy.s3.reads import is_strong
+from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory
+from tornado_proxy.semantics.conditions import ANY, Conditions
+from tornado_proxy.storage import errors
+from tornado_proxy.storage.store import PROBE_NAME, ObjectInfo, Write
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+_log = logging.getLogger(__name__)
+
+_NOTHING_THERE = {"IfNoneMatch": ANY}
+
+# False for the object that a trial stores, and for the one that it does not.
+_FALSE = {"IfNoneMatch": ANY, "IfMatch": f'"{"0" * 32}"'}
+_HEADERS = {"IfNoneMatch": "If-None-Match", "IfMatch": "If-Match"}
+
+
+class Precondition(msgspec.Struct, frozen=True):
+    """The parameters for a conditional write, and the error that it raises if S3 finds them false."""
+
+    parameters: Parameters = {}
+    error_class: type[errors.StorageError] = errors.PreconditionFailed
+
+
+def immediate_precondition(write: Write) -> Precondition | None:
+    """Returns the precondition of a write that S3 can evaluate alone; None if the object must be examined first."""
+    match write:
+        case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition()
+        case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE, errors.ObjectExists)
+        case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE)
+        case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
+            return Precondition({"IfMatch": etag})
+    return None
+
+
+def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition:
+    """Returns the precondition of a write after a HEAD: the object must be unchanged, or still be missing.
+
+    Raises the error of a condition that is already false.
+    """
+    if found is not None and not write.replace:
+        raise errors.ObjectExists("an object exists that must not be replaced")
+    etag, date = (found.etag, found.last_modified) if found else (None, None)
+    if not write.conditions.allow_write(etag, date, exists=found is not None):
+        raise errors.PreconditionFailed("the existing object is not the one that the client expects")
+    if found is None:
+        return Precondition(_NOTHING_THERE, errors.PreconditionFailed if write.replace else errors.ObjectExists)
+    return Precondition({"IfMatch": etag} if etag else {})
+
+
+class ConditionalWrites:
+    """Makes writes on conditions as the bucket's `conditionalWrites` says, and remembers what S3 does with each."""
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        client: S3Client,
+        executor: Executor,
+        call: Callable[[str, str, Callable[..., Any]], Awaitable[Parameters]],
+        find: Callable[[ObjectKey], Awaitable[ObjectInfo | None]],
+    ) -> None:
+        self._bucket = bucket.name
+        self._mode = bucket.conditional_writes
+        self._client = client
+        self._executor = executor
+        self._call = call
+        self._find = find
+        self._refusals: dict[tuple[str, bool], str] = {}  # by condition, whole or in parts; empty if S3 heeds it
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by key
+
+    async def precondition(self, key: ObjectKey, write: Write) -> Precondition:
+        """Returns the precondition of a write; raises the error of one that is false if S3 cannot decide it alone."""
+        return immediate_precondition(write) or checked_precondition(write, await self._find(key))
+
+    async def check(self, key: ObjectKey, precondition: Precondition, *, in_parts: bool) -> None:
+        """Raises `ConditionIgnored` if the write needs an S3 that heeds its condition, and this one does not."""
+        if self._mode != "tried":
+            return
+        for name in precondition.parameters:
+            if (refusal := self._refusals.get((name, in_parts))) is None:
+                refusal = await self._try(key, name, in_parts=in_parts)
+                self._refusals[name, in_parts] = refusal
+                if refusal:
+                    _log.error("uploads to `%s` fail: %s; see `bucket.conditionalWrites`", self._bucket, refusal)
+            if refusal:
+                raise errors.ConditionIgnored(f"no upload to `{key}`: {refusal}; see `bucket.conditionalWrites`")
+
+    @asynccontextmanager
+    async def decided(self, key: ObjectKey, write: Write, precondition: Precondition) -> AsyncIterator[Parameters]:
+        """Wraps a write, which needs the yielded parameters; raises that S3 found an object, another one, or none."""
+        if self._mode != "headBefore" or not precondition.parameters:
+            try:
+                yield precondition.parameters
+            except (errors.PreconditionFailed, errors.ObjectMissing) as error:
+                raise precondition.error_class(str(error)) from error
+            return
+        # Other processes have turns of their own.
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            checked_precondition(write, await self._find(key))
+            yield {}
+
+    async def _try(self, beside: ObjectKey, name: str, *, in_parts: bool) -> str:
+        """Tries a write whose condition is false, beside a key; returns what is wrong with the way S3 takes it."""
+        directory, slash, _ = beside.rpartition("/")
+        key = ObjectKey(f"{directory}{slash}{PROBE_NAME}{secrets.token_hex(8)}")
+        is_stored, way = name == "IfNoneMatch", "an upload in parts" if in_parts else "a PUT"
+        try:
+            if is_stored:
+                await self._call("PutObject", key, partial(self._client.put_object, Body=b""))
+            await (self._put_in_parts if in_parts else self._put)(key, {name: _FALSE[name]})
+            is_stored = True
+        except (errors.PreconditionFailed, errors.ObjectMissing):
+            return ""
+        except errors.UpstreamError as error:
+            if not error.is_refusal:
+                raise
+            return f"S3 refuses `{_HEADERS[name]}` of {way} ({error.code})"
+        finally:
+            if is_stored:
+                await self._remove(key)
+        return f"S3 ignores `{_HEADERS[name]}` of {way}, and could replace a file"
+
+    async def _put(self, key: ObjectKey, condition: Parameters) -> None:
+        await self._call("PutObject", key, partial(self._client.put_object, Body=b"", **condition))
+
+    async def _put_in_parts(self, key: ObjectKey, condition: Parameters) -> None:
+        upload = await Upload.begin(self._client, self._executor, {"Bucket": self._bucket, "Key": key}, {})
+        try:
+            body = PartBody(UploadMemory(0))
+            await body.append(memoryview(b"x"), 1)
+            await upload.send(Part(1, body, is_last=True))
+            await upload.finish()
+            await upload.complete(condition)
+        except BaseException:
+            with suppress(errors.StorageError):
+                await upload.abort()
+            raise
+
+    async def _remove(self, key: ObjectKey) -> None:
+        try:
+            await self._call("DeleteObject", key, self._client.delete_object)
+        except errors.ObjectMissing:
+            pass
+        except errors.StorageError as error:
+            _log.warning("an object of a trial remains: %s", error)
