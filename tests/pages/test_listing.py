@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -46,12 +45,6 @@ def test_a_link_decodes_to_its_path(name):
 def test_only_valid_paths_have_links(name):
     """A name has a link if and only if its path is valid."""
     assert (link_to("/a/", name) is None) == (path_objection("/a/" + name) is not None)
-
-
-@pytest.mark.parametrize("name", ["..", ".", "../", "a\n", "\x7f", "\ud800"])
-def test_a_name_without_a_valid_path_has_no_link(name):
-    """Dot segments, control characters and surrogates are not allowed in paths."""
-    assert link_to("/", name) is None
 
 
 def test_a_link_never_names_another_host():
@@ -122,36 +115,6 @@ def test_breadcrumbs_start_at_the_mount(path, root, expected):
     assert Listing(path, root, ()).crumbs == tuple(Crumb(*pair) for pair in expected)
 
 
-def _json(listing):
-    return json.loads(Pages().listing(listing, Form.JSON).body)
-
-
-def test_json_has_every_field_of_every_entry():
-    """A file has all fields, a directory only name and link, and the last page has no next page."""
-    listing = Listing("/a/", "/", (Entry("b/"), Entry("c.txt", 3, CHANGED, '"e"')))
-    assert _json(listing) == {
-        "path": "/a/",
-        "entries": [
-            {"name": "b/", "href": "/a/b/", "type": "directory", "size": None, "lastModified": None, "etag": None},
-            {
-                "name": "c.txt",
-                "href": "/a/c.txt",
-                "type": "file",
-                "size": 3,
-                "lastModified": "2026-05-01T12:34:56Z",
-                "etag": '"e"',
-            },
-        ],
-        "next": None,
-    }
-
-
-def test_json_has_the_next_page():
-    """Every page but the last has the link to the next page."""
-    listing = Listing("/a b/", "/", (), {"limit": "5", "other": "1"}, "t=")
-    assert _json(listing)["next"] == "/a%20b/?after=t%3D&limit=5"
-
-
 FILES = (Entry("a10", 3, CHANGED), Entry("B/"), Entry("a9", 5), Entry("A1", 3, CHANGED.replace(year=2025)))
 
 
@@ -171,20 +134,6 @@ FILES = (Entry("a10", 3, CHANGED), Entry("B/"), Entry("a9", 5), Entry("A1", 3, C
 def test_lines_are_sorted_naturally(order, names):
     """Numbers in names are compared by value, cases are ignored, and equal lines are sorted by name."""
     assert " ".join(line.name for line in order.applied(FILES)) == names
-
-
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ({}, ["a10", "B/", "a9", "A1"]),
-        ({"sort": "owner"}, ["a10", "B/", "a9", "A1"]),
-        ({"sort": "size", "order": "desc"}, ["B/", "a9", "A1", "a10"]),
-    ],
-)
-def test_json_is_sorted_only_on_request(query, names):
-    """Without `?sort=`, or with an unknown one, lines have the order of S3."""
-    listing = Listing("/", "/", FILES, query)
-    assert [entry["name"] for entry in _json(listing)["entries"]] == names
 
 
 def test_the_link_of_a_column_reverses_the_order():
@@ -253,18 +202,6 @@ def test_invalid_tokens_are_left_out():
     assert listing.previous_page == "/?after=b&via="
 
 
-def test_json_keeps_a_name_that_cannot_be_requested():
-    """An entry with an invalid path has its exact name and no link."""
-    entries = _json(Listing("/", "/", (Entry("a\nb", 1),)))["entries"]
-    assert [(entry["name"], entry["href"]) for entry in entries] == [("a\nb", None)]
-
-
-def test_text_has_one_line_per_entry():
-    """A line has name, size and time, separated by tabs; control characters in names are replaced."""
-    listing = Listing("/", "/", (Entry("b/"), Entry("a\tb\n", 1), Entry("c d.txt", 3, CHANGED)))
-    assert Pages().listing(listing, Form.TEXT).body.decode() == "b/\na␉b␊\t1\nc d.txt\t3\t2026-05-01T12:34:56Z\n"
-
-
 def test_times_are_formatted_in_utc():
     """A time of another zone is converted to UTC."""
     assert timestamp(datetime(2026, 5, 1, 14, 0, tzinfo=timezone(timedelta(hours=2)))) == "2026-05-01T12:00:00Z"
@@ -277,8 +214,8 @@ def test_links_back_are_short():
     assert "via=-.ZZZ" in listing.next_page
 
 
-def _rows(*lines, offers=None):
-    return str(listing_view(Listing("/a/", "/", lines), offers or Offers())["rows"])
+def _rows(*lines):
+    return str(listing_view(Listing("/a/", "/", lines), Offers())["rows"])
 
 
 @pytest.mark.parametrize(
@@ -325,24 +262,6 @@ def test_a_name_is_escaped(name):
     assert re.fullmatch(r'<tr><th scope="row"><a class="[a-z]+" href="/a/[^"<>]+"><bdi>[^<>]+</bdi></a></th>.*\n', rows)
 
 
-def test_only_removable_entries_are_marked():
-    """The script adds a button to the marked rows."""
-    rows = _rows(Entry("a", 1), Entry("b", 1), offers=Offers(removable=frozenset({"b"})))
-    assert [row for row in rows.splitlines() if "data-removable" in row] == [rows.splitlines()[1]]
-
-
-@pytest.mark.parametrize("is_allowed", [False, True])
-def test_the_upload_form_needs_permission(is_allowed):
-    """Other viewers see neither the form nor the hint about JavaScript."""
-    html = (
-        Pages()
-        .listing(Listing("/", "/", ()), Form.HTML, Offers(upload=is_allowed, replace=True, max_size=5))
-        .body.decode()
-    )
-    assert ('<section class="upload" aria-label="Upload" hidden data-replace data-max="5">' in html) == is_allowed
-    assert ("<noscript>" in html) == is_allowed
-
-
 def test_a_page_that_is_sorted_by_itself_says_so():
     """The column and a note say what is sorted if that is one page of several; otherwise neither does."""
     lines, asked = (Entry("a", 1), Entry("b", 1)), {"sort": "size"}
@@ -362,15 +281,6 @@ def test_a_search_says_what_it_found(lines, text):
     page = Pages().listing(Listing("/", "/", lines, {"begins": "IMG<"}), Form.HTML).body.decode()
     assert f'{text} “<bdi>IMG&lt;</bdi>”. <a href="/">Show all names</a>' in page
     assert "This directory is empty." not in page
-
-
-def test_the_user_is_named():
-    """A page for a signed-in user has the user's name, and a link to sign out if there is one."""
-    listing = Listing("/", "/", ())
-    assert "Signed in as <bdi>a&lt;n</bdi></p>" in Pages().listing(listing, Form.HTML, Offers(user="a<n")).body.decode()
-    offers = Offers(user="ann", sign_out="/auth/staff/logout")
-    assert 'href="/auth/staff/logout">Sign out</a>' in Pages().listing(listing, Form.HTML, offers).body.decode()
-    assert "Signed in" not in Pages().listing(listing, Form.HTML).body.decode()
 
 
 def test_the_sorted_column_is_marked():

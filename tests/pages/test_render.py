@@ -184,12 +184,6 @@ def test_every_page_has_its_headers(pages, form, content_type):
     assert _header(pages.listing(LISTINGS["listing"], form), "Cache-Control") == "no-cache"
 
 
-@pytest.mark.parametrize("form", Form)
-def test_the_next_page_is_in_a_header(pages, form):
-    """Every form has a Link header with the next page (RFC 8288)."""
-    assert _header(pages.listing(LISTINGS["listing_page"], form), "Link") == '</?after=dDE>; rel="next"'
-
-
 def test_a_lone_surrogate_in_a_name_is_replaced(pages):
     """A surrogate, which cannot be encoded, becomes a question mark."""
     listing = Listing("/", "/", (Entry("a\ud800", 1),))
