@@ -362,6 +362,12 @@ async def test_a_login_that_failed_offers_another_to_the_same_page():
         assert (answer.status, answer.location) == (status, "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%3Fb%3Dc")
 
 
+@pytest.mark.parametrize("host", ["[::1", "[", "]", "a]:b[", "[v1.x]"])
+async def test_a_malformed_host_is_no_defect(host):
+    """A login with a `Host` that is no authority goes on to the issuer, who knows no such redirect."""
+    assert (await _Scenario().authenticator.login(_Scenario().request("/auth/id", host=host))).status == 302
+
+
 async def test_nobody_is_sent_on_to_an_invented_host():
     """Who begins a login with a `Host` of another site gets a state that leads no other browser there."""
     scenario = _Scenario()

@@ -74,13 +74,64 @@ async def test_discovery_reads_the_metadata_below_the_issuer():
     ]
 
 
+INSIDE = "http://keycloak:8080/realms/x"
+
+
+def _at(**urls):
+    """The settings with URLs for single endpoints."""
+    return structs.replace(PUBLIC, **{name: GuardedUrl(url) for name, url in urls.items()})
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/anything"])
+async def test_metadata_are_read_at_another_address_than_the_name_of_the_issuer(path):
+    """The issuer keeps its name, which tokens have, and the endpoints are those that the metadata name."""
+    document = DOCUMENT | {"token_endpoint": f"{INSIDE}/token", "jwks_uri": f"{INSIDE}/keys"}
+    settings = _at(discovery_url=f"{INSIDE}{path}")
+    provider, requests = _provider(settings=settings, discovery=(_json(document), _json(KEYS)))
+    metadata = await provider.metadata()
+    assert [each.url.reveal() for each in requests] == [f"{INSIDE}{path}", f"{INSIDE}/keys"]
+    assert (metadata.issuer, metadata.authorization_endpoint) == (ISSUER, f"{ISSUER}/authorize")
+    assert metadata.token_endpoint == f"{INSIDE}/token"
+
+
+async def test_single_endpoints_replace_those_of_the_metadata():
+    """Metadata that name outside addresses only are corrected where the service reaches the issuer elsewhere."""
+    urls = {"discovery_url": f"{INSIDE}/metadata", "token_url": f"{INSIDE}/token", "jwks_url": f"{INSIDE}/keys"}
+    answer = _json({"id_token": "a.b.c"})
+    provider, requests = _provider(answer, settings=_at(**urls, end_session_url="https://id.example/bye"))
+    await provider.redeem("code", "verifier", "https://here.example/callback")
+    assert [each.url.reveal() for each in requests] == list(
+        {name: urls[name] for name in ("discovery_url", "jwks_url", "token_url")}.values()
+    )
+    metadata = await provider.metadata()
+    assert (metadata.authorization_endpoint, metadata.end_session_endpoint) == (
+        f"{ISSUER}/authorize",
+        "https://id.example/bye",
+    )
+
+
+@pytest.mark.parametrize("issuer", [ISSUER, f"{ISSUER}/"])
+@pytest.mark.parametrize("algorithm", ["RS256", "PS256"])
+async def test_an_issuer_without_metadata_is_known_by_its_endpoints(issuer, algorithm):
+    """With all three endpoints nothing is discovered; tokens have the name of the issuer as it is configured."""
+    urls = {"authorization_url": f"{ISSUER}/authorize", "token_url": f"{INSIDE}/token", "jwks_url": f"{INSIDE}/keys"}
+    settings = structs.replace(_at(**urls), issuer_url=GuardedUrl(issuer))
+    provider, requests = _provider(settings=settings, discovery=(_json(KEYS),))
+    claims = {"iss": issuer, "aud": "me", "exp": 1_800_000_300}
+    assert await provider.verify(jwt.encode({"alg": algorithm, "kid": "old"}, claims, OLD_KEY, [algorithm])) == claims
+    assert [each.url.reveal() for each in requests] == [f"{INSIDE}/keys"]
+    forged = jwt.encode({"alg": algorithm, "kid": "old"}, claims | {"iss": INSIDE}, OLD_KEY, [algorithm])
+    with pytest.raises(TokenError, match="from another issuer"):
+        await provider.verify(forged)
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
         (_json({}, 404), "came with status 404"),
         (Fetched(200, b"<html>"), "is not JSON"),
         (_json([]), "is not an object"),
-        (_json({**DOCUMENT, "issuer": "https://evil.example"}), "names another issuer"),
+        (_json({**DOCUMENT, "issuer": "https://evil.example"}), "names another issuer, 'https://evil.example'"),
         (_json({**DOCUMENT, "id_token_signing_alg_values_supported": ["HS256"]}), "signs with none of RS256"),
         (_json({**DOCUMENT, "id_token_signing_alg_values_supported": []}), "signs with none of RS256"),
         (_json({**DOCUMENT, "token_endpoint": "file:///etc/passwd"}), "has no URL `token_endpoint`"),
@@ -205,6 +256,28 @@ async def test_rotated_keys_are_read_after_the_clock_was_set_back():
     issuer.key, issuer.step = NEW_KEY, -86_400.0
     issuer.now += 11
     assert (await issuer.provider.verify(issuer.token(NEW_KEY)))["aud"] == "me"
+
+
+async def test_a_login_begins_before_the_issuer_has_keys():
+    """An empty key set refuses each token with the reason, until keys come; it does not replace those that are known."""
+    empty = _json({"keys": []})
+    requests = iter([_json(DOCUMENT), empty, _json(DOCUMENT), _json(KEYS), _json(DOCUMENT), empty])
+    now = 0.0
+
+    async def fetch(_request):
+        return next(requests)
+
+    provider = Provider(PUBLIC, fetch, lambda: 1_800_000_000.0, lambda: now)
+    claims = {"iss": ISSUER, "aud": "me", "exp": 1_800_000_300}
+    token = jwt.encode({"alg": "RS256", "kid": "old"}, claims, OLD_KEY)
+    assert (await provider.metadata()).authorization_endpoint == f"{ISSUER}/authorize"
+    with pytest.raises(TokenError, match="nor any for signatures, of at least 2048 bits"):
+        await provider.verify(token)
+    now = 20.0
+    assert await provider.verify(token) == claims
+    now = 10_000.0
+    assert await provider.verify(token) == claims
+    assert next(requests, None) is None
 
 
 async def test_known_keys_stay_in_use_while_the_issuer_is_down():

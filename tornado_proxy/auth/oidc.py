@@ -293,8 +293,9 @@ class OidcAuthenticator(Authenticator):
 
     def _site(self, request: Request) -> str:
         """Returns the public URL of this service; that of the configuration may have a path of its own."""
-        url = self.settings.redirect_url
-        site = (url.reveal() if url else origin(request)).rstrip("/")
+        if (url := self.settings.redirect_url) is None:
+            return origin(request) + request.public_path
+        site = url.reveal().rstrip("/")
         return site if urlsplit(site).path else site + request.public_path
 
     def _redirect_uri(self, request: Request) -> str:

@@ -44,7 +44,8 @@ _LONG_AGO = float("-inf")
 _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 _DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
 _TRY_LATER = frozenset({408, 425, 429})
-_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+_NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+_ENDPOINTS = (*_NEEDED, "end_session_endpoint")
 
 Claims = Mapping[str, Any]
 
@@ -143,17 +144,31 @@ class Provider:
 
     async def _ask(self) -> None:
         """Fetches metadata and keys; keeps the cached ones if that fails."""
-        issuer = self._settings.issuer_url.reveal().rstrip("/")
         try:
-            answer = await self._answer(Fetch(GuardedUrl(issuer + _DISCOVERY)))
-            metadata = _read_metadata(_document(answer, "the provider's metadata"), issuer)
+            metadata = await self._discover()
             answer = await self._answer(Fetch(GuardedUrl(metadata.jwks_uri)))
-            self._known = replace(metadata, keys=read_keys(_document(answer, "the provider's key set")))
-            self._known_at = self._timer()
-        except (ProviderError, TokenError) as error:
+            document = _document(answer, "the provider's key set")
+            try:
+                self._known, self._known_at = replace(metadata, keys=read_keys(document)), self._timer()
+            except TokenError:
+                # Logins can begin, and keys may come until they end; those that are known stay in use.
+                self._known = self._known or metadata
+        except ProviderError as error:
             self._failure = str(error)
         finally:
             self._asking, self._asked_at = None, self._timer()
+
+    async def _discover(self) -> Metadata:
+        """Fetches the metadata, unless the settings have all that is needed of it; their endpoints count first."""
+        settings, issuer = self._settings, self._settings.issuer_url.reveal()
+        urls = (settings.authorization_url, settings.token_url, settings.jwks_url, settings.end_session_url)
+        own = {name: url.reveal() for name, url in zip(_ENDPOINTS, urls, strict=True) if url}
+        if settings.discovery_url or not own.keys() >= set(_NEEDED):
+            place = settings.discovery_url or GuardedUrl(issuer.rstrip("/") + _DISCOVERY)
+            document = _document(await self._answer(Fetch(place)), "the provider's metadata")
+        else:
+            document = {"issuer": issuer, "id_token_signing_alg_values_supported": [*_ASYMMETRIC]}
+        return _read_metadata(document | own, issuer)
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
         """Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5); raises `ProviderError`."""
@@ -242,15 +257,15 @@ def _document(answer: Fetched, name: str) -> dict[str, Any]:
 def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
     published = document.get("issuer")
     # Discovery 4.3: another issuer here means that someone else answers. Slashes at the end are often lost in files.
-    if not isinstance(published, str) or published.rstrip("/") != issuer:
-        raise ProviderError("the provider's metadata names another issuer")
+    if not isinstance(published, str) or published.rstrip("/") != issuer.rstrip("/"):
+        raise ProviderError(f"the provider's metadata names another issuer, {published!r:.200}")
     algorithms = document.get("id_token_signing_alg_values_supported")
     offered = algorithms if isinstance(algorithms, list) else _DEFAULT_ALGORITHMS
     accepted = tuple(each for each in offered if each in _ASYMMETRIC)
     if not accepted:
         # Of an empty list, the library makes one of its own.
         raise ProviderError(f"the provider signs with none of {', '.join(_ASYMMETRIC)}")
-    authorization, token, keys = (_endpoint(document, name) for name in _ENDPOINTS)
+    authorization, token, keys = (_endpoint(document, name) for name in _NEEDED)
     logout = _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else ""
     return Metadata(published, authorization, token, keys, logout, accepted)
 
@@ -305,7 +320,10 @@ def _decode(token: str, trusted: Metadata) -> Claims:
     kid = jws.extract_compact(token.encode()).headers().get("kid")
     candidates = [key for key in trusted.keys.keys if kid is None or key.kid == kid]
     if not candidates:
-        raise UnknownKey("the token is signed with a key that the provider does not publish")
+        usable = (
+            "" if trusted.keys.keys else f", nor any for signatures, of at least {SHORTEST_RSA_KEY} bits if it is RSA"
+        )
+        raise UnknownKey(f"the token is signed with a key that the provider does not publish{usable}")
     for key in candidates[:-1]:
         with suppress(JoseError, ValueError):
             return jwt.decode(token, key, trusted.algorithms).claims

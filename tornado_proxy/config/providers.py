@@ -39,7 +39,7 @@ class OidcProvider(SettingsSection, frozen=True):
 
     name: NoOption[str]
     issuer_url: HttpUrl
-    """The URL of the issuer, as in its metadata."""
+    """The name of the issuer, a URL, as in its metadata and its tokens."""
     client_id: Line = field(name="clientID")
     """The client's identifier at the issuer."""
     client_secret: Secret | None = None
@@ -67,6 +67,18 @@ class OidcProvider(SettingsSection, frozen=True):
     """The page that the issuer sends the browser back to. The default is `/auth/NAME/callback`."""
     logout: PagePath = field(name="logoutPath", default="")
     """The page that ends a session. The default is `/auth/NAME/logout`."""
+    discovery_url: HttpUrl | None = None
+    """The URL of the metadata, for an issuer that this service reaches at another address than its name. The default
+    is `issuerUrl` and `/.well-known/openid-configuration`."""
+    authorization_url: HttpUrl | None = None
+    """The page of the issuer that signs in, as browsers reach it, instead of that of the metadata. With it, `tokenUrl`
+    and `jwksUrl`, and without `discoveryUrl`, no metadata is read."""
+    token_url: HttpUrl | None = None
+    """Where this service gets tokens, instead of the URL of the metadata."""
+    jwks_url: HttpUrl | None = None
+    """Where this service gets the issuer's keys, instead of the URL of the metadata."""
+    end_session_url: HttpUrl | None = None
+    """The page of the issuer that signs out, as browsers reach it, instead of that of the metadata."""
 
     @property
     def pages(self) -> dict[Step, str]:
