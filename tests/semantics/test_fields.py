@@ -13,10 +13,13 @@ from tornado_proxy.semantics.fields import (
     ContentCheck,
     Disposition,
     Utf8Check,
+    asks_for_page,
     attachment,
     challenge,
     content_digest,
     encoded_disposition,
+    is_active,
+    is_media_type,
     is_of_types,
     negotiate,
     negotiate_coding,
@@ -462,3 +465,53 @@ def test_a_name_of_any_characters_comes_back(name):
     assert made.isascii()
     assert made.isprintable()
     assert (Disposition.from_header(made).filename or "") == name
+
+
+@pytest.mark.parametrize(
+    ("content_type", "active"),
+    [
+        ("text/html", True),
+        ("Text/HTML ; charset=utf-8", True),
+        ("image/svg+xml", True),
+        ("application/xhtml+xml", True),
+        ("application/xml", True),
+        ("text/html,text/plain", True),
+        ("html", True),
+        ("text/plain", False),
+        ("image/png", False),
+        ("application/json", False),
+        ("text/javascript", False),
+    ],
+)
+def test_types_that_run_scripts_are_known(content_type, active):
+    """HTML and every XML type are active, and so are invalid types, which may be taken for HTML."""
+    assert is_active(content_type) == active
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("text/plain", True),
+        ("text/plain; a=b", True),
+        ("text", False),
+        ("text/plain\n", False),
+        ("text/plain; a=ä", False),
+    ],
+)
+def test_a_media_type_has_two_parts_and_ascii_parameters(text, valid):
+    assert is_media_type(text) is valid
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("text/html,application/xhtml+xml,*/*;q=0.8", True),
+        ("application/json, text/html;q=0.5", False),
+        ("text/html;q=0", False),
+        ("*/*", False),
+        (None, False),
+    ],
+)
+def test_a_browser_asks_for_a_page_by_name(accept, expected):
+    """A program that takes anything does not ask for HTML."""
+    assert asks_for_page(accept) is expected

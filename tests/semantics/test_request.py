@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from tornado_proxy.semantics.request import Request, StatusError, User, groups_of, shortage
+from tornado_proxy.semantics.request import Request, RequestPath, StatusError, User, groups_of, shortage
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,8 @@ def test_a_circle_of_causes_is_searched_once():
     error, cause = ValueError("one"), ValueError("other")
     error.__context__, cause.__context__ = cause, error
     assert shortage(error) is None
+
+
+def test_the_public_path_of_a_request_is_what_its_client_knows():
+    """Proxies have taken its beginning off."""
+    assert Request(path=RequestPath("/a"), public_path="/files").public("/a") == "/files/a"

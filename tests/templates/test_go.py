@@ -19,7 +19,7 @@ from tornado_proxy.templates.go import (
     compile_template,
     vocabulary,
 )
-from tornado_proxy.templates.template import MissingUserError, TargetKeyRewriteData
+from tornado_proxy.templates.template import MissingUserError, MissingValueError, TargetKeyRewriteData
 
 # The functions in the table of sprig 3.3.0 (GenericFuncMap).
 SPRIG = """
@@ -364,3 +364,18 @@ def test_calls_of_helpers_are_recognised():
     assert not calls_helpers("/template/{{ .Key }}")
     assert calls_helpers('{{- template "a" . -}}')
     assert calls_helpers('{{ include "a" . | upper }}')
+
+
+@pytest.mark.parametrize("text", ['{{ index .Request.Header "X-Team" 0 }}', '{{ index .Request.URL.Query "page" 0 }}'])
+def test_a_value_that_the_client_did_not_send_is_told_from_other_errors(text):
+    """Go has an empty list for a name without values, and reading its first element fails."""
+    with pytest.raises(MissingValueError, match="missing `"):
+        _compiled(text).render(CAPTURES, ANONYMOUS)
+
+
+def test_a_value_that_is_there_may_be_read_wrongly():
+    """A second value of a header that has one is an error of the template."""
+    sent = TargetKeyRewriteData("/", None, Request(headers=(("X-Team", "blue"),)))
+    with pytest.raises(RenderError) as caught:
+        _compiled('{{ index .Request.Header "X-Team" 1 }}').render(CAPTURES, sent)
+    assert not isinstance(caught.value, MissingValueError)

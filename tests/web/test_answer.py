@@ -14,7 +14,7 @@ from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.server import Limits
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.conditions import ContentRange
-from tornado_proxy.semantics.fields import Checksum, is_active
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import TimedOut, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ErrorServed, Failed, Served
@@ -128,27 +128,6 @@ def test_stored_headers_cannot_break_the_head(disposition, expected):
     """A value with control characters is omitted, and characters beyond ASCII are sent as UTF-8."""
     headers = dict(file_headers(ObjectInfo(size=0, content_disposition=disposition), Actions()))
     assert headers.get("Content-Disposition") == expected
-
-
-@pytest.mark.parametrize(
-    ("content_type", "active"),
-    [
-        ("text/html", True),
-        ("Text/HTML ; charset=utf-8", True),
-        ("image/svg+xml", True),
-        ("application/xhtml+xml", True),
-        ("application/xml", True),
-        ("text/html,text/plain", True),
-        ("html", True),
-        ("text/plain", False),
-        ("image/png", False),
-        ("application/json", False),
-        ("text/javascript", False),
-    ],
-)
-def test_types_that_run_scripts_are_known(content_type, active):
-    """HTML and every XML type are active, and so are invalid types, which may be taken for HTML."""
-    assert is_active(content_type) == active
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ class GoTemplate:
         try:
             written = self._program.execute(dot, budget)
         except go.ExecutionError as error:
-            if type(error) is go.ExecutionError and (absent := dot.source.request.absent):
+            if absent := dot.source.request.absent:
                 # Go has an empty list for it, and no first element.
                 raise MissingValueError(f"missing `{runes(absent[-1])}`: {error}") from error
             raise
