@@ -110,15 +110,13 @@ LONGEST_COMPLETION_PAUSE = 5.0
 CONNECTIONS_PER_THREAD = 4
 """Connections that are kept for each thread: a slow client holds one while no thread works on it."""
 
-LARGEST_PART = 5 * 1024**3
-"""Bytes of a part (S3 API)."""
-PARTS_OF_ONE_SIZE = 900
-"""Parts after which the size of parts doubles, of a file whose size is not known. In the manual."""
 WHOLE_UPLOAD = 8 * 1024 * 1024
 """Bytes of a file that is sent at once, if its size is known: in parts, it would need three more calls. In the
 manual."""
-LARGEST_EVEN_PART = 16 * 1024 * 1024
-"""Bytes of a part of a client that announces much, and sends little of it."""
+LARGEST_EVEN_PART = 32 * 1024 * 1024
+"""Bytes of a part, unless `bucket.partSize` is larger: a client may announce much, and send little of it. 10,000 of
+them hold 312 GiB, the largest file; one whose client does not announce its size has `bucket.partSize`, or what
+`maxSize` needs. In the manual."""
 UPLOAD_WITHOUT_MEMORY = 64 * 1024
 """Bytes of an upload that need no shared memory, so that a small file never waits for large ones. In the manual."""
 SHARE_OF_CLIENT = 1 / 2

@@ -28,12 +28,10 @@ from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import (
     COMPLETION_WITHIN,
     LARGEST_EVEN_PART,
-    LARGEST_PART,
     LEFT_IN_SHARE,
     LEFT_TO_OLDER,
     MEMORY_WITHIN,
     PARTS_IN_MEMORY,
-    PARTS_OF_ONE_SIZE,
     PIECE_OF_THREAD,
     SHARE_OF_BUCKET,
     SHARE_OF_CLIENT,
@@ -226,17 +224,16 @@ class Part(msgspec.Struct, frozen=True):
     is_last: bool
 
 
-def part_size(number: int, smallest: int, total: int | None) -> int:
-    """Returns the size of a part of a file of about `total` bytes, if that is known.
+def part_size(smallest: int, write: Write) -> int:
+    """Returns the size of the parts of a file, which is that of all but the last, as some S3s require.
 
-    A file of at most 8 MiB is one part, and one of at most 160 GB has parts of one size, which some S3s require.
-    Otherwise the size doubles every 900 parts, so that an object may grow to 5 TiB.
+    It lets 10,000 parts hold the file, or one of unknown size that is as large as allowed. A file that is announced
+    with at most 8 MiB is one part.
     """
-    if total is not None:
-        even = max(smallest, WHOLE_UPLOAD if total <= WHOLE_UPLOAD else total // (MOST_PARTS - 1))
-        if even <= max(smallest, LARGEST_EVEN_PART):
-            return even
-    return min(smallest << (number - 1) // PARTS_OF_ONE_SIZE, LARGEST_PART)
+    if write.announced is not None and write.announced <= WHOLE_UPLOAD:
+        return max(smallest, WHOLE_UPLOAD)
+    largest = write.max_size or 0 if write.announced is None else write.announced
+    return max(smallest, min(-(-largest // (MOST_PARTS - 1)), LARGEST_EVEN_PART))
 
 
 async def cut(
@@ -244,18 +241,21 @@ async def cut(
 ) -> AsyncGenerator[Part, None]:
     """Yields the parts of a stream; all but the last are full. An empty stream has one part.
 
-    Raises `TooLarge` for more than `max_size` bytes, or more parts than S3 allows.
+    Raises `TooLarge` for more than `max_size` bytes, or more than the parts that S3 allows can hold.
     """
-    number, body, total = 1, PartBody(memory, bucket), 0
+    number, body, total, size = 1, PartBody(memory, bucket), 0, part_size(smallest, write)
+    too_large = f"the upload has more than {MOST_PARTS} parts of {size} bytes, which `bucket.partSize` can raise"
+    if (write.announced or 0) > MOST_PARTS * size:
+        raise TooLarge(too_large)
     try:
         async for chunk in chunks:
             total += len(chunk)
             if write.max_size is not None and total > write.max_size:
                 raise TooLarge(f"the upload has more than {write.max_size} bytes")
             rest = memoryview(chunk)
-            while len(body) + len(rest) > (size := part_size(number, smallest, write.announced)):
+            while len(body) + len(rest) > size:
                 if number == MOST_PARTS:
-                    raise TooLarge(f"the upload has more than {MOST_PARTS} parts")
+                    raise TooLarge(too_large)
                 taken = size - len(body)
                 await body.append(rest[:taken], size)
                 full, body = body, PartBody(memory, bucket)
