@@ -15,13 +15,17 @@ HTML = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
 
 @dataclass
 class Browser:
-    """A browser whose requests for `host` go to `proxy`; `url` is the address of the last page, `cookies` are those of `proxy`."""
+    """A browser whose requests for `host` go to `proxy`; `url` is the address of the last page, `cookies` are those of `proxy`.
+
+    On the way, `public_path` is taken off the paths.
+    """
 
     proxy: Proxy
     host: str = "files.example"
     cookies: dict[str, str] = field(default_factory=dict)
     set_cookie_headers: list[str] = field(default_factory=list)
     url: str = ""
+    public_path: str = ""
 
     def request(
         self, path: str, method: str = "GET", headers: Mapping[str, str] | None = None, body: bytes | None = None
@@ -30,6 +34,9 @@ class Browser:
         all_headers = {"Host": self.host, **HTML, **(headers or {})}
         if self.cookies:
             all_headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        if self.public_path:
+            assert path.startswith(f"{self.public_path}/"), path
+            path, all_headers["X-Forwarded-Prefix"] = path.removeprefix(self.public_path), self.public_path
         connection = http.client.HTTPConnection(*self.proxy.address, timeout=30)
         with closing(connection):
             connection.request(method, path, body=body, headers=all_headers)

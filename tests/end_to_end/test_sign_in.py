@@ -115,6 +115,20 @@ def test_a_deep_link_is_kept_through_the_login(proxy):
     assert all("HttpOnly; SameSite=Lax" in line for line in browser.set_cookie_headers)
 
 
+def test_a_sign_in_works_behind_a_proxy_that_takes_a_path_off(trusting_proxy):
+    """Each step, the page to return to and the cookies are found below the path."""
+    browser = Browser(trusting_proxy, public_path="/files")
+    assert browser.open("/files/deep/b%20c.txt?x=1").text == "deep/b c.txt"
+    assert browser.url == "http://files.example/files/deep/b%20c.txt?x=1"
+    assert all("Path=/files;" in line for line in browser.set_cookie_headers)
+    page = browser.request("/files/auth/id/logout").text
+    assert 'action="/files/auth/id/logout"' in page
+    browser.request(
+        "/files/auth/id/logout", "POST", {"Origin": "http://files.example", "Sec-Fetch-Site": "same-origin"}
+    )
+    assert browser.cookies == {}
+
+
 def test_a_logout_ends_the_session_here_and_at_the_issuer(ann, issuer):
     """A logout deletes the cookie and redirects to the issuer's logout, and the next page needs a login."""
     answer = ann.request("/auth/id/logout", "POST", {"Origin": "http://files.example", "Sec-Fetch-Site": "same-origin"})
