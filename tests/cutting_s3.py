@@ -66,7 +66,6 @@ class CuttingS3:
         headers = dict(each.lower().split(": ", 1) for each in lines if each)
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         method, target, _ = line.split(" ")
-        print("REQ", line) if target.count("/") < 3 else 0
         path, query = urlsplit(target).path, parse_qs(urlsplit(target).query, keep_blank_values=True)
         key = unquote(path).removeprefix("/bucket/")
         if "list-type" in query:  # tells a missing object from a missing bucket
