@@ -27,6 +27,7 @@ from tornado.netutil import bind_sockets
 from tornado_proxy.telemetry.events import Bus, ErrorServed, Served
 from tornado_proxy.telemetry.log import access_log
 from tornado_proxy.telemetry.metrics import KeptRequests, RequestMetrics
+from tornado_proxy.web.generation import Generations
 from tornado_proxy.web.handlers import ProxyApplication
 from tornado_proxy.wire.server import HttpServer
 
@@ -52,14 +53,15 @@ async def measure(requests: int) -> float:
     """Returns the minimum CPU time of a request, in seconds."""
     store = MemoryStore()
     store.add("a", b"x" * 1024)
-    active_generation = generation(store)
     bus = Bus()
     bus.add(access_log("text", lambda _line: None), Served, ErrorServed)
     RequestMetrics().listen(bus)
     bus.add(KeptRequests(500).add, Served, ErrorServed)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
-    server = HttpServer(ProxyApplication(lambda: active_generation, bus.emit), active_generation.parts.settings.limits)
+    generations = Generations(generation(store), bus.emit)
+    limits = generations.in_force.parts.settings.limits
+    server = HttpServer(ProxyApplication(generations, bus.emit), limits)
     (listener,) = bind_sockets(0, "127.0.0.1")
     port = listener.getsockname()[1]
     server.add_sockets([listener])

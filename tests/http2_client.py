@@ -211,7 +211,7 @@ def head(method: str, target: str, headers: Mapping[str, str] | None = None, len
 @asynccontextmanager
 async def connect(site: Serving, limits: Limits | None = None, *, takes: bool = True) -> AsyncIterator[Http2Client]:
     """Connects to the application of a site by HTTP/2 without TLS, which the service itself does not speak."""
-    limits = limits or site.current[0].parts.settings.limits
+    limits = limits or site.generations.in_force.parts.settings.limits
     loop = asyncio.get_running_loop()
     peer, closed = Origin("127.0.0.1", "https"), asyncio.Event()
     listening = await loop.create_server(

@@ -28,7 +28,7 @@ from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.web.custom_pages import PageRenderer
-from tornado_proxy.web.generation import Generation, Parts, Shared
+from tornado_proxy.web.generation import Generation, Generations, Parts, Shared
 from tornado_proxy.web.handlers import ProxyApplication
 from tornado_proxy.wire.server import HttpServer
 
@@ -146,13 +146,13 @@ class Serving:
 
     application: ProxyApplication
     server: HttpServer
-    current: list[Generation]  # one element, the generation in current
+    generations: Generations
     port: int
     events: list[Any] = field(default_factory=list)
 
     def swap(self, new: Generation) -> Generation:
-        """Puts a generation in current and returns the previous one."""
-        old, self.current[0] = self.current[0], new
+        """Puts a generation in force and returns the previous one."""
+        old, self.generations.in_force = self.generations.in_force, new
         return old
 
     @asynccontextmanager
@@ -259,18 +259,18 @@ make_server: Callable[[ProxyApplication, Limits], Any] = HttpServer
 @asynccontextmanager
 async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
     """Serves a store, or a memory store of these keys and bodies; `parts` are those of `generation`."""
-    current = [generation(_store(store), **parts)]
     events: list[Any] = []
-    application = ProxyApplication(lambda: current[0], events.append)
-    server = make_server(application, current[0].parts.settings.limits)
+    generations = Generations(generation(_store(store), **parts), events.append)
+    application = ProxyApplication(generations, events.append)
+    server = make_server(application, generations.in_force.parts.settings.limits)
     (listener,) = bind_sockets(0, "127.0.0.1")
     port = listener.getsockname()[1]
     server.add_sockets([listener])
     try:
-        yield Serving(application, server, current, port, events)
+        yield Serving(application, server, generations, port, events)
     finally:
         await server.shut_down(5)
-        await current[0].retire()
+        await generations.in_force.retire()
 
 
 def _store(store_or_objects: object) -> object:

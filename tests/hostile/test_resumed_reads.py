@@ -191,7 +191,7 @@ async def test_a_read_goes_on_in_its_generation():
     sites = []
     async with _broken(breaks=breaks) as (site, _):
         sites.append(site)
-        first = site.current[0]
+        first = site.generations.in_force
         begun, next_one = await site.get("/a"), await site.get("/a")
         await first.retire()
     assert (begun.body, next_one.body) == (BODY, OTHER)

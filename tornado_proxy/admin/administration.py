@@ -320,6 +320,9 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     def rate(name: str, style: str, count: Callable[[Tally], int]) -> ChartLine:
         return line(name, style, lambda each: count(each.tally) / each.seconds)
 
+    def shown_rate(value: float) -> str:
+        return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
+
     def quantile(name: str, style: str, part: float) -> ChartLine:
         return line(name, style, lambda each: each.tally.quantile(part))
 
@@ -327,17 +330,13 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     # Shortly after the start the charts cover the time since then, but at least a minute.
     span = min(max(now - SAMPLED_FOR, first), now - SHORTEST_CHART), now
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
-    yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
+    yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, shown_rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
     yield Chart("Time to first byte", times, *span, shown_wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
     yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s", in_bytes=True)
     running = line("requests", "area", lambda each: each.in_flight)
     yield Chart("In flight", (running,), *span, lambda value: f"{value:g}")
-
-
-def _rate(value: float) -> str:
-    return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
 
 
 def report_view(report: ReloadReport) -> dict[str, object]:

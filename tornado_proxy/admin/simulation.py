@@ -43,14 +43,14 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     found = explain.explain(mounts, asked["path"], asked.get("method", "GET"), client, asked.get("file"))
     rows = tuple(explain.sections(found, user))
     target = found.match.site.target.name if found.match else None
-    attempts = tuple(each for each in found.plan if _is_made(mounts, found, each))
+
+    def is_made(attempt: Attempt) -> bool:
+        # One that answers for other paths needs them all.
+        paths = attempt.paths if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect) else ()
+        return all(found.admits(beside(mounts, found, path, permitted=True)) for path in paths)
+
+    attempts = tuple(filter(is_made, found.plan))
     return Explanation(explain.heading(found), rows, tuple(_steps(found)), target, attempts)
-
-
-def _is_made(mounts: Mounts, found: Decision, attempt: Attempt) -> bool:
-    """Whether the service would make an attempt; one that answers for other paths needs them all."""
-    paths = attempt.paths if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect) else ()
-    return all(found.admits(beside(mounts, found, path, permitted=True)) for path in paths)
 
 
 def _steps(found: Decision) -> Iterator[PathStep]:

@@ -10,9 +10,9 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from tornado_proxy.service.limits import FIRST_PAUSE, LONGEST_PAUSE, SWITCH_INTERVAL, THREADS_END_WITHIN
@@ -86,28 +86,26 @@ _TURN = threading.Lock()
 
 
 async def in_background(work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-    """Does seconds of Python work on a thread, one task at a time, without much delay for requests."""
-    return await asyncio.to_thread(_undisturbed()(work), *args, **kwargs)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Waits for other work in the background; then there are no collections, and threads take short turns.
+    """Does seconds of Python work on a thread, one task at a time, without much delay for requests.
 
     A request on the loop takes the interpreter's lock many times, and each time waits for the switch interval while the
     other thread computes: 5 ms each time by default. Compiled rules stay, so that the collector would run again and
     again, find nothing, and stop every thread meanwhile.
     """
-    with _TURN:
-        usual, collects = sys.getswitchinterval(), gc.isenabled()
-        sys.setswitchinterval(SWITCH_INTERVAL)
-        gc.disable()
-        try:
-            yield
-        finally:
-            if collects:
-                gc.enable()
-            sys.setswitchinterval(usual)
+
+    def in_turn() -> Result:
+        with _TURN:
+            usual, collects = sys.getswitchinterval(), gc.isenabled()
+            sys.setswitchinterval(SWITCH_INTERVAL)
+            gc.disable()
+            try:
+                return work(*args, **kwargs)
+            finally:
+                if collects:
+                    gc.enable()
+                sys.setswitchinterval(usual)
+
+    return await asyncio.to_thread(in_turn)
 
 
 async def comes_within(event: asyncio.Event, seconds: float | None) -> bool:

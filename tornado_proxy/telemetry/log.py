@@ -151,7 +151,16 @@ def service_log(event: ServiceEvent) -> None:
         case Failed(request, error):
             _LOG.error("request `%s` failed", request.request_id, exc_info=error)
         case ReloadReport():
-            _log_reload(event)
+            text = _RELOADS[event.outcome].format(event, rewrites=counted(event.rewrites, "rewrite"))
+            worst = max((_LEVELS[each.severity] for each in event.diagnostics), default=logging.ERROR)
+            _LOG.log(worst if event.is_failure else logging.INFO, "%s", text, exc_info=event.error)
+            if event.error is not None:
+                return  # with its traceback, all is said
+            for line in event.changes:
+                _LOG.info("%s", line)
+            for name in event.kept_back:
+                _LOG.warning("`%s` changed, and needs a restart to take effect", name)
+            log_diagnostics(event.news)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
         case ReadResumed(target, cause, outcome, key, received):
@@ -173,19 +182,6 @@ _RELOADS = {
     ReloadOutcome.REFUSED: "an edit was refused: generation {0.generation} stays in force",
     ReloadOutcome.FAILED: "a reload failed: generation {0.generation} stays in force",
 }
-
-
-def _log_reload(report: ReloadReport) -> None:
-    text = _RELOADS[report.outcome].format(report, rewrites=counted(report.rewrites, "rewrite"))
-    worst = max((_LEVELS[each.severity] for each in report.diagnostics), default=logging.ERROR)
-    _LOG.log(worst if report.is_failure else logging.INFO, "%s", text, exc_info=report.error)
-    if report.error is not None:
-        return  # with its traceback, all is said
-    for line in report.changes:
-        _LOG.info("%s", line)
-    for name in report.kept_back:
-        _LOG.warning("`%s` changed, and needs a restart to take effect", name)
-    log_diagnostics(report.news)
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:

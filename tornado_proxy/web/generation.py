@@ -210,17 +210,16 @@ class RequestContext(msgspec.Struct, frozen=True):
                 break
             if number % DECISIONS_A_TURN == 0:
                 await asyncio.sleep(0)
-            if self._is_open(path + each.name):
+            # A path that no request can name is not decided about; a listing shows it without a link.
+            is_open = bool(path_objection(path + each.name))
+            if not is_open:
+                decision = self.beside(path + each.name, permitted=True)
+                # Of a mount below, only the directory itself is shown: what this target has there, nobody can request.
+                is_directory = each.name.endswith("/")
+                is_open = not decision.is_refused if is_directory else self.file(decision) is not None
+            if is_open:
                 opened.append(each)
         return opened
-
-    def _is_open(self, path: str) -> bool:
-        # A path that no request can name is not decided about; a listing shows it without a link.
-        if path_objection(path):
-            return True
-        decision = self.beside(path, permitted=True)
-        # Of a mount below, only the directory itself is shown: what this target has there, nobody can request.
-        return not decision.is_refused if path.endswith("/") else self.file(decision) is not None
 
     async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
         """Returns the rendering of a custom page, or None without one; raises `PageFailed`."""

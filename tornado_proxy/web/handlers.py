@@ -43,7 +43,7 @@ from tornado_proxy.semantics.request import READING, RequestPath, User
 from tornado_proxy.telemetry.events import AccessDecided, Event, SignInTried
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_attempt, page
 from tornado_proxy.web.custom_pages import customized
-from tornado_proxy.web.generation import Generation, Parts, RequestContext
+from tornado_proxy.web.generation import Generations, Parts, RequestContext
 from tornado_proxy.web.handler import HEALTHY, AnswerProgress, Handler, SharedApplication
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import object_used, perform
@@ -271,16 +271,16 @@ _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
 
 
 class ProxyApplication(SharedApplication):
-    """Serves the targets of the generation that `current` returns; `emit` gets the events."""
+    """Serves the targets of the generation in force; `emit` gets the events."""
 
-    def __init__(self, current: Callable[[], Generation], emit: Callable[[Event], None]) -> None:
+    def __init__(self, generations: Generations, emit: Callable[[Event], None]) -> None:
         super().__init__(emit)
         self.closing = AsyncExitStack()  # what `close` ends
-        self._current = current
+        self._generations = generations
 
     def find_handler(self, request: HTTPServerRequest, **_kwargs: Any) -> Any:
         """Chooses the handler of a request, which gets the generation that is in force now; returns its delegate."""
-        generation, peer = self._current(), peer_of(request)
+        generation, peer = self._generations.in_force, peer_of(request)
         parts = generation.parts
         trusted, origin, named = parts.trusted_proxies, peer, None
         is_proxied = trusted is not None and is_proxy(peer, trusted)

@@ -93,14 +93,10 @@ class LastGood:
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
         """Reads the copy for a configuration file, and its secrets anew; raises `NoLastGood`."""
-        copy, kept = self._read_for(config)
-        return compile_text(SourceFile(str(config), copy.text), environment, read_files=lambda _: kept)
-
-    def _read_for(self, config: Path) -> tuple[_Copy, tuple[Read, Read]]:
         copy, kept = self._read()
         if copy.configuration != _name_of(config):
             raise NoLastGood(f"`{self.directory}` has the copy of `{copy.configuration}`")
-        return copy, kept
+        return compile_text(SourceFile(str(config), copy.text), environment, read_files=lambda _: kept)
 
     def _read(self) -> tuple[_Copy, tuple[Read, Read]]:
         """Reads the copy, and its rule files and templates; raises `NoLastGood`."""

@@ -116,16 +116,11 @@ class EditState(msgspec.Struct, frozen=True):
             return Step.REVERT if self.refused_for else Step.NOTHING
         if not reading.settled:
             return Step.WAIT
-        return Step.REPEAT if self._refuses(reading) else Step.TRY
-
-    def _refuses(self, reading: Snapshot) -> bool:
-        match self.refused_for:
-            case RefusedFor.FILES if self.snapshot:
-                return self.snapshot.digest == reading.digest
-            case RefusedFor.SECRETS:
-                return reading.is_as(self.snapshot)
-            case _:
-                return False
+        is_same = {
+            RefusedFor.FILES: self.snapshot is not None and self.snapshot.digest == reading.digest,
+            RefusedFor.SECRETS: reading.is_as(self.snapshot),
+        }
+        return Step.REPEAT if self.refused_for and is_same.get(self.refused_for) else Step.TRY
 
 
 def refused(snapshot: Snapshot, diagnostics: tuple[Diagnostic, ...], news: tuple[Diagnostic, ...]) -> EditState:

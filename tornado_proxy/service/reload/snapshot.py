@@ -112,14 +112,6 @@ def read_snapshot(
     return compile_text(text, environment, fetched=fetched, read_files=read_files)
 
 
-def _with_secrets_of_now(snapshot: Snapshot, environment: Mapping[str, str]) -> Snapshot:
-    text, files = snapshot.text, (snapshot.rules, snapshot.templates)
-    assert text is not None, "what is in force could be read"
-    if _has_secrets_of_now(snapshot, resolver(environment, Path(text.name).parent)):
-        return snapshot
-    return compile_text(text, environment, fetched=snapshot.fetched, read_files=lambda _: files)
-
-
 def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
     """Reads the snapshot once, without the systemd credentials, which only the service has; a note names each."""
     text = configuration.read(config, again=True)
@@ -175,7 +167,10 @@ def _with_settings(snapshot: Snapshot, settings: Settings) -> Snapshot:
     places = (config, *settings.rules, *template_places(settings), *secrets)
     certificates = (*unusable_certificates(settings), *doubtful_certificates(settings, time.time()))
     remarks = (*_doubtful_passwords(settings), *certificates)
-    options = canonical(_anywhere(settings))
+    # Without what differs from machine to machine: paths, and where the listeners listen.
+    server = replace(settings.server, address="", port=0)
+    internal = replace(settings.internal_server, address="", port=0)
+    options = canonical(replace(settings, rules=(), server=server, internal_server=internal))
     return replace(snapshot, settings=settings, settings_read=settings, options=options, places=places, remarks=remarks)
 
 
@@ -198,9 +193,12 @@ class SnapshotReader:
 
     def renewed(self, snapshot: Snapshot) -> Snapshot:
         """Returns a snapshot with the secrets and certificates that there are now, once two readings of them agree."""
-        before = snapshot
+        before, text, files = snapshot, snapshot.text, (snapshot.rules, snapshot.templates)
+        assert text is not None, "what is in force could be read"
         for _ in range(MOST_READINGS):
-            renewed = _with_secrets_of_now(before, self._environment)
+            if _has_secrets_of_now(before, resolver(self._environment, Path(text.name).parent)):
+                return before
+            renewed = compile_text(text, self._environment, fetched=before.fetched, read_files=lambda _: files)
             if renewed.is_as(before):
                 return renewed
             before = renewed
@@ -257,13 +255,6 @@ def _has_secrets_of_now(snapshot: Snapshot, resolve: Resolver) -> bool:
         return all(resolve(reference) == answer for reference, answer in snapshot.secrets.items())
     except SecretMissing:
         return False
-
-
-def _anywhere(settings: Settings) -> Settings:
-    """Returns the settings without what differs from machine to machine: paths, and where the listeners listen."""
-    server = replace(settings.server, address="", port=0)
-    internal = replace(settings.internal_server, address="", port=0)
-    return replace(settings, rules=(), server=server, internal_server=internal)
 
 
 def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:

@@ -254,18 +254,6 @@ def _file_behind(descriptor: int) -> Path | None:
 _LOG_FILE = _file_behind(STANDARD_ERROR)
 
 
-def _largest_write(descriptor: int) -> int:
-    """Returns how many bytes one write can take without another process's lines in between.
-
-    For a pipe that is `PIPE_BUF` (POSIX, `write`). A file is locked, and Linux takes so much as one piece for a socket.
-    """
-    try:
-        is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
-    except OSError:  # it is closed
-        is_pipe = True
-    return select.PIPE_BUF if is_pipe else 32 * 1024
-
-
 class StreamOutput:
     """Writes to a descriptor; if its file was renamed or removed, as logrotate does, to a new one of the same name."""
 
@@ -274,7 +262,13 @@ class StreamOutput:
         self._file = file
         self._writable = select.poll()
         self._writable.register(descriptor, select.POLLOUT)
-        self._most = _largest_write(descriptor)
+        try:
+            is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+        except OSError:  # it is closed
+            is_pipe = True
+        # What one write can take without another process's lines in between: a file is locked, and Linux takes so much
+        # as one piece for a socket; for a pipe see POSIX, `write`.
+        self._most = select.PIPE_BUF if is_pipe else 32 * 1024
         self._is_cut = False  # whether a part of a line was written last
 
     @classmethod

@@ -156,7 +156,10 @@ class Process:
                     await self._until_stopped()
             finally:
                 self._begun = False
-                await self._wind_down()
+                grace = self.serving.configuration.settings.server.grace_period
+                self._launch.notifier.stopping("finishing running requests", grace + GRACE_TO_SPARE)
+                _LOG.info("stopping: running requests have %g s to finish", grace)
+                await self.serving.wind_down(grace)
 
     async def _started(self, starting: asyncio.Task[None]) -> bool:
         """Waits until requests are answered; false if the process is stopped before that."""
@@ -216,12 +219,6 @@ class Process:
             if all(self.serving.responsive()):
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
-
-    async def _wind_down(self) -> None:
-        grace = self.serving.configuration.settings.server.grace_period
-        self._launch.notifier.stopping("finishing running requests", grace + GRACE_TO_SPARE)
-        _LOG.info("stopping: running requests have %g s to finish", grace)
-        await self.serving.wind_down(grace)
 
 
 class Prober:

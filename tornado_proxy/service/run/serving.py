@@ -96,7 +96,7 @@ class SingleProcess:
         # The tracer finds the calls of a request in the request's context.
         emit = bus.emit_soon if self._tracer is None else bus.emit
         self._generations = Generations(Generation(number, parts), emit)
-        self.application = ProxyApplication(lambda: self._generations.in_force, emit)
+        self.application = ProxyApplication(self._generations, emit)
         for each in (self._webhooks, self._tracer, self._metrics):
             if each is not None:
                 each.listen(bus)

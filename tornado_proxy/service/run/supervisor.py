@@ -342,7 +342,11 @@ class Supervisor:
                 ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
                 _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
         finally:
-            self._ended = _added((self._ended, _of_ended(worker.report)), self._names)
+            # Gauges end with it, counters count on.
+            report = worker.report
+            counts = tuple(each for each in report.counts if each.type != "gauge")
+            report = report._replace(counts=counts, activity=replace(report.activity, in_flight=0))
+            self._ended = _added((self._ended, report), self._names)
             del self._workers[place]
             await worker.close()
 
@@ -352,12 +356,6 @@ def _added(reports: Sequence[ProcessReport], names: CountedNames) -> ProcessRepo
     counts = added((metric for each in reports for metric in each.counts), names.cover)
     activity = sum((each.activity for each in reports), Activity()).only(names)
     return ProcessReport(tuple(counts), activity)
-
-
-def _of_ended(report: ProcessReport) -> ProcessReport:
-    """Returns the part of a report that counts on after its worker has ended."""
-    counts = tuple(each for each in report.counts if each.type != "gauge")
-    return report._replace(counts=counts, activity=replace(report.activity, in_flight=0))
 
 
 def _resolve(first: asyncio.Future[bool], *, serves: bool) -> None:
