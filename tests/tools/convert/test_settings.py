@@ -29,6 +29,7 @@ def test_tls_is_converted(name):
     options = "minTLSVersion: TLSv1.2, maxTLSVersion: '1.3', cipherSuites: [TLS_AES_128_GCM_SHA256]"
     conversion = _convert_tls(f"selfSignedHostnames: [a.test], {options}", name)
     assert conversion.document[name]["ssl"] == {
+        "enabled": True,
         "selfSignedHostnames": ["a.test"],
         "minTLSVersion": "TLSv1.2",
         "maxTLSVersion": "1.3",
@@ -37,15 +38,12 @@ def test_tls_is_converted(name):
     assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED, OptionOutcome.CHANGED) == []
 
 
-def test_inline_certificates_become_files():
-    """A private key is written to a file that only its owner may read."""
+def test_inline_certificates_stay_in_the_configuration():
+    """Only its owner may read the file."""
     text = f"certificates: [{{certificate: {PAIR.chain!r}, privateKey: {PAIR.key!r}}}]".replace("'", '"')
-    conversion = _convert_tls(text)
-    assert conversion.document["server"]["ssl"]["certificates"] == [
-        {"certificateUrl": "certificates/server-1.crt", "privateKeyUrl": "certificates/server-1.key"}
+    assert _convert_tls(text).document["server"]["ssl"]["certificates"] == [
+        {"certificate": PAIR.chain, "privateKey": {"value": PAIR.key}}
     ]
-    assert conversion.files["certificates/server-1.crt"] == PAIR.chain
-    assert conversion.files["certificates/server-1.key"] == PAIR.key
 
 
 def test_urls_of_certificates_are_converted():

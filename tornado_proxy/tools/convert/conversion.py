@@ -85,49 +85,41 @@ def convert(
     read_file: ReadFile = no_file,
 ) -> Converted:
     """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for one that s3-proxy refuses."""
-    root = Section(options)
-    pages = PageConversion(read_file)
-    templates = pages.general(root.section("templates"))
-    sign_in = providers(root, new_key)
+    root, pages = Section(options), PageConversion(read_file)
+    for name in (*_LISTENERS, "log", "authProviders"):
+        if name in root:
+            root.carried(name, f"as `{name}`")
+    templates, sign_in = pages.general(root.section("templates")), providers(root, new_key)
     made = (target(name, each, sign_in, pages, keys_as) for name, each in root.section("targets").named())
     targets = [each for each in made if each]
     files: dict[str, str] = {}
-    listeners = {name: listener(name, root, files) for name in _LISTENERS}
-    settings = _settings(root, sign_in, listeners, [path for each in targets for path in each.paths])
     for each in targets:
         stem = re.sub(r"[^a-z0-9_-]", "_", each.name.lower())
         if each.entries:  # the names are unique even if case is ignored
             names = (f"rules/{stem}{number}.rules" for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1))))
             files[next(name for name in names if name not in files)] = rule_text(each.name, each.entries)
-    # One by one, because the directory may contain files of an earlier conversion.
-    rules = [name for name in files if name.startswith("rules/")]
-    settings |= present({"templates": templates, "rules": rules})
-    root.remark_on_the_rest()
-    if root.refusals:
-        raise Unreadable(*root.refusals)
-    remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
-    admin_is_open = listeners["internalServer"]["listenAddr"] in EVERY_INTERFACE
-    report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), admin_is_open)
-    text = _OPENING + _configuration(settings, targets, report)
-    return Converted({CONFIGURATION: text, **files, **pages.files}, report)
-
-
-def _settings(
-    root: Section, sign_in: Providers, listeners: Mapping[str, Mapping[str, Setting]], mounts: Sequence[str]
-) -> dict[str, Setting]:
-    for name in (*_LISTENERS, "log", "authProviders"):
-        if name in root:
-            root.carried(name, f"as `{name}`")
-    return present(
+    mounts = [path for each in targets for path in each.paths]
+    server, internal = (listener(name, root) for name in _LISTENERS)
+    settings = present(
         {
-            "server": {**listeners["server"], "trustedProxies": list(PRIVATE_NETWORKS)},
-            "internalServer": listeners["internalServer"],
+            "server": {**server, "trustedProxies": list(PRIVATE_NETWORKS)},
+            "internalServer": internal,
             "log": log(root),
             "listTargets": _target_list(root.section("listTargets"), sign_in, mounts),
             "limits": limits(root),
             "authProviders": sign_in.settings,
+            "templates": templates,
+            "rules": list(files),  # one by one: the directory may contain files of an earlier conversion
         }
     )
+    root.remark_on_the_rest()
+    if root.refusals:
+        raise Unreadable(*root.refusals)
+    remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
+    is_open = internal["listenAddr"] in EVERY_INTERFACE
+    report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), is_open)
+    text = _OPENING + _configuration(settings, targets, report)
+    return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
 def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
@@ -159,8 +151,7 @@ def _configuration(
     # Each listener is on one line, so that a script can find and replace its address and port.
     lines = [f"{name}: {yaml_text(settings[name], on_one_line=True)}" for name in _LISTENERS]
     lines.append(yaml_text({name: each for name, each in settings.items() if name not in _LISTENERS}))
-    if targets:
-        lines.append("targets:\n")
+    lines += ["targets:\n"] if targets else []
     for each in targets:
         subject, notes = f"targets.{each.name}", ""
         for remark in report.of(*_TO_REVIEW):

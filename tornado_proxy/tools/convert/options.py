@@ -14,19 +14,21 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from functools import partialmethod, reduce
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from gotemplate.sprig.dates import parse_duration
 from gotemplate.template.values import ExecutionError
 from tornado_proxy.config import document
 from tornado_proxy.config.document import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
+from tornado_proxy.config.options import Mark, OptionType, SettingsSection, options_of
+from tornado_proxy.config.values import Duration
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 
 _READ = (".json", ".yaml", ".yml")  # in viper's order of preference
@@ -223,6 +225,10 @@ class Section:
     def __bool__(self) -> bool:
         return self._is_given
 
+    def __iter__(self) -> Iterator[str]:
+        """Yields the names of the options that are given, in lower case."""
+        return iter(self._options.entries)
+
     def __contains__(self, name: str) -> bool:
         """Returns whether an option is given."""
         return name.lower() in self._options.entries
@@ -241,7 +247,7 @@ class Section:
             raise self._unfit(name, "a boolean", "true or false")
         return text in _TRUE
 
-    def whole(self, name: str, default: int) -> int:
+    def whole(self, name: str, default: int = 0) -> int:
         """Returns a whole number."""
         try:
             return int(self.text(name, str(default)))
@@ -286,21 +292,42 @@ class Section:
 
     def named(self) -> Iterator[tuple[str, Section]]:
         """Yields the mappings in this one by their names, which users chose; s3-proxy sees them in lower case."""
-        for name in self._options.entries:
+        for name in self:
             if self._value(name) is not None:
                 yield name, self.section(name)
 
-    def pairs(self) -> dict[str, str]:
-        """Returns the texts in this mapping by their names."""
-        return {name: self.text(name) for name in self._options.entries}
+    def translated(self, kind: type[SettingsSection]) -> dict[str, Setting]:
+        """Returns the options that have the same name and meaning in a section here, without empty and false ones."""
+        own: dict[str, Setting] = {}
+        grouped: dict[str, dict[str, Setting]] = {}
+        for option in options_of(kind):
+            section = self.section(option.group.name) if option.group else self
+            if option.name in section and option.name in section.names:
+                here = grouped.setdefault(option.group.name, {}) if option.group else own
+                here |= present({option.name: section.value(option.name, option.type)})
+        return present({**own, **grouped})
 
-    def copied(self, *, texts: str = "", flags: str = "", lists: str = "", durations: str = "") -> dict[str, Setting]:
-        """Returns the named options that are neither empty nor false; names and meanings are the same here."""
-        settings: dict[str, Setting] = {name: self.text(name) for name in texts.split()}
-        settings.update((name, self.flag(name)) for name in flags.split())
-        settings.update((name, self.texts(name)) for name in lists.split())
-        settings.update((name, self.duration(name)) for name in durations.split())
-        return present(settings)
+    def value(self, name: str, kind: OptionType) -> Setting | None:
+        """Returns the value of an option that has a type here; None for a secret that is none."""
+        if kind.is_secret:
+            text = self._value(name)
+            return {"value": text} if isinstance(text, str) else reference(self.section(name))
+        if Mark.PAIRS in kind.marks:
+            inner = self.section(name)
+            return present({each: inner.value(each, kind.item) for each in inner})
+        if kind.is_list and kind.item.section:
+            return [each.translated(kind.item.section) for each in self.sections(name)]
+        if kind.section:
+            return self.section(name).translated(kind.section)
+        if isinstance(kind.bounds, Duration):
+            return self.duration(name)
+        readers: dict[Any, Callable[[str], Setting]] = {bool: self.flag, int: self.whole}
+        return (self.texts if kind.is_list else readers.get(kind.base, self.text))(name)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the options that it may have; `*` if users choose them."""
+        return next((names for pattern, names in _NAMES if pattern.fullmatch(self.path)), ["*"])
 
     def remark(
         self, outcome: OptionOutcome, name: str, message: str, help: str | None = None, *, place: Span | None = None
@@ -322,7 +349,7 @@ class Section:
 
     def remark_on_the_rest(self) -> None:
         """Records, here and below, the options that the table says something about, and those that it does not know."""
-        names = next((names for pattern, names in _NAMES if pattern.fullmatch(self.path)), ["*"])
+        names = self.names
         for name, option in self._options.entries.items():
             if _is_off(option.value):
                 continue
@@ -389,9 +416,3 @@ def reference(section: Section) -> dict[str, Setting] | None:
     if variable:
         return {"env": variable}
     return {"value": value} if value else None
-
-
-def key_pair(section: Section) -> dict[str, Setting] | None:
-    """Returns the references to the two keys of AWS credentials; None if one is missing."""
-    access, secret = reference(section.section("accessKey")), reference(section.section("secretKey"))
-    return {"accessKey": access, "secretKey": secret} if access and secret else None

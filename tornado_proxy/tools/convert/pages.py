@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import PurePosixPath
 
@@ -52,7 +52,7 @@ class PageConversion(msgspec.Struct):
             section.refused("helpers", "`templates.helpers` is empty")
         places = [place for name in section.texts("helpers", [_HELPERS]) if (place := self._helper(name, section))]
         self.helpers = self._texts(places)
-        settings = present({"helpers": places}) | dict(self._pages(section))
+        settings = present({**self._pages(section), "helpers": places})
         self.pages = frozenset(settings)
         if section and settings:
             section.carried("", "as `templates`")
@@ -64,11 +64,11 @@ class PageConversion(msgspec.Struct):
         places: list[str] = []
         for each in section.sections("helpers"):
             if each.flag("inBucket"):
-                helpers.append({"path": each.text("path"), "inBucket": True})
+                helpers.append(each.translated(model.HelperOptions))
             elif place := self._helper(each.text("path"), each):
                 helpers.append({"path": place})
                 places.append(place)
-        settings = present({"helpers": helpers}) | dict(self._pages(section))
+        settings = present({**self._pages(section), "helpers": helpers})
         if settings:
             section.carried("", "as `templates` of the target")
         return settings, self._texts(places) if "helpers" in section else self.helpers
@@ -76,20 +76,18 @@ class PageConversion(msgspec.Struct):
     def _texts(self, places: list[str]) -> tuple[str, ...]:
         return tuple(self.files[place] for place in places if place in self.files)
 
-    def _pages(self, section: Section) -> Iterator[tuple[str, Setting]]:
-        for kind in PAGES:
-            if (page := section.section(kind)) and (settings := self._page(kind, page)):
-                yield kind, settings
-
-    def _page(self, kind: str, section: Section) -> dict[str, Setting]:
-        settings = section.copied(texts="path status", flags="inBucket")
-        settings |= present({"headers": section.section("headers").pairs()})
-        if "path" in settings and "inBucket" not in settings:
-            settings["path"] = self._file(section.text("path"), section)
-        # An upload that succeeds is 201 here unless a page says otherwise; a target's page has the status of the one
-        # for all targets.
-        is_first = kind in ("put", "delete") and kind not in self.pages
-        return {"status": "204", **settings} if is_first else settings
+    def _pages(self, section: Section) -> dict[str, Setting]:
+        pages: dict[str, Setting] = {}
+        for kind in filter(section.__contains__, PAGES):
+            page = section.section(kind)
+            settings = page.translated(model.TargetPageOptions)
+            if "path" in settings and "inBucket" not in settings:
+                settings["path"] = self._file(page.text("path"), page)
+            # An upload that succeeds is 201 here unless a page says otherwise; a target's page has the status of the
+            # one for all targets.
+            is_first = kind in ("put", "delete") and kind not in self.pages
+            pages[kind] = {"status": "204", **settings} if is_first else settings
+        return pages
 
     def _helper(self, path: str, section: Section) -> str | None:
         """Returns the place of a file of helpers; None for s3-proxy's own, which are built in."""

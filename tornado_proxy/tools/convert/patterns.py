@@ -10,7 +10,7 @@ in which two slashes may meet is not proved to be the same key.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import dropwhile
 
 import msgspec
@@ -43,19 +43,30 @@ def disjoint(one: Language, other: Language) -> bool:
     return isinstance(overlap(one, other), NoKey)
 
 
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a result: its name in messages, and its possible texts."""
+
+    name: str
+    begins_with_slash: bool
+    ends_with_slash: bool
+    empty: bool
+
+
 class PossibleCaptures:
     """The possible captures of the groups of a source, with regard to slashes; possible unless proved impossible."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        # Within a quotation a group's body cannot be found by its place alone.
-        tree = None if r"\Q" in source else language(source).tree
+        self._names = parse(source).names
+        tree = language(source).tree
         groups = [] if tree is None else list(_single(tree))
         self._groups = {group.number: group for group, _ in groups}
         self._sure = {group.number for group, sure in groups if sure}  # that take part in every match
 
-    def piece(self, reference: str, numbers: Collection[int]) -> Piece:
-        """Returns a reference to one of some groups, or to none, as a piece of a result."""
+    def piece(self, reference: str, name: str) -> Piece:
+        """Returns a reference to the groups of a name, or to a number, as a piece of a result."""
+        number = group_number(name)
+        numbers = [each for each, group in enumerate(self._names, start=1) if each == number or group == name]
         is_unsure = not numbers or not self._sure.issuperset(numbers)
         return Piece(
             f"`{reference}`",
@@ -123,6 +134,8 @@ class Here(msgspec.Struct, frozen=True):
 def source_here(text: str, prefix: str) -> Here:
     """Converts a source for keys behind a `prefix`; raises `NotConvertible`, `NeverFound` and `PatternError`."""
     compile_pattern(text)
+    if r"\Q" in text:
+        raise NotConvertible(r"its quotation, `\Q`, hides where its parts are", r"escape each character with `\`")
     if "//" in prefix:
         raise NotConvertible("the prefix has an empty segment, `//`, which s3-proxy's SDK removes on the way to S3")
     tree = language(text).tree
@@ -157,8 +170,6 @@ def _anchored(text: str, starts: list[syntax.Assertion], tree: syntax.Node, pref
         if characters != expected and not (is_folded and characters.casefold() == expected.casefold()):
             raise NeverFound(f"every key begins with the prefix `{prefix}`, and this does not")
         rest = part.extent.end
-    if prefix and r"\Q" in text:
-        raise NotConvertible(r"its quotation, `\Q`, hides where the prefix ends")
     # If it ends before the end of the prefix, it finds every key.
     return Here(f"{text[: first.extent.end]}/{text[rest:]}", whole=False)
 
@@ -173,36 +184,6 @@ def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
     # After the slash it reads the same text as s3-proxy's source does from that place.
     if not all(never_begins(f"/(?:{text})", rest) for rest in rests):
         raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
-
-
-class Piece(msgspec.Struct, frozen=True):
-    """A part of a result: its name in messages, and its possible texts."""
-
-    name: str
-    begins_with_slash: bool
-    ends_with_slash: bool
-    empty: bool
-
-
-def literal(text: str) -> Piece:
-    """Returns a text that is always there as a piece."""
-    return Piece(f"`{text}`", text.startswith("/"), text.endswith("/"), empty=not text)
-
-
-def check_slashes(text: str, pieces: Iterable[Piece]) -> None:
-    """Raises `NotConvertible` if a result may have an empty segment; `text` is its certain part."""
-    if "//" in text:
-        raise NotConvertible("it has an empty segment, `//`, which s3-proxy's SDK removes", "write a single `/`")
-    before: list[Piece] = []  # the possible texts directly before the next piece
-    for piece in pieces:
-        meeting = next((each for each in before if each.ends_with_slash and piece.begins_with_slash), None)
-        if meeting is not None:
-            raise NotConvertible(
-                f"it may have an empty segment, `//`, between {meeting.name} and {piece.name},"
-                " which s3-proxy's SDK removes",
-                "let the slash stand either in the group or beside it",
-            )
-        before = [*before, piece] if piece.empty else [piece]
 
 
 def directory_of(prefix: str) -> str:
@@ -236,24 +217,26 @@ def plain_target_here(target: str, source: Here, prefix: str) -> str:
     objection = None if references else path_objection(text.replace("$$", "$"))
     if objection is not None:
         raise NotConvertible(f"it {objection}, which is refused here")
-    check_slashes(text, _pieces(text, references, source))
+    if "//" in text:
+        raise NotConvertible("it has an empty segment, `//`, which s3-proxy's SDK removes", "write a single `/`")
+    before: list[Piece] = []  # the possible texts directly before the next piece
+    for piece in _pieces(text, references, PossibleCaptures(source.text)):
+        meeting = next((each for each in before if each.ends_with_slash and piece.begins_with_slash), None)
+        if meeting is not None:
+            raise NotConvertible(
+                f"it may have an empty segment, `//`, between {meeting.name} and {piece.name},"
+                " which s3-proxy's SDK removes",
+                "let the slash stand either in the group or beside it",
+            )
+        before = [*before, piece] if piece.empty else [piece]
     return text
 
 
-def _pieces(text: str, references: tuple[Reference, ...], source: Here) -> Iterator[Piece]:
-    groups = parse(source.text).names
-    captures = PossibleCaptures(source.text)
+def _pieces(text: str, references: tuple[Reference, ...], captures: PossibleCaptures) -> Iterator[Piece]:
     at = 0
-    for name, start, end in references:
-        yield literal(text[at:start])
-        yield captures.piece(text[start:end], _numbers(name, groups))
+    for name, start, end in (*references, ("", len(text), len(text))):
+        between = text[at:start]
+        yield Piece(f"`{between}`", between.startswith("/"), between.endswith("/"), empty=not between)
+        if name:
+            yield captures.piece(text[start:end], name)
         at = end
-    yield literal(text[at:])
-
-
-def _numbers(name: str, groups: tuple[str, ...]) -> list[int]:
-    """Returns the groups that a reference may name: several may share a name, and the list may be empty."""
-    number = group_number(name)
-    if number is None:
-        return [each for each, group in enumerate(groups, start=1) if group == name]
-    return [number] if number <= len(groups) else []

@@ -13,6 +13,7 @@ import msgspec
 from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config.limits import SHORTEST_KEY
+from tornado_proxy.config.providers import AccessRule, HeaderProvider, OidcProvider, OpaServer
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import Section, Setting, present, reference
 
@@ -53,20 +54,14 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
     if kind == "basic":
         return {"realm": section.text("realm") or name}
     if kind == "header":
-        return section.copied(texts="usernameHeader emailHeader groupsHeader")
+        return section.translated(HeaderProvider)
     if ":" in section.text("state"):  # not needed otherwise: each login here has a state of its own
         section.refused("state", f"`{section.path}.state` contains a `:`")
-    settings = section.copied(
-        texts="issuerUrl clientID groupClaim cookieName",
-        flags="emailVerified cookieSecure",
-        lists="scopes cookieDomains",
-    )
+    settings = section.translated(OidcProvider)
     if "." in (claim := section.text("groupClaim")):
         message = f"groups are also found in members of claims, by the dots of `{claim}`; s3-proxy asks for one claim"
         section.changed("groupClaim", message)
     secret = reference(section.section("clientSecret"))
-    if secret is not None:
-        settings["clientSecret"] = secret
     written = str(secret.get("value", "")) if secret else ""
     if secret is None or 0 < len(written) < SHORTEST_KEY:
         settings["sessionKey"] = {"value": new_key()}
@@ -267,20 +262,20 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
         rule.closed("", message)
     if server and not server.text("url"):
         raise _Inexpressible("its policy server has no `url`")
-    policy = server.copied(texts="url") | present({"tags": server.section("tags").pairs()})
+    policy = server.translated(OpaServer)
     rules = [rule for each in served for rule in _rules(each)]
     return present({"authorizationAccesses": rules, "authorizationOPAServer": policy})
 
 
 def _rules(section: Section) -> list[Setting]:
     """Converts a rule; if it has a group and an email address, either is enough, so it becomes two."""
-    flags = section.copied(flags="regexp forbidden")
-    texts = section.copied(texts="group email")
+    flags = section.translated(AccessRule)
+    texts = {name: str(flags.pop(name)) for name in ("group", "email") if name in flags}
     if not texts:
         raise _Inexpressible("a rule has neither `group` nor `email`, and is about nobody")
     try:
         for text in texts.values() if "regexp" in flags else ():
-            compile_pattern(str(text))
+            compile_pattern(text)
     except PatternError as error:
         raise _Inexpressible(f"a rule's expression cannot be converted: {error}") from None
     return [{option: text, **flags} for option, text in texts.items()]

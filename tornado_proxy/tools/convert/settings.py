@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from tornado_proxy.config.actions import Actions
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.secrets import Credentials
+from tornado_proxy.config.server import CacheHeaders, Cors, Ssl
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import (
     Section,
     Setting,
-    key_pair,
     present,
-    reference,
     remark_on_relative,
 )
 from tornado_proxy.tools.convert.pages import PageConversion
@@ -27,48 +30,32 @@ _PORTS = {"server": 8080, "internalServer": 9090}
 _DEFAULT_LEVEL, _HIGHEST_LEVEL = 5, 9
 
 
-def listener(name: str, root: Section, files: dict[str, str]) -> dict[str, Setting]:
-    """Converts `server` or `internalServer`; texts of certificates and keys are added to `files`."""
+def listener(name: str, root: Section) -> dict[str, Setting]:
+    """Converts `server` or `internalServer`."""
     section = root.section(name)
     address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
     settings: dict[str, Setting] = {"listenAddr": address, "port": port}
-    settings |= _ssl(name, section.section("ssl"), files)
+    settings |= _ssl(section.section("ssl"))
     if name != "server":
         return settings
     cors, cache = section.section("cors"), section.section("cache")
     if cors.flag("enabled"):
-        settings["cors"] = cors.copied(
-            flags="enabled allowAll allowCredentials optionsPassthrough",
-            lists="allowOrigins allowMethods allowHeaders exposeHeaders",
-        ) | present({"maxAge": min(cors.whole("maxAge", 0), LONGEST_PREFLIGHT_AGE)})
+        age = min(cors.whole("maxAge", 0), LONGEST_PREFLIGHT_AGE)
+        settings["cors"] = cors.translated(Cors) | present({"maxAge": age})
     if not cache or cache.flag("noCacheEnabled"):
         settings["cache"] = {"noCacheEnabled": True}
     else:
-        settings |= present({"cache": cache.copied(texts="expires cacheControl pragma xAccelExpires")})
+        settings |= present({"cache": cache.translated(CacheHeaders)})
     return settings | {"compress": _compression(section.section("compress"))}
 
 
-def _ssl(listener: str, section: Section, files: dict[str, str]) -> dict[str, Setting]:
+def _ssl(section: Section) -> dict[str, Setting]:
     if not section.flag("enabled"):
         return {}
-    here = []
-    for number, each in enumerate(section.sections("certificates"), start=1):
-        stem = f"certificates/{listener}-{number}"
-        certificate = _key_file(each, "certificate", f"{stem}.crt", files)
-        here.append(certificate | _key_file(each, "privateKey", f"{stem}.key", files))
-    settings = section.copied(texts="minTLSVersion maxTLSVersion", lists="selfSignedHostnames cipherSuites")
-    return {"ssl": present({"certificates": here}) | settings}
-
-
-def _key_file(section: Section, name: str, place: str, files: dict[str, str]) -> dict[str, Setting]:
-    config, text, url = section.section(f"{name}UrlConfig"), section.text(name), section.text(f"{name}Url")
-    if text and not url:
-        files[place] = text
-        return {f"{name}Url": place}
-    remark_on_relative(section, f"{name}Url")
-    settings = config.copied(texts="awsRegion awsEndpoint", flags="awsDisableSSL", durations="httpTimeout")
-    settings |= present({"awsCredentials": key_pair(config.section("awsCredentials"))})
-    return present({name: text, f"{name}Url": url, f"{name}UrlConfig": settings})
+    for each in section.sections("certificates"):
+        for url in ("certificateUrl", "privateKeyUrl"):
+            remark_on_relative(each, url)
+    return {"ssl": section.translated(Ssl)}
 
 
 def _compression(section: Section) -> Mapping[str, Setting]:
@@ -108,62 +95,29 @@ def log(root: Section) -> dict[str, Setting]:
     }
 
 
-Actions = dict[str, dict[str, Setting]]
-
-
-def actions(target: Section) -> Actions:
+def actions(target: Section) -> dict[str, dict[str, Any]]:
     """Converts the actions of a target; without any, s3-proxy answers GET and nothing else."""
     section = target.section("actions")
-    if not section:
-        return {name: {"enabled": name == "GET"} for name in METHODS}
-    done: Actions = {}
-    for name in METHODS:
-        action = section.section(name)
-        config, enabled = action.section("config"), action.flag("enabled")
-        settings = _get(config) if name == "GET" else {}
-        if name == "PUT" and enabled:
-            settings = _put(action, config)
-        settings |= present({"webhooks": [*map(_webhook, config.sections("webhooks"))]})
-        done[name] = {"enabled": enabled, **present({"config": settings})}
+    given: dict[str, Any] = section.translated(Actions)
+    done: dict[str, dict[str, Any]] = {
+        name: {"enabled": not section and name == "GET", **given.get(name, {})} for name in METHODS
+    }
+    put, options = section.section("PUT"), done["GET"].get("config", {})
+    if put.flag("enabled") and not put.section("config"):
+        message = "files may be replaced, as s3-proxy's code allows if PUT has no `config`; its documentation differs"
+        put.changed("config", message, "set `allowOverride: false` unless you want that")
+        done["PUT"]["config"] = {"allowOverride": True}
+    if "indexDocument" in options:
+        # s3-proxy joins it to the directory as a path, so slashes at its ends have no effect.
+        options["indexDocument"] = options["indexDocument"].strip("/")
     # A target with HEAD alone is converted: only the order of s3-proxy's checks refuses it.
     if not any(action["enabled"] for action in done.values()):
         section.refused("", f"`{section.path}` enables no action")
     return done
 
 
-def _get(config: Section) -> dict[str, Setting]:
-    # s3-proxy joins the index document to the directory as a path, so slashes at its ends have no effect.
-    index, headers = config.text("indexDocument").strip("/"), config.section("streamedFileHeaders").pairs()
-    flags = "redirectWithTrailingSlashForNotFoundFile disableListing redirectToSignedUrl userIsolation"
-    settings = present({"indexDocument": index, "streamedFileHeaders": headers})
-    settings |= config.copied(flags=flags, durations="signedUrlExpiration")
-    return settings | (config.copied(lists="userIsolationAdmins") if "userIsolation" in settings else {})
-
-
-_SYSTEM = "cacheControl contentDisposition contentEncoding contentLanguage expires"
-
-
-def _put(action: Section, config: Section) -> dict[str, Setting]:
-    if not config:
-        message = "files may be replaced, as s3-proxy's code allows if PUT has no `config`; its documentation differs"
-        action.changed("config", message, "set `allowOverride: false` unless you want that")
-        return {"allowOverride": True}
-    settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
-    system = config.section("systemMetadata").copied(texts=_SYSTEM)
-    settings |= present({"metadata": present(config.section("metadata").pairs()), "systemMetadata": system})
-    return settings | config.copied(texts="storageClass cannedACL")
-
-
-def _webhook(section: Section) -> Mapping[str, Setting]:
-    secrets = {name: reference(each) for name, each in section.section("secretHeaders").named()}
-    settings = section.copied(texts="method url", durations="defaultWaitTime maxWaitTime")
-    settings |= present({"headers": section.section("headers").pairs(), "secretHeaders": present(secrets)})
-    return settings | present({"retryCount": min(section.whole("retryCount", 0), _MOST_RETRIES)})
-
-
 _PORT = re.compile(r":[0-9]+\Z")
-_CALLS = {name.lower(): name for name in ("listHeaders", "getHeaders", "putHeaders", "deleteHeaders")}
-_MOST_RETRIES = 100  # of a webhook, here
+_KEYS = ("accessKey", "secretKey")
 _LEAST_PART, _MOST_PART = 5, 5120  # MiB
 
 
@@ -255,7 +209,6 @@ def mount(section: Section) -> dict[str, list[str] | str]:
 def _bucket(section: Section) -> dict[str, Setting]:
     if not section:
         raise Unservable("it has no `bucket`")
-    settings: dict[str, Setting] = {"name": section.text("name")}
     configured = section.text("prefix")
     directory = configured.strip("/")
     if "//" in directory:
@@ -264,19 +217,19 @@ def _bucket(section: Section) -> dict[str, Setting]:
     if configured.startswith("/"):
         message = f"s3-proxy lists below `{configured}`, where there is nothing; here `{directory}/` is listed"
         section.changed("prefix", message)
-    settings |= present({"prefix": directory}) | {"region": section.text("region", "us-east-1")}
-    settings |= section.copied(texts="s3Endpoint")
     # s3-proxy's client asks in path style by default.
-    path_style = section.flag("s3ForcePathStyle", default=True)
-    settings |= section.copied(flags="disableSSL") | {"s3ForcePathStyle": path_style}
-    if credentials := section.section("credentials"):
-        keys = key_pair(credentials)
-        settings |= present({"credentials": keys})
-        if not keys:
-            message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
-            section.changed("credentials", message)
-    headers = {name: each.pairs() for name, each in section.section("requestConfig").named()}
-    settings |= present({"requestConfig": {_CALLS[name]: pairs for name, pairs in headers.items() if name in _CALLS}})
+    own: dict[str, Setting] = {"prefix": directory, "s3ForcePathStyle": section.flag("s3ForcePathStyle", default=True)}
+    settings: dict[str, Setting] = {
+        "name": "",
+        "prefix": "",
+        "region": "us-east-1",
+        **section.translated(Bucket),
+        **own,
+    }
+    if "credentials" in section and len(section.section("credentials").translated(Credentials)) < len(_KEYS):
+        del settings["credentials"]
+        message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
+        section.changed("credentials", message)
     size, part = section.whole("s3ListMaxKeys", 1000), section.whole("s3UploadPartSize", 0)
     if size != 1000:
         settings["s3ListMaxKeys"] = max(1, min(size, MOST_LISTED_KEYS))
@@ -288,4 +241,4 @@ def _bucket(section: Section) -> dict[str, Setting]:
         if here != part:
             message = f"`{part}` is `{here}` here: S3 takes no other parts, and s3-proxy's uploads fail"
             section.changed("s3UploadPartSize", message)
-    return settings
+    return present(settings)
