@@ -154,7 +154,13 @@ def test_a_target_with_head_alone_is_converted():
 
 
 @pytest.mark.parametrize(
-    "place", ["mount: {path: [/], resources: [{path: /}]}", "mount: {path: [/]}, resource: {a: b}"]
+    "place",
+    [
+        "mount: {path: [/], resources: [{path: /}]}",
+        "mount: {path: [/]}, resource: {a: b}",
+        "mount: {path: [/]}, actions: {GET: {enabled: true}, resources: [{path: /}]}",
+        "mount: {path: [/]}, basic: {realm: Staff}",
+    ],
 )
 def test_an_option_that_was_meant_to_close_a_target_is_reported(place):
     """Its owner believes that it asks for a password."""

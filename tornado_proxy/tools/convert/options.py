@@ -159,11 +159,11 @@ WORDS = tomllib.loads((files(__package__) / "options.toml").read_text(encoding="
 UNKNOWN = "this is not a known option of s3-proxy"
 
 
-def _expression(paths: str) -> re.Pattern[str]:
-    return re.compile(re.escape(paths).replace(r"\*", ".*"), re.IGNORECASE)
+def _expression(paths: str, name: str = "[^.]+") -> re.Pattern[str]:
+    return re.compile(re.escape(paths).replace(r"\*", name).replace(r"\|", "|"), re.IGNORECASE)
 
 
-_NAMES = [(_expression(section), names) for section, names in WORDS["options"].items()]
+_NAMES = [(_expression(section, ".*"), names) for section, names in WORDS["options"].items()]
 _FATES = [
     (_expression(option), outcome, message)
     for outcome, messages in WORDS["outcome-of"].items()
