@@ -18,7 +18,7 @@ from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.tools.convert.pages import default_page
+from tornado_proxy.tools.convert.settings import default_page
 from tornado_proxy.web.answer import Whole
 from tornado_proxy.web.custom_pages import BucketPages, PageFailed, customized, read_text
 from tornado_proxy.web.limits import LARGEST_TEMPLATE, TEMPLATE_AGAIN_AFTER, TEMPLATE_FRESH

@@ -21,7 +21,7 @@ from tornado_proxy.pages.custom import (
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.pages import default_page
+from tornado_proxy.tools.convert.settings import default_page
 
 HTML = Request(host="files.test", path="/a/&b")
 JSON = Request(host="files.test", path="/a/&b", headers=(("Accept", "application/json"),))

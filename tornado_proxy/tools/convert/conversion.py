@@ -27,10 +27,20 @@ from tornado_proxy.tools.convert.options import (
     present,
     where,
 )
-from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, Providers, closed, providers, single_resource
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
-from tornado_proxy.tools.convert.settings import ConvertedTarget, Unservable, limits, listener, log, mount, target
+from tornado_proxy.tools.convert.settings import (
+    ConvertedTarget,
+    PageConversion,
+    ReadFile,
+    Unservable,
+    limits,
+    listener,
+    log,
+    mount,
+    no_file,
+    target,
+)
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
@@ -92,12 +102,7 @@ def convert(
     templates, sign_in = pages.general(root.section("templates")), providers(root, new_key)
     made = (target(name, each, sign_in, pages, keys_as) for name, each in root.section("targets").named())
     targets = [each for each in made if each]
-    files: dict[str, str] = {}
-    for each in targets:
-        stem = re.sub(r"[^a-z0-9_-]", "_", each.name.lower())
-        if each.entries:  # the names are unique even if case is ignored
-            names = (f"rules/{stem}{number}.rules" for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1))))
-            files[next(name for name in names if name not in files)] = rule_text(each.name, each.entries)
+    files = _rule_files(targets)
     mounts = [path for each in targets for path in each.paths]
     server, internal = (listener(name, root) for name in _LISTENERS)
     settings = present(
@@ -120,6 +125,16 @@ def convert(
     report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), is_open)
     text = _OPENING + _configuration(settings, targets, report)
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
+
+
+def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for each in targets:
+        stem = re.sub(r"[^a-z0-9_-]", "_", each.name.lower())
+        if each.entries:  # the names are unique even if case is ignored
+            names = (f"rules/{stem}{number}.rules" for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1))))
+            files[next(name for name in names if name not in files)] = rule_text(each.name, each.entries)
+    return files
 
 
 def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
