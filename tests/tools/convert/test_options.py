@@ -110,7 +110,7 @@ def test_missing_and_unreadable_files_are_refused(tmp_path):
     for name, message in (
         ("missing", "cannot be read: No such file"),
         ("empty", "has no configuration file"),
-        ("latin", "is not UTF-8: the byte 0xE9 at offset 3"),
+        ("latin", "invalid UTF-8: byte 0xe9 at offset 3"),
     ):
         with pytest.raises(Unreadable, match=message):
             read([tmp_path / name])

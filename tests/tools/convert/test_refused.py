@@ -41,7 +41,7 @@ NAMED = {
 @pytest.mark.parametrize(("text", "message"), NAMED.items())
 def test_a_mistake_is_named_by_the_check_of_the_new_files(text, message):
     """It is written as it is: the one reader of configurations says what is wrong, with its place."""
-    sources = [SourceFile("target.yaml", TARGET), SourceFile("conf.yaml", text)]
+    sources = [SourceFile("target.yaml", f"{TARGET}\nauthProviders: {{{PROVIDERS}}}"), SourceFile("conf.yaml", text)]
     files = convert(together(sources)).files
     loaded = compile_configuration(SourceFile(CONFIGURATION, files[CONFIGURATION]), Path("out"), unresolved)
     assert message in "\n".join(each.message for each in loaded.diagnostics)
@@ -56,6 +56,8 @@ OF_A_TARGET = {
     "mount: {path: [/]}, bucket: {name: b, requestConfig: {getHeaders: {accept-encoding: gzip}}}": (
         "`getHeaders` cannot have `accept-encoding`"
     ),
+    "mount: {path: [/]}, bucket: {name: b}, resources: [{path: /, provider: company, oidc: {authorizationAccesses:"
+    " [{group: '(', regexp: true}]}}]": "unclosed group",
 }
 OF_ACTIONS = {
     "GET: {enabled: true, config: {indexDocument: ../index.html}}": "`indexDocument` contains a `.` or `..` segment",

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from gotemplate.sprig.dates import parse_duration
 from gotemplate.template.values import ExecutionError
-from tornado_proxy.config import document
+from tornado_proxy.config import document, loading
 from tornado_proxy.config.document import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.options import Mark, OptionType, SettingsSection, options_of
 from tornado_proxy.config.values import Duration
@@ -64,12 +64,12 @@ class Options:
 
 def read(places: Sequence[Path]) -> Options:
     """Reads files and directories, and merges them in their order; raises `Unreadable`."""
-    try:
-        paths = [path for place in places for path in _files_at(place)]
-        sources = [SourceFile(str(path), _text(path)) for path in paths]
-    except OSError as error:
-        message = f"`{error.filename}` cannot be read: {error.strerror}"
-        raise Unreadable(Diagnostic("unreadable-file", message)) from None
+    sources = []
+    for path in (path for place in places for path in _files_at(place)):
+        source = loading.read(path)
+        if isinstance(source, loading.Loaded):
+            raise Unreadable(*source.diagnostics)
+        sources.append(source)
     if not sources:
         raise Unreadable(Diagnostic("no-files", f"`{places[0]}` has no configuration file"))
     return together(sources)
@@ -112,14 +112,6 @@ def _files_at(place: Path) -> Iterator[Path]:
         elif Path(name).suffix in _OTHERS:
             message = f"`{place / name}` is part of the configuration, but only YAML and JSON are read"
             raise Unreadable(Diagnostic("unknown-format", message, help="rewrite it in YAML"))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"`{path}` is not UTF-8: the byte 0x{error.object[error.start]:02X} at offset {error.start}"
-        raise Unreadable(Diagnostic("unreadable-file", message)) from None
 
 
 def _document(source: SourceFile) -> Options:

@@ -6,14 +6,13 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from gotemplate.regexp.matching import compile_pattern
-from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.config.limits import SHORTEST_KEY
-from tornado_proxy.config.providers import AccessRule, HeaderProvider, OidcProvider, OpaServer
+from tornado_proxy.config.providers import Authorization, HeaderProvider, OidcProvider
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import Section, Setting, present, reference
 
@@ -250,35 +249,27 @@ def _who(section: Section, providers: Providers) -> Resource:
 
 def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     """Converts the rules for users who signed in; the result is empty if everyone may pass."""
-    rules_there, server = section.sections("authorizationAccesses"), section.section("authorizationOPAServer")
-    # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
-    served = rules_there if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), rules_there))
-    if rules_there and not served:
-        raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
-    for rule in rules_there[len(served) :][:1]:
-        message = (
-            "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by this rule or a later one"
-        )
-        rule.closed("", message)
-    if server and not server.text("url"):
-        raise _Inexpressible("its policy server has no `url`")
-    policy = server.translated(OpaServer)
-    rules = [rule for each in served for rule in _rules(each)]
-    return present({"authorizationAccesses": rules, "authorizationOPAServer": policy})
-
-
-def _rules(section: Section) -> list[Setting]:
-    """Converts a rule; if it has a group and an email address, either is enough, so it becomes two."""
-    flags = section.translated(AccessRule)
-    texts = {name: str(flags.pop(name)) for name in ("group", "email") if name in flags}
-    if not texts:
+    settings: dict[str, Any] = section.translated(Authorization)
+    rules: list[dict[str, Setting]] = settings.get("authorizationAccesses", [])
+    if any(not rule.keys() & {"group", "email"} for rule in rules):
         raise _Inexpressible("a rule has neither `group` nor `email`, and is about nobody")
-    try:
-        for text in texts.values() if "regexp" in flags else ():
-            compile_pattern(text)
-    except PatternError as error:
-        raise _Inexpressible(f"a rule's expression cannot be converted: {error}") from None
-    return [{option: text, **flags} for option, text in texts.items()]
+    if section.section("authorizationOPAServer") and "url" not in settings.get("authorizationOPAServer", {}):
+        raise _Inexpressible("its policy server has no `url`")
+    # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
+    served = rules if kind == "oidc" else [*takewhile(lambda rule: "regexp" not in rule, rules)]
+    if len(served) < len(rules):
+        if not served:
+            raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
+        message = "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by it or a later rule"
+        section.sections("authorizationAccesses")[len(served)].closed("", message)
+    # If a rule has a group and an email address, either is enough, so it becomes two.
+    split = [
+        {name: rule[name], **{flag: rule[flag] for flag in ("regexp", "forbidden") if flag in rule}}
+        for rule in served
+        for name in ("group", "email")
+        if name in rule
+    ]
+    return present({**settings, "authorizationAccesses": split})
 
 
 def _users(basic: Section) -> list[Setting]:
@@ -287,10 +278,8 @@ def _users(basic: Section) -> list[Setting]:
         name, password = section.text("user"), reference(section.section("password"))
         # A hash would be taken for one here, so another text would be the password; s3-proxy knows no hashes.
         if password is None or _LIKE_A_HASH.match(str(password.get("value", ""))):
-            reason = (
-                "has a password that looks like a hash, and would be taken for one" if password else "has no password"
-            )
-            section.left_out("", f"the user `{name}` is left out: it {reason}")
+            reason = "a password that looks like a hash, and would be taken for one" if password else "no password"
+            section.left_out("", f"the user `{name}` is left out: it has {reason}")
         else:
             users.setdefault(name, {"user": name, "password": password})  # of several of one name the first counts
     if not users:
