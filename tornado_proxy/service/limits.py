@@ -38,12 +38,6 @@ MOST_READINGS = 75
 MOST_LOOKS = 10
 """Attempts to watch directories that change meanwhile."""
 
-
-LOG_GATHERED_FOR = 0.1
-"""Seconds between two writes: each takes the interpreter from the requests for a moment."""
-LOG_ROOM = 4 * 1024 * 1024
-"""Bytes of lines that wait: some 10,000 requests. In the manual."""
-
 FEEDS_A_PERIOD = 3
 """Times that the watchdog is fed in its period."""
 GRACE_TO_SPARE = 10.0

@@ -29,3 +29,8 @@ MOST_QUEUED = 1000
 manual."""
 WEBHOOK_WORKERS = 8
 """Webhooks that are called at once. In the manual."""
+
+LOG_GATHERED_FOR = 0.1
+"""Seconds between two writes: each takes the interpreter from the requests for a moment."""
+LOG_ROOM = 4 * 1024 * 1024
+"""Bytes of lines that wait: some 10,000 requests. In the manual."""

@@ -12,8 +12,8 @@ import pytest
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.run import logs
-from tornado_proxy.service.run.logs import StreamOutput
 from tornado_proxy.telemetry.events import ErrorServed, RequestRecord
+from tornado_proxy.telemetry.log import StreamOutput
 
 
 @contextmanager

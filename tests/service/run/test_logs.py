@@ -17,8 +17,8 @@ from select import PIPE_BUF
 import pytest
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.service.run import logs
-from tornado_proxy.service.run.logs import Outlet, StreamOutput
+from tornado_proxy.telemetry import log
+from tornado_proxy.telemetry.log import Outlet, StreamOutput
 
 SCRIPT = """
 import logging, sys
@@ -187,7 +187,7 @@ def _read_lines(reading: int, last: str) -> list[str]:
 
 def test_a_line_of_the_service_does_not_wait_for_others(monkeypatch):
     """Only lines about requests are gathered: an error may be the last thing that a process tells."""
-    monkeypatch.setattr(logs, "LOG_GATHERED_FOR", 1000)
+    monkeypatch.setattr(log, "LOG_GATHERED_FOR", 1000)
     with _pipe() as (reading, writing):
         outlet = Outlet(FORMAT, StreamOutput(writing))
         for number in range(10):
