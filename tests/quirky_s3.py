@@ -22,6 +22,7 @@ QUIRKS = {
     "crc32-needed": "400 to a PUT without x-amz-checksum-crc32",
     "checksums-unknown": "501 to x-amz-checksum-*",
     "busy-once": "503 to the first PUT",
+    "locked": "403 to a write or removal of an object that exists, as with Object Lock and no versions",
     "even-parts": "400 to parts of several sizes",
     "ascii-only": "400 to other characters in headers",
     "properties-unknown": "501 to x-amz-acl and x-amz-storage-class",
@@ -149,12 +150,23 @@ class QuirkyS3:
             ("checksum-needed", is_put and not sums, 400, "InvalidRequest", needed),
             ("crc32-needed", is_put and "x-amz-checksum-crc32" not in sums, 400, "InvalidRequest", needed),
             ("properties-unknown", headers.keys() & _PROPERTIES, 501, "NotImplemented", "a header is not implemented"),
+            (
+                "locked",
+                request.method != "HEAD" and self._replaces(request),
+                403,
+                "AccessDenied",
+                "the object is locked",
+            ),
             ("busy-once", is_put and len(self.requests) == 1, 503, "SlowDown", "reduce your rate"),
         ):
             if quirk in self.quirks and is_refused:
                 raise Refusal(status, code, message)
         if any(headers[name] != made(request.body) for name, made in _CHECKSUMS.items() if name in sums):
             raise Refusal(400, "BadDigest")
+
+    def _replaces(self, request: Request) -> bool:
+        is_part = "uploadId" in request.query and request.method != "POST"
+        return request.key in self.objects and not is_part and "uploads" not in request.query
 
     def _check_conditions(self, request: Request) -> None:
         found, quirks = self.objects.get(request.key), self.quirks

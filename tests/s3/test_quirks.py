@@ -130,6 +130,14 @@ async def test_an_s3_that_heeds_conditions_is_tried_once(quirks):
     assert (s3.objects.keys(), s3.uploads) == ({"a", "b"}, {})
 
 
+async def test_an_object_that_is_locked_is_not_replaced():
+    """Where S3 denies that, its condition counts as heeded; what cannot be removed remains."""
+    async with quirky_s3("locked", "checksum-needed") as s3, store_at(s3.url, conditional_writes="tried") as store:
+        for way, write in WAYS.items():
+            await write(store, way, KEPT)
+    assert {each for each in s3.objects if not each.startswith(".tornado-proxy-probe-")} == WAYS.keys()
+
+
 async def test_a_trial_that_fails_is_made_again():
     """An S3 that cannot be asked now is asked by the next upload."""
     async with quirky_s3("busy-once") as s3, store_at(s3.url, conditional_writes="tried") as store:

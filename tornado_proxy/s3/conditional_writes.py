@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 _NOTHING_THERE = {"IfNoneMatch": ANY}
 
-# False for the object that a trial stores, and for the one that it does not.
+# What is false of an object that exists.
 _FALSE = {"IfNoneMatch": ANY, "IfMatch": f'"{"0" * 32}"'}
 _HEADERS = {"IfNoneMatch": "If-None-Match", "IfMatch": "If-Match"}
 
@@ -125,21 +125,23 @@ class ConditionalWrites:
         """Tries a write whose condition is false, beside a key; returns what is wrong with the way S3 takes it."""
         directory, slash, _ = beside.rpartition("/")
         key = ObjectKey(f"{directory}{slash}{PROBE_NAME}{secrets.token_hex(8)}")
-        is_stored, way = name == "IfNoneMatch", "an upload in parts" if in_parts else "a PUT"
+        way = "an upload in parts" if in_parts else "a PUT"
+        is_stored = False
         try:
-            if is_stored:
-                await self._call("PutObject", key, partial(self._client.put_object, Body=b""))
-            await (self._put_in_parts if in_parts else self._put)(key, {name: _FALSE[name]})
+            await self._put(key, _NOTHING_THERE)  # true of a new name, and demanded by some policies of buckets
             is_stored = True
-        except (errors.PreconditionFailed, errors.ObjectMissing):
+            await (self._put_in_parts if in_parts else self._put)(key, {name: _FALSE[name]})
+        except (errors.PreconditionFailed, errors.AccessDenied):
+            # Object Lock denies that an object is replaced, where there are no versions.
+            if not is_stored:
+                raise
             return ""
         except errors.UpstreamError as error:
             if not error.is_refusal:
                 raise
             return f"S3 refuses `{_HEADERS[name]}` of {way} ({error.code})"
         finally:
-            if is_stored:
-                await self._remove(key)
+            await self._remove(key)
         return f"S3 ignores `{_HEADERS[name]}` of {way}, and could replace a file"
 
     async def _put(self, key: ObjectKey, condition: Parameters) -> None:
