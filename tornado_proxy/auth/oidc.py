@@ -15,7 +15,6 @@ import secrets
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 import msgspec
@@ -32,7 +31,7 @@ from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import host_name
-from tornado_proxy.semantics.request import Request, User
+from tornado_proxy.semantics.request import READING, Request, User
 
 # What a header may contain, without `\`, which browsers read as `/`; all else is percent-encoded.
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F))).replace("\\", "")
@@ -81,7 +80,7 @@ class OidcAuthenticator(Authenticator):
         if (bearer := _bearer(request)) is not None:
             return await self._authenticate_token(bearer)
         texts = self._jar(request).texts(read_cookies(request.headers))
-        if texts and not authenticator.only_reads(request) and is_cross_origin(request):
+        if texts and request.method not in READING and is_cross_origin(request):
             return Refuse(403, "a page of another origin made the request")
         session = self._session(texts, request)
         if session is None or not self._is_verified(session.user):
@@ -159,9 +158,12 @@ class OidcAuthenticator(Authenticator):
             "code_challenge": _digest(_digest(f"verifier {secret}")),
             "code_challenge_method": "S256",
         }
-        kept = self._login_jar(state, request, domain).write(secret, LOGIN_SECONDS, {})
-        cookies = (*kept, *self._abandoned_logins(request))
-        return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), cookies)
+        # Browsers send the oldest cookies first.
+        sent = read_cookies(request.headers)
+        waiting = [each for each in sent if each.startswith(self._login_prefix)]
+        gone = (line for each in waiting[: 1 - MOST_LOGINS] for line in self._jar(request, each, domain).remove(sent))
+        kept = self._jar(request, self._login_name(state), domain).write(secret, LOGIN_SECONDS, {})
+        return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), (*kept, *gone))
 
     async def callback(self, request: Request) -> ProviderAnswer:
         """Receives a code and begins a session (Core 3.1.2.5)."""
@@ -169,7 +171,8 @@ class OidcAuthenticator(Authenticator):
         state = query.get("state", "")
         # One that took too long still says where it was to lead.
         login = self._logins.unseal(state, 0) or {"browser": "", "return_to": "", "domain": ""}
-        return_to, jar = login["return_to"] or request.public("/"), self._login_jar(state, request, login["domain"])
+        return_to = login["return_to"] or request.public("/")
+        jar = self._jar(request, self._login_name(state), login["domain"])
         secret = next((each for each in jar.texts(cookies) if _is_same(_digest(each), login["browser"])), None)
         if secret is None or self._logins.unseal(state, self._clock()) is None:
             reason = "the login was not begun in this browser, has ended, or took too long"
@@ -239,8 +242,7 @@ class OidcAuthenticator(Authenticator):
         for text in texts:
             unsealed = self._sessions.unseal(text, self._clock())
             if unsealed is not None and unsealed["host"] in (request.host, *self._domains(request)):
-                user: dict[str, Any] = unsealed.pop("user")
-                return _Session(User(**{**user, "groups": tuple(user["groups"])}), **unsealed)
+                return msgspec.convert(unsealed, _Session)
         return None
 
     def _begin(self, user: User, expires: float, tokens: Tokens, request: Request) -> list[str]:
@@ -260,22 +262,15 @@ class OidcAuthenticator(Authenticator):
                 continue
         raise TokenError(f"the session of `{user.username}` does not fit into cookies")
 
-    def _jar(self, request: Request) -> CookieJar:
-        domain = next(iter(self._domains(request)), "")
-        return CookieJar(self.settings.cookie_name, domain, self._is_secure(request), request.public_path or "/")
+    def _jar(self, request: Request, name: str = "", domain: str | None = None) -> CookieJar:
+        """Returns the jar of the session, or of a login."""
+        domain = next(iter(self._domains(request)), "") if domain is None else domain
+        is_secure = self.settings.cookie_secure or request.scheme == "https"
+        return CookieJar(name or self.settings.cookie_name, domain, is_secure, request.public_path or "/")
 
-    def _login_jar(self, state: str, request: Request, domain: str = "") -> CookieJar:
+    def _login_name(self, state: str) -> str:
         # One short cookie a login: many tabs may begin theirs before the first cookie has come.
-        name = f"{self._login_prefix}{_digest(state)[:12]}"
-        return CookieJar(name, domain, self._is_secure(request), request.public_path or "/")
-
-    def _abandoned_logins(self, request: Request) -> list[str]:
-        """Returns the Set-Cookie values that leave only the newest logins; browsers send the oldest cookies first."""
-        cookies = read_cookies(request.headers)
-        names = [each for each in cookies if each.startswith(self._login_prefix)]
-        scope = self._shared_domain(request), self._is_secure(request), request.public_path or "/"
-        jars = (CookieJar(each, *scope) for each in names[: 1 - MOST_LOGINS])
-        return [line for jar in jars for line in jar.remove(cookies)]
+        return f"{self._login_prefix}{_digest(state)[:12]}"
 
     def _domains(self, request: Request) -> list[str]:
         """Returns the configured domains that contain the request's host."""
@@ -287,9 +282,6 @@ class OidcAuthenticator(Authenticator):
         back = host_name(urlsplit(url.reveal()).netloc) if url else request.host
         shared = (each for each in self._domains(request) if contains_host(each, back))
         return "" if back == request.host else next(shared, "")
-
-    def _is_secure(self, request: Request) -> bool:
-        return self.settings.cookie_secure or request.scheme == "https"
 
     def _site(self, request: Request) -> str:
         """Returns the public URL of this service; that of the configuration may have a path of its own."""

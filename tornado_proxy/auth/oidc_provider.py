@@ -333,7 +333,7 @@ def _decode(token: str, trusted: Metadata) -> Claims:
 def _check(claims: Claims, issuer: str, client_id: str, now: float) -> None:
     """Raises `TokenError` unless the token is from this issuer, for this client, and valid now."""
     if claims.get("iss") != issuer:
-        raise TokenError("the token is from another issuer")
+        raise TokenError(f"the token is from another issuer, {claims.get('iss')!r:.200}")
     audience = claims.get("aud")
     audiences = audience if isinstance(audience, list) else [audience]
     if client_id not in audiences:

@@ -19,7 +19,7 @@ from tornado.httputil import (
     ResponseStartLine,
 )
 
-from tornado_proxy.auth.authenticator import SignIn, is_cross_origin, only_reads
+from tornado_proxy.auth.authenticator import SignIn, is_cross_origin
 from tornado_proxy.auth.fetching import PolicyUnavailable, is_permitted
 from tornado_proxy.pages.custom import TargetListData
 from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, target_links
@@ -208,7 +208,7 @@ class SignInHandler(DecidedHandler):
         """Takes a step."""
         request, (attempt,) = self.decision.request, self.decision.plan
         assert isinstance(attempt, VisitProvider)
-        if attempt.step == "logout" and only_reads(request):
+        if attempt.step == "logout" and request.method in READING:
             # A picture can make a reader's browser send a GET, which must not sign anyone out.
             await self.send(page(200, self.parts.pages.sign_out(*map(request.public, (request.path, "/")))))
             return
