@@ -237,7 +237,7 @@ _WITH_PARAMETERS = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
 _ESSENCE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
 _CHARSET = re.compile(r";[ \t]*charset[ \t]*=", re.IGNORECASE)
 
-_TYPES = EXTENSION_TO_CONTENT_TYPE | {  # with what the library lacks (IANA)
+_TYPES = EXTENSION_TO_CONTENT_TYPE | {  # with what the library lacks
     "3mf": "model/3mf",
     "asc": "application/pgp-signature",
     "atom": "application/atom+xml",
@@ -251,12 +251,14 @@ _TYPES = EXTENSION_TO_CONTENT_TYPE | {  # with what the library lacks (IANA)
     "ics": "text/calendar",
     "jar": "application/java-archive",
     "jp2": "image/jp2",
+    "jsonl": "application/x-ndjson",
     "jsonld": "application/ld+json",
     "jxl": "image/jxl",
     "kml": "application/vnd.google-earth.kml+xml",
     "kmz": "application/vnd.google-earth.kmz",
     "laz": "application/vnd.laszip",
     "mpd": "application/dash+xml",
+    "ndjson": "application/x-ndjson",
     "oga": "audio/ogg",
     "owl": "application/rdf+xml",
     "rdf": "application/rdf+xml",
@@ -268,7 +270,7 @@ _TYPES = EXTENSION_TO_CONTENT_TYPE | {  # with what the library lacks (IANA)
 }
 
 _TEXTS = frozenset(
-    {f"application/{name}" for name in ("json", "xml", "javascript", "x-javascript", "ecmascript", "x-ndjson", "jsonl")}
+    {f"application/{name}" for name in ("json", "xml", "javascript", "x-javascript", "ecmascript", "x-ndjson")}
 )
 
 # The types of documents in which browsers run scripts (HTML, "navigating"); every `+xml` is one more.
