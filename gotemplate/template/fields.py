@@ -276,7 +276,7 @@ def _mistake(value: _Sample, name: str, parent: str, count: int) -> tuple[str, s
 
 def _read(value: _Sample, name: str) -> _Sample:
     if isinstance(value, Map) and name.encode() not in value and method_of(value, name.encode()) is None:
-        return element(value) if type(value) is Map else UNKNOWN  # others decide themselves what they have
+        return UNKNOWN if value.is_closed else element(value)
     try:
         field = read(value, name.encode(), RenderBudget(ENDLESS))
     except RenderError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from gotemplate.template.errors import RenderBudget, RenderError
 from gotemplate.template.text import go_string
@@ -83,6 +83,8 @@ class Slice(list[Value]):
 
 class Map(dict[Value, Value]):
     """A Go map; `nil` marks a nil map, which cannot be written to."""
+
+    is_closed: ClassVar[bool] = False  # whether a subclass refuses names that it lacks, when they are read
 
     def __init__(self, entries: Entries = (), type: Type | None = None, *, nil: bool = False) -> None:
         super().__init__(entries)

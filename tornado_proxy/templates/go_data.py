@@ -251,6 +251,7 @@ class GroupMap(go.Map):
     """The texts of the source's groups by number and by name; reading an unknown group is an error, not empty."""
 
     __slots__ = ()
+    is_closed = True
 
     def lookup(self, key: go.Value) -> go.Value:
         """Returns the value of a key; raises `ExecutionError` for an unknown group."""

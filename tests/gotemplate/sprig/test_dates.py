@@ -10,77 +10,6 @@ from gotemplate.template.values import ExecutionError, Struct
 DAY = '(toDate "2006-01-02" "2020-02-29")'
 
 
-@pytest.mark.parametrize(
-    ("call", "result"),
-    [
-        (f'{DAY} | date "2006/01"', "2020/02"),
-        ('date "2006-01-02" 0', "1970-01-01"),
-        ('date "2006" (int64 1600000000)', "2020"),
-        (f'dateInZone "15:04 MST" {DAY} "UTC"', "00:00 UTC"),
-        ('date_in_zone "2006" 0 "Local"', "1970"),
-        ("htmlDate 86400", "1970-01-02"),
-        ('htmlDateInZone 0 ""', "1970-01-01"),
-        (f'date "é2006" {DAY}', "é2020"),
-        (f'dateModify "36h" {DAY} | htmlDate', "2020-03-01"),
-        (f'date_modify "bad" {DAY} | htmlDate', "2020-02-29"),
-        (f'mustDateModify "-1s" {DAY}', "2020-02-28 23:59:59 +0000 UTC"),
-        (f'must_date_modify "1h" {DAY} | date "15"', "01"),
-        (f"unixEpoch {DAY}", "1582934400"),
-        ('toDate "2006" "bad"', "0001-01-01 00:00:00 +0000 UTC"),
-        ('mustToDate "2006-01-02 -0700" "2020-02-29 +0200" | date "2006-01-02 15"', "2020-02-28 22"),
-        ('duration "3661"', "1h1m1s"),
-        ("duration (int64 60)", "1m0s"),
-        ("duration 60", "0s"),
-        ('duration "x"', "0s"),
-        ('durationRound "2h30m"', "2h"),
-        ('durationRound "-800h"', "1mo"),
-        ('durationRound "90s"', "1m"),
-        ('durationRound "2s"', "2s"),
-        ('durationRound "1s"', "0s"),
-        ('durationRound "100h"', "4d"),
-        ('durationRound "20000h"', "2y"),
-        ("durationRound (int64 5000000000)", "5s"),
-        ('durationRound "bad"', "0s"),
-        ("durationRound 5", "0s"),
-    ],
-)
-def test_dates_are_formatted_and_modified(call, result):
-    """The local time zone is UTC on every machine."""
-    assert rendered(f"{{{{ {call} }}}}") == result
-
-
-@pytest.mark.parametrize(
-    ("call", "result"),
-    [
-        ("Year", "2020"),
-        ("Month", "February"),
-        ("Day", "29"),
-        ("Hour", "0"),
-        ("Minute", "0"),
-        ("Second", "0"),
-        ("Nanosecond", "0"),
-        ("Weekday", "Saturday"),
-        ("YearDay", "60"),
-        ("Unix", "1582934400"),
-        ("UnixMilli", "1582934400000"),
-        ("UTC", "2020-02-29 00:00:00 +0000 UTC"),
-        ("String", "2020-02-29 00:00:00 +0000 UTC"),
-        ("IsZero", "false"),
-        ('Format "06"', "20"),
-        ("AddDate 1 0 0", "2021-03-01 00:00:00 +0000 UTC"),
-        (f"Equal {DAY}", "true"),
-        (f"After {DAY}", "false"),
-        (f'Before (dateModify "1h" {DAY})', "true"),
-        (f"Compare {DAY}", "0"),
-        (f'Sub (dateModify "-1h" {DAY})', "1h0m0s"),
-        ('Sub (toDate "" "x")', "2562047h47m16.854775807s"),
-    ],
-)
-def test_times_have_methods(call, result):
-    """A time has Go's methods that don't read the clock."""
-    assert rendered(f"{{{{ with {DAY} }}}}{{{{ .{call} }}}}{{{{ end }}}}") == result
-
-
 def test_months_and_durations_have_types_of_their_own():
     """The type of a month is time.Month, and that of a duration is time.Duration."""
     assert rendered(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
@@ -182,30 +111,6 @@ def test_written_durations_are_read_as_the_same(nanoseconds):
 
 _AT = '{{ $t := toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31" }}'
 _FOR = '{{ $d := (toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31").Sub (toDate "2006-01-02" "2020-03-01") }}'
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        (_AT + "{{ ($t.Add 1500000000).Second }}", "32"),
-        (_AT + "{{ $t.Truncate 3600000000000 }}", "2020-02-29 13:00:00 +0000 UTC"),
-        (_AT + "{{ $t.Round 3600000000000 }}", "2020-02-29 14:00:00 +0000 UTC"),
-        (_AT + "{{ ($t.Round 60000000000).Minute }} {{ eq ($t.Round 0) $t }}", "48 true"),
-        (_AT + "{{ $t.UnixMicro }} {{ $t.IsDST }} {{ $t.Local.Hour }}", "1582984051000000 false 13"),
-        (_AT + "{{ $t.Month.String }} {{ $t.Weekday.String }}", "February Saturday"),
-        (_AT + "{{ range $t.Month }}{{ . }} {{ end }}", "%!Month(0) January "),
-        (_FOR + "{{ $d }} {{ $d.Abs }} {{ $d.String }}", "-10h12m29s 10h12m29s -10h12m29s"),
-        (_FOR + "{{ $d.Minutes }} {{ $d.Seconds }} {{ $d.Milliseconds }}", "-612.4833333333333 -36749 -36749000"),
-        (
-            _FOR + "{{ $d.Round 3600000000000 }} {{ $d.Abs.Round 3600000000000 }} {{ $d.Round 0 }}",
-            "-10h0m0s 10h0m0s -10h12m29s",
-        ),
-        (_FOR + "{{ $d.Truncate 3600000000000 }} {{ $d.Truncate 0 }}", "-10h0m0s -10h12m29s"),
-    ],
-)
-def test_times_durations_and_months_have_methods(text, result):
-    """The results are those of Go's package time."""
-    assert rendered(text) == result
 
 
 @pytest.mark.parametrize("literal", ['"1h"', "1.5", "nil"])

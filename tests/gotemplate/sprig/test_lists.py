@@ -4,60 +4,6 @@ from go_programs import failure, rendered
 DATA = {"L": [1, 2, 3], "S": ["b", "a"], "E": [], "M": ["", 0, "x", None, 1]}
 
 
-@pytest.mark.parametrize(
-    ("call", "result"),
-    [
-        ('list 1 "a" nil', '[1,"a",null]'),
-        ("list", "[]"),
-        ("tuple 1", "[1]"),
-        ("append .L 4", "[1,2,3,4]"),
-        ("push .S 1", '["b","a",1]'),
-        ("prepend .L 0", "[0,1,2,3]"),
-        ("concat .L .S (list)", '[1,2,3,"b","a"]'),
-        ("concat", "null"),
-        ("concat .E", "null"),
-        ("first .L", "1"),
-        ("first .E", "null"),
-        ("last .L", "3"),
-        ("last .E", "null"),
-        ("rest .L", "[2,3]"),
-        ("rest .E", "null"),
-        ("initial .L", "[1,2]"),
-        ("initial .E", "null"),
-        ("reverse .L", "[3,2,1]"),
-        ("compact .M", '["x",1]'),
-        ("uniq (list 1 2 1 .L .L)", "[1,2,[1,2,3]]"),
-        ("without .L 1 3", "[2]"),
-        ("has 2 .L", "true"),
-        ("has 9 .L", "false"),
-        ("has 1 nil", "false"),
-        ("slice .L 1", "[2,3]"),
-        ("slice .L 1 2", "[2]"),
-        ('slice .L "1" "3" 9', "[2,3]"),
-        ("slice .L", "[1,2,3]"),
-        ("slice .E", "null"),
-        ("chunk 2 .L", "[[1,2],[3]]"),
-        ("chunk 2 .E", "[]"),
-        ("sortAlpha .S", '["a","b"]'),
-        ("sortAlpha (list 10 9 1.5)", '["1.5","10","9"]'),
-        ("sortAlpha 5", '["5"]'),
-        ("sortAlpha nil", '["\\u003cnil\\u003e"]'),
-        ("mustFirst .L", "1"),
-        ("mustPush .L 1", "[1,2,3,1]"),
-        ("mustHas 1 .L", "true"),
-        ("mustChunk 3 .L", "[[1,2,3]]"),
-    ],
-)
-def test_lists_are_made_changed_and_read(call, result):
-    """The rest of an empty list is nil where it is nil in sprig."""
-    assert rendered(f"{{{{ {call} | toJson }}}}", DATA) == result
-
-
-def test_a_list_of_strings_is_sorted_in_place():
-    """Sorting a list of strings changes all variables of this list, as in Go."""
-    assert rendered('{{ $x := splitList "," "b,a" }}{{ sortAlpha $x }}{{ $x }}') == "[a b][a b]"
-
-
 def test_other_lists_are_not_changed():
     """Functions return copies of lists, except `sortAlpha` of a list of strings."""
     text = "{{ $x := list 2 1 }}{{ $_ := sortAlpha $x }}{{ $_ = append $x 3 }}{{ $_ = reverse $x }}{{ $x }}"
@@ -104,37 +50,6 @@ def test_list_functions_that_panic_in_go_fail(call, message):
 SETUP = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
 
 
-@pytest.mark.parametrize(
-    ("call", "result"),
-    [
-        ("dict", "{}"),
-        ('dict "a" 1 2 "b" nil', '{"2":"b","\\u003cnil\\u003e":"","a":1}'),
-        ('get $d "a"', "1"),
-        ('get $d "x"', '""'),
-        ('hasKey $d "a"', "true"),
-        ('hasKey $d "x"', "false"),
-        ('set $d "x" 5', '{"a":1,"b":{"c":2},"x":5}'),
-        ('unset $d "a"', '{"b":{"c":2}}'),
-        ('unset $d "x" | len', "2"),
-        ('pluck "a" $d (dict) (dict "a" 3)', "[1,3]"),
-        ('keys $d (dict "0" 1)', '["a","b","0"]'),
-        ("values $d", '[1,{"c":2}]'),
-        ('pick $d "a" "x"', '{"a":1}'),
-        ('omit $d "a" "x"', '{"b":{"c":2}}'),
-        ('dig "b" "c" 0 $d', "2"),
-        ('dig "b" "x" 0 $d', "0"),
-        ('dig "x" "y" 0 $d', "0"),
-        ("deepCopy $d", '{"a":1,"b":{"c":2}}'),
-        ("deepCopy (list 1 $d)", '[1,{"a":1,"b":{"c":2}}]'),
-        ("keys nil", "[]"),
-        ('get nil "a"', '""'),
-    ],
-)
-def test_dictionaries_are_made_changed_and_read(call, result):
-    """Keys are converted to strings, and sorted where their order is random in Go."""
-    assert rendered(SETUP + f"{{{{ {call} | toJson }}}}") == result
-
-
 def test_a_deep_copy_shares_no_values():
     """A change in a nested dictionary of a copy does not change the original."""
     text = SETUP + '{{ $e := deepCopy $d }}{{ $_ := set $e.b "c" 9 }}{{ $d.b.c }}{{ $e.b.c }}'
@@ -176,26 +91,6 @@ def test_structures_are_replaced_as_a_whole(target, source, merged, overwritten)
     values = f'(dict "v" {target}) (dict "v" {source})'
     assert rendered(f"{{{{ (merge {values}).v | toJson }}}}") == merged
     assert rendered(f"{{{{ (mergeOverwrite {values}).v | toJson }}}}") == overwritten
-
-
-def test_a_dictionary_overwrites_a_structure():
-    """`mergeOverwrite` replaces a pointer by what is none."""
-    assert rendered('{{ mergeOverwrite (dict "v" (semver "1.0.0")) (dict "v" (dict "a" 1)) | toJson }}') == (
-        '{"v":{"a":1}}'
-    )
-
-
-def test_merging_changes_the_first_dictionary():
-    """The first dictionary of a merge gets the entries of the others."""
-    assert rendered('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
-
-
-def test_a_nil_dictionary_is_merged_to_a_new_one():
-    """A merge into a nil dictionary returns a new dictionary, or nil if nothing is merged."""
-    assert (
-        rendered('{{ mustMergeOverwrite .M.x (dict "a" 1) | toJson }}{{ merge nil nil | toJson }}', {"M": {}})
-        == '{"a":1}null'
-    )
 
 
 @pytest.mark.parametrize(

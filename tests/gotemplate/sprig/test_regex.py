@@ -1,5 +1,5 @@
 import pytest
-from go_programs import budget, failure, rendered
+from go_programs import budget, failure
 
 from gotemplate.sprig.regex import captures, compile_regex, matches
 from gotemplate.template.errors import LimitError
@@ -70,45 +70,6 @@ def test_searches_are_charged():
     """Each search is charged for the rest of the text, which it may read."""
     with pytest.raises(LimitError):
         list(matches(compile_regex(b"a"), b"a" * 100, budget(steps=50)))
-
-
-@pytest.mark.parametrize(
-    ("call", "result"),
-    [
-        ('regexMatch "^a" "abc"', "true"),
-        ('regexMatch "(" "abc"', "false"),
-        ('regexMatch "x" "abc"', "false"),
-        ('mustRegexMatch "b" "abc"', "true"),
-        ('regexFind "[0-9]+" "a12b3"', "12"),
-        ('regexFind "x" "abc"', ""),
-        ('regexFindAll "[0-9]" "a1b2c3" 2', "[1 2]"),
-        ('regexFindAll "[0-9]" "a1b2" -1', "[1 2]"),
-        ('regexFindAll "x" "abc" -1 | toJson', "null"),
-        ('regexFindAll "b" "abc" 0 | toJson', "null"),
-        ('regexReplaceAll "a(x*)b" "-ab-axxb-" "${1}W"', "-W-xxW-"),
-        ('regexReplaceAll "a(?P<n>x*)b" "-ab-axxb-" "<$n>"', "-<>-<xx>-"),
-        ('regexReplaceAll "x*" "ab" "-"', "-a-b-"),
-        ('regexReplaceAll "é" "aé" "\\xff" | quote', '"a\\xff"'),
-        ('regexReplaceAllLiteral "a" "abc" "$1"', "$1bc"),
-        ('regexSplit "/" "a//b" -1 | toJson', '["a","","b"]'),
-        ('regexSplit "a" "banana" 2 | toJson', '["b","nana"]'),
-        ('regexSplit "z" "banana" -1 | toJson', '["banana"]'),
-        ('regexSplit "" "ab" -1 | toJson', '["a","b"]'),
-        ('regexSplit "x*" "axb" -1 | toJson', '["a","b"]'),
-        ('regexSplit "a" "" -1 | toJson', '[""]'),
-        ('regexSplit "" "" -1 | toJson', "[]"),
-        ('regexSplit "a" "ba" -1 | toJson', '["b",""]'),
-        ('regexSplit "a" "bab" 0 | toJson', "null"),
-        ('regexSplit "a" "bab" 1 | toJson', '["bab"]'),
-        ('regexSplit "b$" "ab" -1 | toJson', '["a",""]'),
-        ('regexQuoteMeta "a.b*[c]"', "a\\.b\\*\\[c\\]"),
-        ('mustRegexFind "b" "abc"', "b"),
-        ('mustRegexSplit "b" "abc" -1', "[a c]"),
-    ],
-)
-def test_expressions_find_replace_and_split(call, result):
-    """The results are those of Go's package regexp."""
-    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(

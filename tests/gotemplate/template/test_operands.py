@@ -21,21 +21,6 @@ def test_the_output_is_charged_as_one_text():
         run.write(b"x" * 200)
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("{{$x := 1}}{{$x := print $x 2}}{{$x}}", "1 2"),
-        ("{{$x := 1}}{{if true}}{{$x := 2}}{{$x}}{{end}}{{$x}}", "21"),
-        ("{{$x := 1}}{{if false}}{{$x := 2}}{{else}}{{$x}}{{end}}", "1"),
-        ("{{$x := 1}}{{range 0}}{{$x := 2}}{{else}}{{$x = 3}}{{end}}{{$x}}", "3"),
-        ("{{$x := 1}}{{with $x := 2}}{{$x = 3}}{{$x}}{{end}}{{$x}}", "31"),
-    ],
-)
-def test_the_last_declared_variable_is_used(text, result):
-    """A variable hides another one of the same name until its body ends."""
-    assert rendered(text) == result
-
-
 def test_unnecessary_arguments_are_not_evaluated():
     """Variables that a skipped argument declares are not set."""
     assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("the variable `$x` is not set yet")
@@ -50,42 +35,7 @@ def test_a_skipped_declaration_hides_no_outer_variable():
     assert rendered('{{$x := "o"}}{{$y := and . (or $x ($x := 1))}}{{$x}}', True, GO) == "o"
 
 
-def test_an_included_template_has_its_own_variables():
-    """A template that is called by `include` has its own variables and its own dot."""
-    assert rendered('{{$x := 1}}{{include "a" 5 | repeat 2}}{{$x}}{{define "a"}}{{$x := .}}{{$x}}{{end}}') == "551"
-
-
 DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None, "m": {"x": "y"}}, "N": None}
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("{{.S}} {{$.S}} {{$}}", "str str map[I:3 L:[1 <nil> map[k:v]] M:map[a:1 m:map[x:y] n:<nil>] N:<nil> S:str]"),
-        ("{{.M.m.x}} {{$.M.m.x}}", "y y"),
-        ('{{(.M).a}} {{(index .M "m").x}}', "1 y"),
-        ("{{$x := .M}}{{$x.m.x}}{{$x.a}}", "y1"),
-        ("{{.Missing}} {{.Missing.x.y}} {{(.N).x}}", "<no value> <no value> <no value>"),
-        ("{{.N}} {{.M.n}} {{index .L 1}}", "<no value> <no value> <no value>"),
-        ("{{print .N .Missing nil}}", "<nil> <nil> <nil>"),
-        ("{{1}} {{1.5}} {{true}} {{\"a\"}} {{'a'}} {{2i}}", "1 1.5 true a 97 (0+2i)"),
-        ('{{.I | printf "%d-%s" 1}}', "1-%!s(int=3)"),
-        ('{{1 | print 2 | printf "%s|"}}', "2 1|"),
-        ("{{$x := 1 | print}}{{$x}}", "1"),
-        ("{{print (len .S) (1 | print)}}", "31"),
-        ("{{len (slice .L 1)}}", "2"),
-        ("{{($x := 5)}}{{$x}}", "55"),
-        ("{{(list 1 2 | last)}}", "2"),
-        ('{{(semver "1.2.3").Major}}', "1"),
-        ('{{(semver "1.2.3").Compare (semver "1.3.0")}}', "-1"),
-        ('{{$v := semver "1.2.3"}}{{$v.Equal $v}}{{semver "1.2.3" | $v.Equal}}', "truetrue"),
-        ('{{with semver "1.2.3"}}{{.SetPrerelease "rc"}} {{"b" | .SetMetadata}}{{end}}', "1.2.3-rc 1.2.3+b"),
-        ('{{.Missing.Get "x"}}', "<no value>"),
-    ],
-)
-def test_values_are_read_through_fields_variables_and_pipelines(text, result):
-    """A missing value and a nil value of a pipeline are written as `<no value>`."""
-    assert rendered(text, DATA) == result
 
 
 @pytest.mark.parametrize(
@@ -141,26 +91,6 @@ def test_certain_failures_are_found_at_load(text, message, place):
     (certain_failure,) = Program(text, HELM).certain_failures
     assert (str(certain_failure), text[certain_failure.offset : certain_failure.end]) == (message, place)
     assert failure(text, DATA).startswith(message)
-
-
-def test_a_certain_failure_that_is_not_reached_does_not_fail():
-    """Like Go, a run fails only at what it evaluates."""
-    assert rendered("{{if false}}{{upper 1}}{{end}}ok") == "ok"
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ('{{and 1 0 (fail "x")}}{{or 0 1 (fail "x")}}', "01"),
-        ("{{and 1 2}}{{or 0 0}}", "20"),
-        ("{{0 | and 1}}{{1 | or 0}}", "01"),
-        ("{{5 | and 0}}", "0"),
-        ("{{and .Missing 1}}", "<no value>"),
-    ],
-)
-def test_and_and_or_stop_at_the_deciding_argument(text, result):
-    """Arguments after the deciding one are not evaluated, and the piped value is the last argument."""
-    assert rendered(text) == result
 
 
 def test_the_arguments_of_a_method_are_compiled_once():

@@ -1,5 +1,5 @@
 import pytest
-from go_programs import GO, HELM, budget, failure, rendered
+from go_programs import GO, HELM, budget, failure
 
 from gotemplate.template.errors import LimitError, TemplateMistake
 from gotemplate.template.program import Program, definitions
@@ -35,27 +35,6 @@ def test_a_program_runs_several_times():
     """A run does not see the variables of an earlier run."""
     program = Program("{{$x := .a}}{{$x}}", GO)
     assert [program.execute(Map({b"a": number}), budget()) for number in (1, 2)] == [b"1", b"2"]
-
-
-def test_nil_data_have_no_value():
-    """Nil data are written like a missing value."""
-    assert rendered("{{.}}{{.x}}", None) == "<no value><no value>"
-
-
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ('{{include "a" . | upper}}{{define "a"}}<{{.x}}>{{end}}', "<V>"),
-        ('{{include "a" nil}}{{define "a"}}{{.}}{{end}}', "<no value>"),
-        ('{{define "a"}}{{template "b" .}}{{end}}{{define "b"}}b{{.x}}{{end}}{{include "a" .}}', "bv"),
-        ('{{tpl "{{.x | quote}}" .}}', '"v"'),
-        ('{{tpl "{{include \\"a\\" .}}" .}}{{define "a"}}[{{template "b"}}]{{end}}{{define "b"}}b{{end}}', "[b]"),
-        ("{{tpl .t .}}", "v"),
-    ],
-)
-def test_the_output_of_a_template_may_be_a_value(text, result):
-    """The functions `include` and `tpl` return the output of a defined template and of a text."""
-    assert rendered(text, {"x": "v", "t": "{{.x}}"}) == result
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 import pytest
-from go_programs import GO, HELM, budget, failure, rendered
+from go_programs import GO, HELM, budget, failure
 
 from gotemplate.template.standard import STANDARD, sprintf
 from gotemplate.template.values import (
@@ -144,29 +144,6 @@ DATA = {"L": [1, [2, 3]], "M": {"a": {"b": 5}}, "S": "aé", "N": None, "E": {}}
 
 
 @pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("{{index .L 1 0}}", "2"),
-        ('{{index .M "a" "b"}}', "5"),
-        ('{{index .M "x"}}', "<no value>"),
-        ("{{index .S 1}}", "195"),
-        ("{{index .L}}", "[1 [2 3]]"),
-        ('{{index (split "," "a") "x"}}', ""),
-        ("{{len .L}}{{len .M}}{{len .S}}", "213"),
-        ("{{not .N}}{{not 1}}", "truefalse"),
-        ("{{eq 1 1}}{{ne 1 1}}{{lt 1 2}}{{le 1 1}}{{gt 1 2}}{{ge 1 2}}", "truefalsetruetruefalsefalse"),
-        ('{{print 1 2}}{{println 1}}{{printf "%d" 3}}', "1 21\n3"),
-        ('{{html "<" .N}}|{{html .L}}', "&lt;&lt;no value&gt;|[1 [2 3]]"),
-        ('{{js "\'"}}{{urlquery "a b" 1}}', "\\'a+b1"),
-        ("{{urlquery .N}}", "%3Cno+value%3E"),
-    ],
-)
-def test_go_s_functions_have_the_results_of_go(text, result):
-    """Functions have Go's results for lists, maps, strings and missing values."""
-    assert rendered(text, DATA) == result
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{{index nil 1}}", "there is no value to index"),
@@ -258,8 +235,3 @@ def test_verbs_take_the_arguments_in_turn(format, values, text):
 def test_mistakes_in_a_format_are_in_the_text(format, values, text):
     """A wrong format is reported in the text and does not fail, as in Go."""
     assert sprintf(budget(), format, *values).decode() == text
-
-
-def test_flags_do_not_reach_the_next_verb():
-    """Each verb begins without flags."""
-    assert rendered('{{printf "%+05d|%d" 1 2}}') == "+0001|2"
