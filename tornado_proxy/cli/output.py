@@ -17,9 +17,7 @@ from typing import TextIO
 from tornado_proxy.rules.diagnostic import Diagnostic, did_you_mean, render, visible
 
 _OF_STREAMS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-_EVERY = 0.1  # seconds between two states of the bar
 _SOON = 1.0  # seconds after which the elapsed time is shown, and between two states of it
-_WIDTH = 30  # columns of the bar
 _CLEAR = "\r\x1b[K"
 _DIFF_COLORS = {"---": "\x1b[1m", "+++": "\x1b[1m", "@@": "\x1b[36m", "-": "\x1b[31m", "+": "\x1b[32m"}
 _RESET = "\x1b[0m"

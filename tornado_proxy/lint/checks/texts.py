@@ -29,8 +29,6 @@ _QUERY_IN_TEXT = re.compile(r"\?[\w.-]+=")
 _HOLE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _GO = re.compile(r"\{\{-?\s*(?:\.|\$|end\b|else\b|(?:if|with|range|printf|template|define)\b)|\{\{[^}]*\s\.[A-Z]")
 
-_Query = tuple[Literal, re.Match[str]]
-
 
 @check(Category.MISTAKES, Severity.WARNING)
 def percent_encoding(subject: Subject) -> Iterator[LintFinding]:

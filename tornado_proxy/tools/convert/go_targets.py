@@ -81,14 +81,12 @@ def ignores_client(target: str) -> bool:
         parsed = parse(target)
     except TemplateMistake:
         return False
-    return not parsed.templates and all(map(_is_impersonal, _descendants(parsed.body)))
-
-
-def _is_impersonal(node: object) -> bool:
-    if isinstance(node, nodes.Call):
-        return False
-    path = _path_of(node)
-    return path is None or any(path[: len(each)] == each for each in _IMPERSONAL)
+    for node in _descendants(parsed.body):
+        path = _path_of(node)
+        reads_client = path is not None and not any(path[: len(each)] == each for each in _IMPERSONAL)
+        if reads_client or isinstance(node, nodes.Call):
+            return False
+    return not parsed.templates
 
 
 def _path_of(node: object) -> tuple[str, ...] | None:

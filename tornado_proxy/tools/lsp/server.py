@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from lsprotocol import types
@@ -195,18 +195,21 @@ class Translation(msgspec.Struct):
         )
 
 
-_OPTIONS = {
-    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(
-        trigger_characters=["$", "{", ".", "[", '"', "'", "|", ":"]
-    ),
-    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(
-        code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
-    ),
-    types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions(),
-}
 _WATCHED = ("**/*.rules", "**/tornado-proxy.toml", "**/pyproject.toml")
 
 _log = logging.getLogger(__name__)
+
+_Handler = TypeVar("_Handler", bound=Callable[..., Any])
+_HANDLERS: dict[str, tuple[Callable[..., Any], Any]] = {}
+"""The handlers of requests and notifications with their options, by the methods of the protocol."""
+
+
+def _handles(*methods: str, options: Any = None) -> Callable[[_Handler], _Handler]:
+    def registered(handler: _Handler) -> _Handler:
+        _HANDLERS.update(dict.fromkeys(methods, (handler, options)))
+        return handler
+
+    return registered
 
 
 class RulesServer(LanguageServer):
@@ -223,30 +226,12 @@ class RulesServer(LanguageServer):
         self._analyses: dict[tuple[Path, ...] | str, Analysis] = {}  # used by that thread only
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._published: dict[str, frozenset[str]] = {}  # by the analysed file: the files with published findings
-        self._register()
-
-    def _register(self) -> None:
-        handlers: dict[str, Callable[..., Any]] = {
-            types.INITIALIZE: self._begin,
-            types.INITIALIZED: self._watch,
-            types.TEXT_DOCUMENT_DID_OPEN: self._look_at,
-            types.TEXT_DOCUMENT_DID_CHANGE: self._look_at,
-            types.TEXT_DOCUMENT_DID_CLOSE: self._close,
-            types.WORKSPACE_DID_CHANGE_WATCHED_FILES: self._look_at_all,
-            types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._look_at_all,
-            types.TEXT_DOCUMENT_HOVER: self._hover,
-            types.TEXT_DOCUMENT_DEFINITION: self._define,
-            types.TEXT_DOCUMENT_COMPLETION: self._complete,
-            types.TEXT_DOCUMENT_CODE_ACTION: self._act,
-            types.TEXT_DOCUMENT_FORMATTING: self._lay_out,
-            types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: self._outline,
-            types.TEXT_DOCUMENT_CODE_LENS: self._lens,
-        }
-        for feature, handler in handlers.items():
+        for method, (handler, options) in _HANDLERS.items():
             # pygls sets attributes of a handler, which a method has not.
-            self.feature(feature, _OPTIONS.get(feature))(partial(handler))
+            self.feature(method, options)(partial(handler, self))
         self.command(SHOW_TEST)(partial(self._show_test))
 
+    @_handles(types.INITIALIZE)
     def _begin(self, parameters: types.InitializeParams) -> None:
         """Stores the capabilities of the client, and the folder of one that has no list of them."""
         capabilities = parameters.capabilities
@@ -264,12 +249,14 @@ class RulesServer(LanguageServer):
         path = to_fs_path(uri) if uri.startswith("file:") else None
         return os.path.realpath(path) if path else uri
 
+    @_handles(types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE)
     def _look_at(self, parameters: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
         document = parameters.text_document
         name = self._name_of(document.uri)
         self.translation.open[name] = (document.uri, document.version)
         self._look_soon(name)
 
+    @_handles(types.TEXT_DOCUMENT_DID_CLOSE)
     def _close(self, parameters: types.DidCloseTextDocumentParams) -> None:
         """Handles a file that was closed: its content on disk counts again."""
         name = self._name_of(parameters.text_document.uri)
@@ -281,6 +268,7 @@ class RulesServer(LanguageServer):
             self._publish_for(name, [])
         self.translation.open.pop(name, None)
 
+    @_handles(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def _look_at_all(self, _: object) -> None:
         """Analyses all open files again after a change on disk, or of the folders of the client."""
         for name in self.translation.open:
@@ -362,6 +350,7 @@ class RulesServer(LanguageServer):
         uri, version = self.translation.open.get(name, (uri_of(name), None))
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
 
+    @_handles(types.INITIALIZED)
     def _watch(self, _: types.InitializedParams) -> None:
         if get_capability(self.client_capabilities, "workspace.did_change_watched_files.dynamic_registration"):
             watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
@@ -369,6 +358,7 @@ class RulesServer(LanguageServer):
             registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             self.client_register_capability(types.RegistrationParams([registration]))
 
+    @_handles(types.TEXT_DOCUMENT_HOVER)
     async def _hover(self, parameters: types.HoverParams) -> types.Hover | None:
         asked = await self._asked(parameters)
         explanation = hover_at(*asked) if asked else None
@@ -377,6 +367,7 @@ class RulesServer(LanguageServer):
         text, span = explanation
         return types.Hover(self.translation.markup(text), self.translation.range(span))
 
+    @_handles(types.TEXT_DOCUMENT_DEFINITION)
     async def _define(self, parameters: types.DefinitionParams) -> list[types.Location]:
         asked = await self._asked(parameters)
         return [self.translation.location(span) for span in (definitions(*asked) if asked else ())]
@@ -388,6 +379,7 @@ class RulesServer(LanguageServer):
         current = await self.analysis(parameters.text_document.uri)
         return (*current, self.translation.offset(current[1].source, parameters.position)) if current else None
 
+    @_handles(types.TEXT_DOCUMENT_COMPLETION, options=types.CompletionOptions(trigger_characters=[*"${.[\"'|:"]))
     def _complete(self, parameters: types.CompletionParams) -> list[types.CompletionItem]:
         if (source := self._source(parameters.text_document.uri)) is None:
             return []
@@ -398,6 +390,12 @@ class RulesServer(LanguageServer):
         place = self.translation.range(span)
         return [self.translation.completion(each, place, number) for number, each in enumerate(proposals)]
 
+    @_handles(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        options=types.CodeActionOptions(
+            code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
+        ),
+    )
     async def _act(self, parameters: types.CodeActionParams) -> list[types.CodeAction]:
         if (current := await self.analysis(parameters.text_document.uri)) is None:
             return []
@@ -417,15 +415,18 @@ class RulesServer(LanguageServer):
 
         return [each for each in offered if is_asked(each.kind or "")]
 
+    @_handles(types.TEXT_DOCUMENT_FORMATTING)
     def _lay_out(self, parameters: types.DocumentFormattingParams) -> list[types.TextEdit]:
         source = self._source(parameters.text_document.uri)
         return self.translation.edits(layout_edits(parse(source))) if source else []
 
+    @_handles(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def _outline(self, parameters: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         source, symbol = self._source(parameters.text_document.uri), self.translation.symbol
         # In a thread: it takes seconds for a large file.
         return await asyncio.to_thread(lambda: [*map(symbol, parse(source).document.blocks)]) if source else []
 
+    @_handles(types.TEXT_DOCUMENT_CODE_LENS, options=types.CodeLensOptions())
     async def _lens(self, parameters: types.CodeLensParams) -> list[types.CodeLens]:
         current = await self.analysis(parameters.text_document.uri)
         lens = self.translation.lens
