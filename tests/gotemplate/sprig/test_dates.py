@@ -110,7 +110,6 @@ def test_written_durations_are_read_as_the_same(nanoseconds):
 
 
 _AT = '{{ $t := toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31" }}'
-_FOR = '{{ $d := (toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31").Sub (toDate "2006-01-02" "2020-03-01") }}'
 
 
 @pytest.mark.parametrize("literal", ['"1h"', "1.5", "nil"])
