@@ -566,6 +566,8 @@ async def test_a_sign_in_may_start_at_another_host_than_that_of_its_callback(dom
     scenario.store_sent(ended.cookies, "login.example", host)
     assert list(scenario.cookies) == ["oidc"]
     assert await scenario.authenticate(host=host) == SignIn(ANN)
+    again = await scenario.authenticator.callback(scenario.request("/auth/id/callback", query, host="login.example"))
+    assert (again.status, again.location) == (307, f"https://{host}/a")
 
 
 @pytest.mark.parametrize(

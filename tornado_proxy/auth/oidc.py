@@ -194,7 +194,8 @@ class OidcAuthenticator(Authenticator):
     def _send_on(self, failed: ProviderAnswer, return_to: str, request: Request) -> ProviderAnswer:
         """Sends a browser that is signed in, perhaps by another tab, where it was going; else offers another login."""
         # Who began the login may have invented a host for it, and sent this browser the state.
-        place = return_to if authenticator.leads_back(return_to, request) else request.public("/")
+        is_shared = any(contains_host(each, urlsplit(return_to).hostname or "") for each in self._domains(request))
+        place = return_to if is_shared or authenticator.leads_back(return_to, request) else request.public("/")
         session = self._session(self._jar(request).texts(read_cookies(request.headers)), request)
         if session is not None and self._is_verified(session.user):
             return replace(failed, status=307, location=place)
