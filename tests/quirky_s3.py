@@ -9,8 +9,12 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tornado_proxy.s3.upload import whole_etag
+from tornado_proxy.storage.store import UploadedPart
 
 QUIRKS = {
     "conditions-unknown": "501 to If-Match and If-None-Match of a write",
@@ -87,12 +91,19 @@ class QuirkyS3:
                     await reader.readexactly(int(headers.get("content-length", 0))),
                 )
                 self.requests.append(request)
-                try:
-                    writer.write(self._answer(request))
-                except Refusal as refusal:
-                    error = f"<Error><Code>{refusal.code}</Code><Message>{refusal.message}</Message></Error>".encode()
-                    writer.write(answer(refusal.status, b"" if method == "HEAD" else error))
+                data, is_whole = self.reply(request)
+                writer.write(data)
                 await writer.drain()
+                if not is_whole:
+                    return
+
+    def reply(self, request: Request) -> tuple[bytes, bool]:
+        """The answer to a request, and whether the connection goes on."""
+        try:
+            return self._answer(request), True
+        except Refusal as refusal:
+            error = f"<Error><Code>{refusal.code}</Code><Message>{refusal.message}</Message></Error>".encode()
+            return answer(refusal.status, error, is_head=request.method == "HEAD"), True
 
     def _answer(self, request: Request) -> bytes:
         self._refuse(request)
@@ -113,13 +124,16 @@ class QuirkyS3:
                 return answer(200 if self.quirks & {"removal-200", "removal-ignored"} else 204)
         body, headers = self._find(request.key)
         kept = {name: value for name, value in headers.items() if name.startswith(("content-t", "x-amz-meta"))}
-        return answer(200, body, is_head=request.method == "HEAD", ETag=etag(body), **kept)
+        found = headers.get("etag") or etag(body)
+        return answer(200, body, is_head=request.method == "HEAD", ETag=found, **kept)
 
     def _of_upload(self, request: Request) -> bytes:
         if "uploads" in request.query:
-            name = f"u{len(self.requests)}"
-            self.uploads[name] = request.headers, {}
-            return answer(200, f"<InitiateResult><UploadId>{name}</UploadId></InitiateResult>".encode())
+            self.uploads[request.key] = request.headers, {}
+            return answer(
+                200,
+                f"<InitiateMultipartUploadResult><UploadId>{request.key}</UploadId></InitiateMultipartUploadResult>".encode(),
+            )
         name = request.query["uploadId"]
         if name not in self.uploads:
             raise Refusal(404, "NoSuchUpload")
@@ -190,11 +204,11 @@ class QuirkyS3:
         if "even-parts" in self.quirks and (len(set(sizes)) > 1 or (sizes and last > sizes[0])):
             raise Refusal(400, "InvalidPart", "All non-trailing parts must have the same length")
         body = b"".join(parts[number] for number in sorted(parts))
-        self.objects[request.key] = body, headers
+        made = whole_etag([UploadedPart(number, 0, etag(part)) for number, part in sorted(parts.items())])
+        self.objects[request.key] = body, {**headers, "etag": made or ""}
         del self.uploads[upload]
-        return answer(
-            200, f"<CompleteMultipartUploadResult><ETag>{etag(body)}</ETag></CompleteMultipartUploadResult>".encode()
-        )
+        document = f"<CompleteMultipartUploadResult><ETag>{made}</ETag></CompleteMultipartUploadResult>"
+        return answer(200, document.encode())
 
     def _find(self, key: str) -> tuple[bytes, Mapping[str, str]]:
         if key not in self.objects:
@@ -220,15 +234,15 @@ def answer(status: int, body: bytes = b"", *, is_head: bool = False, **headers: 
     """An answer; that to a HEAD has the length of the body without it."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     length = "" if status == 204 else f"Content-Length: {len(body)}\r\n"
-    return f"HTTP/1.1 {status} Reason\r\n{lines}{length}\r\n".encode() + (b"" if is_head else body)
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines}{length}\r\n".encode() + (b"" if is_head else body)
 
 
 @asynccontextmanager
-async def quirky_s3(*quirks: str) -> AsyncIterator[QuirkyS3]:
-    """Runs the S3 with some quirks on a free port."""
+async def quirky_s3(*quirks: str, s3: QuirkyS3 | None = None) -> AsyncIterator[Any]:
+    """Runs the S3 with some quirks, or the given one, on a free port."""
     assert QUIRKS.keys() >= set(quirks)
-    s3 = QuirkyS3(frozenset(quirks))
-    server = await asyncio.start_server(s3.serve, "127.0.0.1", 0, limit=1 << 20)
+    s3 = s3 or QuirkyS3(frozenset(quirks))
+    server = await asyncio.start_server(s3.serve, "127.0.0.1", 0, limit=1 << 20, backlog=1024)
     s3.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield s3

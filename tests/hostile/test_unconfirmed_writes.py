@@ -8,7 +8,8 @@ from contextlib import suppress
 from hashlib import md5
 
 import pytest
-from cutting_s3 import Cut, CuttingS3, cutting_s3
+from cutting_s3 import Cut, CuttingS3
+from quirky_s3 import quirky_s3
 from scripted_s3 import Reply, Then, object_reply, reply, scripted_s3
 from serving import EVERYTHING, serve
 from serving import part as file_part
@@ -80,11 +81,9 @@ async def has_parts(store: Store, key: str, *sizes: int) -> bool:
 def prepare(s3: CuttingS3, key: str, action: object) -> None:
     """What a write finds: an object to remove, an upload to continue."""
     if action is remove:
-        s3.objects[key] = '"1"', 5
+        s3.objects[key] = b"12345", {}
     if action in (send_part, complete, abort):
-        s3.uploads[key] = {}
-    if action is complete:
-        s3.uploads[key] = {1: (f'"{"1" * 32}"', PART), 2: (f'"{"2" * 32}"', 500)}
+        s3.uploads[key] = {}, {1: bytes(PART), 2: bytes(500)} if action is complete else {}
 
 
 WRITES = {
@@ -115,7 +114,7 @@ async def test_no_write_is_done_that_s3_has_not_carried_out(way, reads, record_p
     act, is_done = WRITES[way]
     confirmed = failed = 0
     async with (
-        cutting_s3() as s3,
+        quirky_s3(s3=CuttingS3()) as s3,
         store_at(s3.url, reads, threads=16, part_size=PART, max_attempts=1 if reads == "executor" else 2) as store,
     ):
 
