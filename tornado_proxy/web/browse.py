@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from functools import partial
 from itertools import takewhile
@@ -80,7 +80,9 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     if named in archives:
         return await archive(context, named)
     kept = {name: text for name, text in query.items() if name not in content.unused}
-    listing = _listing(context, content.entries, kept, content.next_token, is_sorted=content.is_sorted)
+    listing = replace(
+        _empty(context), entries=content.entries, query=kept, next_token=content.next_token, is_sorted=content.is_sorted
+    )
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
     if custom is None:
         choose(LISTING_FORMS, accept, named, is_strict=True, others=archives)
@@ -91,17 +93,9 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
 
 
-def _listing(
-    context: RequestContext,
-    entries: tuple[Entry, ...] = (),
-    query: Mapping[str, str] = {},
-    next_token: str | None = None,
-    *,
-    is_sorted: bool = False,
-) -> Listing:
+def _empty(context: RequestContext) -> Listing:
     path, root = map(context.request.public, (context.request.path, context.match.mount))
-    first = context.match.site.target.listing.directories_first
-    return Listing(path, root, entries, query, next_token, first, is_sorted)
+    return Listing(path, root, (), directories_first=context.match.site.target.listing.directories_first)
 
 
 async def _whole(attempt: Browse, form: Form, order: Order | None, context: RequestContext) -> Answer | None:
@@ -131,7 +125,7 @@ class _Whole:
 
     def __init__(self, prefix: ObjectKey, form: Form, context: RequestContext) -> None:
         self._options = context.match.site.target.listing
-        self.beginning = _listing(context)
+        self.beginning = _empty(context)
         self._directory, self._writing = Directory(prefix, context), WRITINGS[form.value]
         self._held = [self._writing.begin(self.beginning).encode("utf-8", "replace")]
         self._end = self._writing.end(self.beginning).encode()
