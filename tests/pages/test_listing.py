@@ -179,15 +179,15 @@ def test_pages_have_links_to_the_next_and_the_previous_page():
 
 
 def test_links_back_are_limited():
-    """A link has the tokens of at most thirty previous pages."""
+    """A link has the tokens of the last pages only, since servers limit the length of a request line."""
     query: dict[str, str] = {}
     for number in range(50):
-        query = _query(Listing("/", "/", (), query, f"t{number}").next_page)
-    assert len(query["via"]) < 200
+        query = _query(Listing("/", "/", (), query, f"t{number:0200}").next_page)
+    assert len(query["via"]) < 4100
     steps = 0
     while previous := Listing("/", "/", (), query).previous_page:
         query, steps = _query(previous), steps + 1
-    assert (steps, query["after"]) == (30, "t19")
+    assert (steps, query["after"][-3:]) == (19, "030")
 
 
 @pytest.mark.parametrize("query", [{}, {"after": "YQ"}, {"via": "a.b"}])
@@ -205,13 +205,6 @@ def test_invalid_tokens_are_left_out():
 def test_times_are_formatted_in_utc():
     """A time of another zone is converted to UTC."""
     assert timestamp(datetime(2026, 5, 1, 14, 0, tzinfo=timezone(timedelta(hours=2)))) == "2026-05-01T12:00:00Z"
-
-
-def test_links_back_are_short():
-    """Long tokens are dropped from `via`, since servers limit the length of a request line."""
-    listing = Listing("/", "/", (), {"after": "Y" * 1400, "via": ".".join("Z" * 1400 for _ in range(20))}, "next")
-    assert len(listing.next_page) < 5000
-    assert "via=-.ZZZ" in listing.next_page
 
 
 def _rows(*lines):

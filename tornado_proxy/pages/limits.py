@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-MOST_EARLIER = 30
-"""Earlier pages whose tokens a link contains."""
 LONGEST_VIA = 4000
-"""Characters of these tokens together: servers limit the length of a request line."""
+"""Characters of the tokens of earlier pages in a link: servers limit the length of a request line."""
 
 LARGEST_TEMPLATE = 1024 * 1024
 """Bytes of a template file. In the manual."""

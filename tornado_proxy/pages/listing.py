@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import msgspec
 from markupsafe import Markup, escape
 
-from tornado_proxy.pages.limits import LONGEST_VIA, MOST_EARLIER
+from tornado_proxy.pages.limits import LONGEST_VIA
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.storage.store import Entry
@@ -160,7 +160,7 @@ class Listing(msgspec.Struct, frozen=True):
         if self.next_token is None:
             return None
         via = (*self._via, self.query["after"]) if not self.first else ()
-        kept = via[-MOST_EARLIER:]
+        kept = via
         while sum(map(len, kept)) > LONGEST_VIA:
             kept = kept[1:]
         return self._page(self.next_token, via if kept == via else (_FORGOTTEN, *kept))
@@ -217,8 +217,7 @@ class Listing(msgspec.Struct, frozen=True):
 
     @property
     def _via(self) -> tuple[str, ...]:
-        tokens = tuple(each for each in self.query.get("via", "").split(".") if _TOKEN.fullmatch(each))
-        return tokens[: MOST_EARLIER + 1]
+        return tuple(each for each in self.query.get("via", "").split(".") if _TOKEN.fullmatch(each))
 
     def _page(self, token: str, via: tuple[str, ...]) -> str:
         return link(self.path, (("after", token), ("via", ".".join(via)), *self._kept))

@@ -18,7 +18,6 @@ from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.limits import LARGEST_README
 from tornado_proxy.pages.listing import WRITINGS, Listing, Offers, Order, requested_order
 from tornado_proxy.pages.render import LISTING_FORMS, Form, Rendering, choose
-from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestError
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
@@ -31,7 +30,6 @@ from tornado_proxy.web.archive import FORMATS, MadeObject, archive
 from tornado_proxy.web.custom_pages import BODILESS, PageFailed, customized, read_text
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.limits import (
-    DECISIONS_A_TURN,
     FEWEST_ENTRIES_READ,
     HELD_OF_LISTING,
     LEAST_COUNTED,
@@ -184,6 +182,10 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
     uploads = not context.beside(path, "PUT", permitted=True).is_refused
     files_from, uploads_to = await _origins(context, uploads=uploads)
     readme_name, readme = await _readme(listing, context)
+    reserved, removable = f"/{ASSETS_AT}" in path, list[Entry]()
+    if "DELETE" in context.match.site.methods and not reserved:
+        files = [each for each in listing.entries if not each.is_directory and listing.href(each)]
+        removable = await context.opened(path, files, len(files), "DELETE")
     return Offers(
         upload=uploads,
         replace=put.allow_override,
@@ -193,27 +195,11 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         readme_name=readme_name,
         user=context.user.identifier if context.user else "",
         sign_out=context.parts.sign_out(context.decision),
-        removable=await _removable(listing, context),
-        reserved=f"/{ASSETS_AT}" in path,
+        removable=frozenset(each.name for each in removable),
+        reserved=reserved,
         files_from=files_from,
         uploads_to=uploads_to,
     )
-
-
-async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
-    """Returns the names of the files that the viewer may remove, but for a policy server."""
-    if "DELETE" not in context.match.site.methods:
-        return frozenset()
-    files = [each.name for each in listing.entries if not each.is_directory and listing.href(each)]
-    names: list[str] = []
-    for number, name in enumerate(files):
-        if number % DECISIONS_A_TURN == 0:
-            await asyncio.sleep(0)
-        if not context.beside(context.request.path + name, "DELETE", permitted=True).is_refused:
-            if opens_all_below(context.parts.mounts, context.decision):
-                return frozenset(files)
-            names.append(name)
-    return frozenset(names)
 
 
 async def _origins(context: RequestContext, *, uploads: bool) -> tuple[str, str]:

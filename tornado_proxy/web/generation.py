@@ -200,8 +200,11 @@ class RequestContext(msgspec.Struct, frozen=True):
         """Whether the user may see every entry below the path of the request."""
         return not self.match.site.hides and opens_all_below(self.parts.mounts, self.decision)
 
-    async def opened(self, path: str, entries: Iterable[Entry], most: int) -> list[Entry]:
-        """Returns the first entries of a directory that the user may request; a policy was asked about it only."""
+    async def opened(self, path: str, entries: Iterable[Entry], most: int, method: str = "") -> list[Entry]:
+        """Returns the first entries of a directory for which the user may make such a request, or one of a method.
+
+        A policy was asked about the directory only.
+        """
         if opens_all_below(self.parts.mounts, self.decision):
             return list(islice(entries, most))
         opened: list[Entry] = []
@@ -213,10 +216,10 @@ class RequestContext(msgspec.Struct, frozen=True):
             # A path that no request can name is not decided about; a listing shows it without a link.
             is_open = bool(path_objection(path + each.name))
             if not is_open:
-                decision = self.beside(path + each.name, permitted=True)
+                decision = self.beside(path + each.name, method, permitted=True)
                 # Of a mount below, only the directory itself is shown: what this target has there, nobody can request.
-                is_directory = each.name.endswith("/")
-                is_open = not decision.is_refused if is_directory else self.file(decision) is not None
+                is_decided = method or each.is_directory
+                is_open = not decision.is_refused if is_decided else self.file(decision) is not None
             if is_open:
                 opened.append(each)
         return opened
