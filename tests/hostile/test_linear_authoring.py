@@ -13,7 +13,7 @@ from gotemplate.regexp.matching import compile_pattern, compile_source
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
-from tornado_proxy.pages.render import Pages, Theme
+from tornado_proxy.pages.render import Pages
 from tornado_proxy.rules.diagnostic import SourceFile, render
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.parser import parse, unfinished
@@ -130,7 +130,7 @@ READERS = {
         ("", " }}", " %}"),
     ),
     "custom pages": (_page, (*GO, *GO_STATEMENTS), ("",), ("",)),
-    "page templates": (lambda text: Pages(Theme("", "", "", {**EMPTY, "page.html": text})), PAGE, ("",), ("",)),
+    "page templates": (lambda text: Pages("", "", "", {**EMPTY, "page.html": text}), PAGE, ("",), ("",)),
     "configurations": (_configuration, YAML, ("", "targets:\n  a:\n    bucket: {name: a}\n    b: "), ("",)),
 }
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
 from tornado_proxy.pages.limits import LARGEST_TEMPLATE
 from tornado_proxy.pages.loading import compile_pages, read_templates, template_places
-from tornado_proxy.pages.render import Failure, Form, Pages, Theme
+from tornado_proxy.pages.render import Failure, Form, Pages
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.semantics.request import Request
@@ -143,7 +143,7 @@ def test_the_examples_of_the_docs_are_valid():
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     assert len(examples) == 3
     (template,) = re.findall(r"```jinja\n(.*?)```", text, re.DOTALL)
-    Pages(Theme(templates={"listing.html": template})).check()
+    Pages(templates={"listing.html": template}).check()
     for example in examples:
         configured = settings(example)
         read = Read(tuple(RuleFile(str(path), b"") for path in template_places(configured)))
@@ -216,7 +216,7 @@ def test_a_theme_can_be_for_all_pages():
         (
             "page.html",
             b"{{ theme.missing() }}",
-            "a page cannot be made of these templates: 'tornado_proxy.pages.render.Theme object' has no attribute 'missing'",
+            "a page cannot be made of these templates: 'tornado_proxy.pages.render.Pages object' has no attribute 'missing'",
             "etc/brand/page.html:1:1",
         ),
         ("index.html", b"", "no page is called `index.html`", "config.yaml:1:"),

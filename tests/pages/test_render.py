@@ -16,7 +16,7 @@ from jinja2 import TemplateError
 
 from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Listing, Offers
-from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, Theme, choose, target_links
+from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, choose, target_links
 from tornado_proxy.routing.request import UnknownFormat
 from tornado_proxy.storage.store import Entry
 
@@ -239,7 +239,7 @@ def test_a_target_has_a_link_for_each_path():
 
 def test_files_of_a_theme_are_assets():
     """A logo and a style sheet are served as assets, and the policy of a picture forbids scripts."""
-    theme = Theme("Files", ("brand/logo.SVG", b"<svg/>"), ("brand.css", b"a{}"))
+    theme = Pages("Files", ("brand/logo.SVG", b"<svg/>"), ("brand.css", b"a{}"))
     logo, sheet = theme.assets[theme.logo], theme.assets[theme.sheets[-1]]
     assert (logo.body, dict(logo.headers)["Content-Type"]) == (b"<svg/>", "image/svg+xml")
     assert "sandbox" in dict(logo.headers)["Content-Security-Policy"]
@@ -248,8 +248,8 @@ def test_files_of_a_theme_are_assets():
 
 def test_urls_of_a_theme_are_allowed_by_the_policy():
     """Each origin is allowed only for its own type of file."""
-    theme = Theme("", "https://cdn.example:8443/logo.png", "https://css.example/a.css")
-    rendering = Pages(theme).failure(Failure(404, "a", "id"), Form.HTML)
+    theme = Pages("", "https://cdn.example:8443/logo.png", "https://css.example/a.css")
+    rendering = theme.failure(Failure(404, "a", "id"), Form.HTML)
     policy = dict(rendering.headers)["Content-Security-Policy"]
     assert "style-src 'self' https://css.example;" in policy
     assert "img-src 'self' data: https://cdn.example:8443;" in policy
@@ -258,7 +258,7 @@ def test_urls_of_a_theme_are_allowed_by_the_policy():
 
 def test_title_and_logo_are_on_the_pages():
     """Title and logo of a theme replace the path of the mount, and titles of pages end with the theme's."""
-    pages = Pages(Theme("Our <files>", ("logo.png", b"x")))
+    pages = Pages("Our <files>", ("logo.png", b"x"))
     listing = pages.listing(Listing("/m/a/", "/m/", ()), Form.HTML).body.decode()
     assert "<title>a – Our &lt;files&gt;</title>" in listing
     assert '<img src="/m/.tornado-proxy/logo.' in listing
@@ -271,7 +271,7 @@ EXTENDING = '{% extends "default/listing.html" %}{% block below %}<p>{{ here.nam
 
 def test_a_template_can_extend_the_default():
     """A template of a theme can replace one block of the default template."""
-    listing = Pages(Theme(templates={"listing.html": EXTENDING})).listing(Listing("/a&b/", "/", ()), Form.HTML)
+    listing = Pages(templates={"listing.html": EXTENDING}).listing(Listing("/a&b/", "/", ()), Form.HTML)
     assert "<p>a&amp;b, below</p>" in listing.body.decode()
     assert 'class="crumbs"' in listing.body.decode()
 
@@ -279,7 +279,7 @@ def test_a_template_can_extend_the_default():
 def test_the_frame_of_all_pages_can_be_replaced():
     """Listings and errors use `page.html` of the theme, which can include other templates."""
     templates = {"page.html": "{% include '_a.html' %}{% block body %}{% endblock %}", "_a.html": "<p>ours</p>"}
-    pages = Pages(Theme(templates=templates))
+    pages = Pages(templates=templates)
     for rendering in (
         pages.listing(Listing("/", "/", ()), Form.HTML),
         pages.failure(Failure(404, "a", "i"), Form.HTML),
@@ -299,7 +299,7 @@ def test_the_frame_of_all_pages_can_be_replaced():
 )
 def test_a_failing_template_is_replaced_by_the_default(template, caplog):
     """`check` raises the error, and a request gets the default page and logs the reason."""
-    pages = Pages(Theme(templates={"failure.html": template}))
+    pages = Pages(templates={"failure.html": template})
     with pytest.raises((TemplateError, ArithmeticError)):
         pages.check()
     html = pages.failure(Failure(404, "a sentence", "id"), Form.HTML).body.decode()

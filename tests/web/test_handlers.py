@@ -21,7 +21,7 @@ from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import Cors, Log, Server
-from tornado_proxy.pages.render import Pages, Theme
+from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.request import User
@@ -414,7 +414,7 @@ async def test_a_page_of_the_same_host_without_tls_may_not_write_with_it():
 
 async def test_a_theme_is_for_one_target():
     """A theme applies only to the listings and errors of its target."""
-    themed = Pages(Theme("Our files", css=("a.css", b"a{}")))
+    themed = Pages("Our files", css=("a.css", b"a{}"))
     async with serve({"a": b"x"}, mount=Mount("files.test"), themed=themed) as site:
         listing, missing = await site.get("/", Accept="text/html"), await site.get("/b", Accept="text/html")
         outside = await site.get("/b", Accept="text/html", Host="other")

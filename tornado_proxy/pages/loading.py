@@ -24,7 +24,7 @@ from tornado_proxy.config.model import (
 from tornado_proxy.config.shared_buckets import Uploads, exposed_templates
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPages, Part, Recipe
 from tornado_proxy.pages.limits import LARGEST_TEMPLATE
-from tornado_proxy.pages.render import REPLACEABLE, Pages, Theme
+from tornado_proxy.pages.render import REPLACEABLE, Pages
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
 from tornado_proxy.rules.loading import HelperTexts, Read, RuleFile
 from tornado_proxy.templates.go import PageMistake
@@ -219,7 +219,7 @@ class _Loader:
         if logo is None or css is None or unknown:
             return None
         try:
-            pages = Pages(Theme(options.title or "", logo, css, templates))
+            pages = Pages(options.title or "", logo, css, templates)
             pages.check()
         except TemplateSyntaxError as error:
             message, places = str(error.message), [(error.name, error.lineno)]

@@ -168,8 +168,18 @@ def _named(name: str, body: bytes) -> Asset:
 _SCRIPTS = ("page.js", "previews.js", "changes.js", "listing.js")  # one script, the first one first
 
 
-class Theme:
-    """The templates of the pages, autoescaped and in a sandbox, and their assets.
+_LOG = logging.getLogger("tornado_proxy")
+
+# `img-src data:` is for the icons in the sheet, and for the empty icon that stops browsers from requesting one.
+_POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}{}"
+_NO_EMBEDDING = "base-uri 'none'; frame-ancestors 'none'"
+_NO_MORE = f"form-action 'none'; {_NO_EMBEDDING}"
+_MEDIA = "media-src 'self'{0}; frame-src 'self'{0}"  # of the viewer
+_SCRIPT = "script-src 'self'; connect-src 'self'{}; {}; require-trusted-types-for 'script'"
+
+
+class Pages:
+    """The pages in one look: their templates, autoescaped and in a sandbox, and their assets; nothing is inline.
 
     Logo and style sheet are URLs, or names and contents of files. A template that does not compile raises
     `jinja2.TemplateError`.
@@ -222,34 +232,6 @@ class Theme:
         made = _named(f"{stem}.{name.rpartition('.')[2]}", body)
         self.assets[made.name] = made
         return made.name, ""
-
-
-@cache
-def own_theme() -> Theme:
-    """Returns the service's own theme, compiled once."""
-    return Theme()
-
-
-_LOG = logging.getLogger("tornado_proxy")
-
-# `img-src data:` is for the icons in the sheet, and for the empty icon that stops browsers from requesting one.
-_POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}{}"
-_NO_EMBEDDING = "base-uri 'none'; frame-ancestors 'none'"
-_NO_MORE = f"form-action 'none'; {_NO_EMBEDDING}"
-_MEDIA = "media-src 'self'{0}; frame-src 'self'{0}"  # of the viewer
-_SCRIPT = "script-src 'self'; connect-src 'self'{}; {}; require-trusted-types-for 'script'"
-
-
-class Pages:
-    """The pages with a theme; nothing in them is inline."""
-
-    def __init__(self, theme: Theme | None = None) -> None:
-        self._theme = theme or own_theme()
-
-    @property
-    def assets(self) -> Mapping[str, Asset]:
-        """The assets by name."""
-        return self._theme.assets
 
     def listing(self, listing: Listing, form: Form, offers: Offers | None = None) -> Rendering:
         """Returns a page of a directory; `offers` are for HTML only."""
@@ -305,21 +287,21 @@ class Pages:
         whole, part = Listing("/a/b/", "/a/", entries), Listing("/", "/", (), {"after": "a", "via": "b"}, "c")
         values = [(listing.root, listing_view(listing, offers)) for listing in (whole, part)]
         for root, each in values:
-            self._theme.render("listing", root, each)
-        self._theme.render("targets", "/", {"targets": (TargetLinks("a", ("http://localhost/",)),)})
-        self._theme.render("sign_out", "/", {"here": "/", "home": "/"})
+            self.render("listing", root, each)
+        self.render("targets", "/", {"targets": (TargetLinks("a", ("http://localhost/",)),)})
+        self.render("sign_out", "/", {"here": "/", "home": "/"})
         for status in (401, 404):
-            self._theme.render("failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
+            self.render("failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
 
     def _html(self, name: str, root: str, values: Mapping[str, object]) -> str:
         try:
-            return self._theme.render(name, root, values)
+            return self.render(name, root, values)
         except Exception:
-            if not self._theme.has_own_templates:
+            if not self.has_own_templates:
                 raise
             # A template of the theme can fail for values that `check` does not have.
             _LOG.exception("the template `%s.html` of a theme failed; the service's own template replaces it", name)
-            return own_theme().render(name, root, values)
+            return _own().render(name, root, values)
 
     def _rendering(
         self, form: Form, text: str, more: Headers, offers: Offers | None = None, no_more: str = _NO_MORE
@@ -329,11 +311,16 @@ class Pages:
             return _rendering(form, text, more)
         files, uploads = (offers.files_from, offers.uploads_to) if offers else ("", "")
         files_from, both = _sources(files), _sources(files, uploads)
-        policy = _POLICY.format(self._theme.style_source, self._theme.image_source, files_from)
+        policy = _POLICY.format(self.style_source, self.image_source, files_from)
         script = _SCRIPT.format(both, _MEDIA.format(files_from)) if offers else ""
         no_more = f"form-action 'self'; {_NO_EMBEDDING}" if offers else no_more
         whole = "; ".join(filter(None, (policy, script, no_more)))
         return _rendering(form, text, (*more, ("Content-Security-Policy", whole)))
+
+
+@cache
+def _own() -> Pages:
+    return Pages()
 
 
 def _sources(*origins: str) -> str:
