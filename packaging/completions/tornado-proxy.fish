@@ -70,7 +70,7 @@ complete -c tornado-proxy -n '_shtab_tornado_proxy_using serve' -l probe -d 'wit
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using; and test $_shtab_tornado_proxy_npos -eq 0' -a probe -d 'check whether each bucket can be used, and say what to grant if not'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using probe' -s h -l help -d 'show this help message and exit'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using probe' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration, in YAML'
-complete -c tornado-proxy -n '_shtab_tornado_proxy_using probe' -l write -d 'also store an empty object and remove it, where a target takes uploads or removes objects'
+complete -c tornado-proxy -n '_shtab_tornado_proxy_using probe' -l write -d 'also upload as each target lets clients do, or remove, for a moment'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using probe' -l timeout -x -d 'how long each bucket may take (default: 10)'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using probe' -l format -l output-format -xka "text json" -d format
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using; and test $_shtab_tornado_proxy_npos -eq 0' -a reload -d 'have the running service reload, and fail if it refuses the files'
