@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
-import re
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
-from hypothesis import HealthCheck, given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from in_force import RecordingServing
 from msgspec.structs import replace
 
@@ -22,10 +23,10 @@ from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.loading import Read
 from tornado_proxy.service.reload import reloading
+from tornado_proxy.service.reload.last_good import LastGood
 from tornado_proxy.service.reload.reloading import EditState, RefusedFor, Reloader, Step, refused
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader
-from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
-from tornado_proxy.telemetry.log import log_service_events
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader, compile_snapshot
+from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome, ReloadReport
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -41,11 +42,12 @@ class ReloadScene:
     outcomes: list[ReloadOutcome] = field(default_factory=list)
     defect: str = ""
     is_unsettled: bool = False
+    configuration: Configuration | None = None  # that is in force
 
     def __post_init__(self) -> None:
-        self.serving = RecordingServing(self.files.load())
-        reader = SnapshotReader(self.files.configuration, ENVIRONMENT, lambda _: None)
-        self.reloader = Reloader(self.serving, self.read, self.events.append, renew=reader.renewed)
+        self.serving = RecordingServing(self.configuration or self.files.load())
+        self.reader = SnapshotReader(self.files.configuration, ENVIRONMENT, lambda _: None)
+        self.reloader = Reloader(self.serving, self.read, self.events.append, renew=self.reader.renewed)
 
     def read(self) -> Snapshot:
         """Read the files, or raise the defect."""
@@ -86,12 +88,6 @@ def scene(tmp_path):
     return ReloadScene(Files.create(tmp_path, site=GOOD))
 
 
-def test_unchanged_files_do_nothing(scene):
-    """Unchanged files activate no generation and emit no event."""
-    assert scene.reload() is ReloadOutcome.UNCHANGED
-    assert (scene.serving.activated, scene.events) == ([], [])
-
-
 def test_an_edit_is_the_next_generation(scene):
     """A valid edit becomes generation 2 with its rules."""
     scene.edit(BETTER)
@@ -119,20 +115,6 @@ def test_an_invalid_edit_is_reported_once(scene):
     (event,) = scene.events
     assert event.outcome is ReloadOutcome.REFUSED
     assert event.diagnostics[0].span.place.endswith("site.rules:2:12")
-
-
-@pytest.mark.parametrize(
-    ("edits", "outcomes"),
-    [
-        ((BAD, BETTER), [ReloadOutcome.REFUSED, ReloadOutcome.LOADED]),
-        ((BAD, BAD, GOOD), [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED, ReloadOutcome.REVERTED]),
-        ((BETTER, BAD, GOOD), [ReloadOutcome.LOADED, ReloadOutcome.REFUSED, ReloadOutcome.LOADED]),
-        ((BAD, GOOD, BAD), [ReloadOutcome.REFUSED, ReloadOutcome.REVERTED, ReloadOutcome.REFUSED]),
-    ],
-)
-def test_a_valid_edit_follows_an_invalid_one(scene, edits, outcomes):
-    """After any invalid edit, a valid one is activated, and another invalid one is refused."""
-    assert scene.edit(*edits) == outcomes
 
 
 def test_a_new_generation_and_the_end_of_a_failure_are_seen_together(scene):
@@ -231,13 +213,6 @@ def test_a_failing_rule_test_can_refuse_the_edit(scene):
     assert [diagnostic.code for diagnostic in scene.events[1].diagnostics] == ["failing-test"]
 
 
-def test_deleted_files_are_refused(scene):
-    """A configuration without any rule file is refused, and restored files are a reverted edit."""
-    scene.files.path().unlink()
-    assert scene.reload() is ReloadOutcome.REFUSED
-    assert scene.edit(GOOD)[-1] is ReloadOutcome.REVERTED
-
-
 def test_a_deleted_file_is_an_edit(scene):
     """The rewrites of one deleted file are removed, and those of other files stay."""
     scene.files.write('rewrite other `^/o$` -> "/p"', "other")
@@ -271,55 +246,12 @@ def test_a_new_port_needs_a_restart(scene):
     assert scene.serving.activated[0][1].settings.server.port == 0
 
 
-def test_a_changed_secret_is_activated(scene):
-    """A changed secret is an edit, although no rule or option differs."""
-    (scene.files.folder / "secret").write_text("changed")
-    assert scene.reload() is ReloadOutcome.LOADED
-
-
 def test_an_unbuildable_generation_is_refused(scene):
     """Valid files from which no client of S3 can be made are refused with the reason."""
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
     assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
     assert scene.serving.generation.number == 1
     assert scene.reloader.failure.diagnostics == (scene.serving.mistake,)
-
-
-def test_a_defect_is_reported_once(scene):
-    """After an unexpected exception the generation stays in force, and the next reload can succeed."""
-    scene.defect = "a defect"
-    assert [scene.reload(), scene.reload()] == [ReloadOutcome.FAILED, ReloadOutcome.FAILED]
-    assert [event.outcome for event in scene.events] == [ReloadOutcome.FAILED]
-    scene.defect = ""
-    assert scene.edit(BETTER)[-1] is ReloadOutcome.LOADED
-
-
-@pytest.mark.parametrize("defect", ["", "a defect"])
-def test_a_reverted_edit_is_reported(scene, defect):
-    """After a refusal or a defect, one event reports that the files in force are restored."""
-    scene.defect = defect
-    scene.edit(BAD)
-    scene.defect = ""
-    scene.edit(GOOD, GOOD)
-    assert len(scene.events) == 2
-    assert scene.events[-1].outcome is scene.reloader.last.outcome is ReloadOutcome.REVERTED
-
-
-def test_an_unchanged_reload_keeps_the_last_report(scene):
-    """`last` is the report of the last edit, not of a reload without changes."""
-    scene.edit(BETTER, BETTER)
-    assert scene.reloader.last.outcome is ReloadOutcome.LOADED
-
-
-def test_unsettled_files_are_refused_once(scene):
-    """The generation stays in force until two readings are equal, and one event is emitted."""
-    scene.files.write(BETTER)
-    scene.is_unsettled = True
-    assert [scene.reload(), scene.reload()] == [ReloadOutcome.REFUSED] * 2
-    (event,) = scene.events
-    assert [diagnostic.code for diagnostic in event.diagnostics] == ["unsettled"]
-    scene.is_unsettled = False
-    assert scene.reload() is ReloadOutcome.LOADED
 
 
 def test_a_hanging_file_system_is_read_once(scene, monkeypatch):
@@ -368,46 +300,112 @@ def test_concurrent_reloads_run_in_turn(scene):
     assert concurrency == [1]
 
 
-STEPS = st.lists(
-    st.sampled_from(["good", "better", "bad", "worse", "delete", "defect", "unsettled", "reload"]), max_size=8
-)
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=STEPS)
-def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
-    """After any edits, status, metrics and log agree on whether the files on disk are in force."""
-    scene = ReloadScene(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
-    bus = Bus()
-    log_service_events(bus)
-    scene.reloader = Reloader(scene.serving, scene.read, bus.emit)
-    caplog.set_level(logging.INFO, "tornado_proxy")
-    texts = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
-    caplog.clear()
-    for step in steps:
-        scene.defect, scene.is_unsettled = ("x" if step == "defect" else ""), step == "unsettled"
-        if step == "delete":
-            scene.files.path().unlink(missing_ok=True)
-        elif step in texts:
-            scene.files.write(texts[step])
-        report = asyncio.run(scene.reloader.reload())
-        administration = _administration(scene.reloader, scene.serving)
-        view, metrics = (
-            asyncio.run(administration.status()),
-            asyncio.run(administration.metrics()).decode().splitlines(),
-        )
-        refused = not report.is_in_force
-        assert f"tornado_proxy_config_last_reload_successful {0.0 if refused else 1.0}" in metrics
-        assert f"tornado_proxy_generation {float(view['generation'])}" in metrics
-        assert (view["lastFailedAttempt"] is not None) is refused
-        assert ("refused" in scene.reloader.status_line()) is refused
-        logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
-        assert ("stays in force" in (logged or [""])[-1]) is refused
-
-
 def _secret(scene):
     """The secret of the bucket in force."""
     return scene.serving.configuration.settings.targets[0].bucket.credentials.secret_key.reveal()
+
+
+TEXTS = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
+
+
+class Edits(RuleBasedStateMachine):
+    """A reloader beside a model of it: the text and the secret on disk, those in force, and whether an edit is refused."""
+
+    @initialize()
+    def start(self):
+        """Good files are in force."""
+        self.folder = TemporaryDirectory()
+        files = Files.create(Path(self.folder.name), site=GOOD)
+        self.last_good = LastGood(files.folder / "kept")
+        self.disk: tuple[str, str | None] = ("good", "s3cret")
+        self._start(ReloadScene(files), *self.disk)
+
+    def _start(self, scene, *in_force, from_copy=False):
+        self.scene, self.in_force, self.generation = scene, in_force, 1
+        self.is_refused, self.from_copy, self.told, self.refusal = False, from_copy, 0, ()
+        bus, self.logged = Bus(), []
+        bus.add(lambda report: self.logged.append(report.outcome.value), ReloadReport)
+        scene.reloader = Reloader(
+            scene.serving, scene.read, bus.emit, renew=scene.reader.renewed, from_last_good=from_copy
+        )
+
+    def teardown(self):
+        """The files go."""
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+    @rule(
+        text=st.sampled_from(["", *TEXTS, "gone"]),
+        secret=st.sampled_from(["", "", "s3cret", "rotated", "gone"]),
+        trouble=st.sampled_from(["", "", "", "a defect", "unsettled"]),
+    )
+    def reload(self, text, secret, trouble):
+        """A look at the files after an edit, a rotation, both or none; some fail, or see files that keep changing."""
+        self.disk = text or self.disk[0], (None if secret == "gone" else secret or self.disk[1])
+        for path, name, content in (
+            (self.scene.files.path(), text, f"target site {{\n{TEXTS.get(text)}\n}}\n"),
+            (self.scene.files.folder / "secret", secret, secret),
+        ):
+            if name == "gone":
+                path.unlink(missing_ok=True)
+            elif name:
+                path.write_text(content)
+        self.scene.defect, self.scene.is_unsettled = trouble * (trouble == "a defect"), trouble == "unsettled"
+        outcome, (text, secret) = asyncio.run(self.scene.reloader.reload()).outcome, self.disk
+        if trouble == "a defect":
+            expected = ReloadOutcome.FAILED
+        elif self.disk == self.in_force:
+            expected = ReloadOutcome.REVERTED if self.is_refused else ReloadOutcome.UNCHANGED
+        elif trouble or not secret or text not in ("good", "better"):
+            expected = ReloadOutcome.REFUSED
+        else:
+            expected = ReloadOutcome.LOADED
+        assert outcome is expected
+        # The files are looked at every few seconds, and each state of them is told once; no rules are read without settings.
+        refusal = trouble, text * bool(trouble != "a defect" and secret), secret is None
+        is_told = expected is not ReloadOutcome.UNCHANGED and not (self.is_refused and refusal == self.refusal)
+        assert len([each for each in self.logged if each != "renewed"]) == self.told + is_told
+        self.told, self.refusal = self.told + is_told, refusal
+        self.is_refused = expected in (ReloadOutcome.FAILED, ReloadOutcome.REFUSED)
+        self.from_copy = self.from_copy and self.is_refused
+        # What is in force has the secret of now, whatever becomes of the edit.
+        before, self.in_force = self.in_force, (self.in_force[0], secret or self.in_force[1])
+        if expected is ReloadOutcome.LOADED:
+            self.in_force = self.disk
+        self.generation += before != self.in_force
+        self.last_good.keep(self.scene.serving.configuration.snapshot)
+
+    @precondition(lambda self: self.last_good.directory.exists() and self.disk[1])
+    @rule()
+    def restart(self):
+        """After any end: the service starts from the files, or from the copy if they are bad."""
+        files, text = self.scene.files, self.disk[0]
+        from_copy = text not in ("good", "better")
+        snapshot = self.last_good.read(files.configuration, ENVIRONMENT) if from_copy else files.read()
+        scene = ReloadScene(files, configuration=compile_snapshot(snapshot))
+        self._start(scene, self.in_force[0] if from_copy else text, self.disk[1], from_copy=from_copy)
+
+    @invariant()
+    def all_say_the_same(self):
+        """Status, metrics, log and what is in force agree with the model."""
+        scene, reloader = self.scene, self.scene.reloader
+        assert (scene.serving.configuration.rewrite_count, _secret(scene)) == (
+            {"good": 1, "better": 2}[self.in_force[0]],
+            self.in_force[1],
+        )
+        view = asyncio.run(_administration(reloader, scene.serving).status())
+        metrics = asyncio.run(_administration(reloader, scene.serving).metrics()).decode().splitlines()
+        assert f"tornado_proxy_config_last_reload_successful {float(not self.is_refused)}" in metrics
+        assert f"tornado_proxy_generation {float(self.generation)}" in metrics
+        assert (view["generation"], view["startedFromLastGood"]) == (self.generation, self.from_copy)
+        assert (view["lastFailedAttempt"] is not None) is self.is_refused
+        assert ("refused" in reloader.status_line()) is self.is_refused
+        told = [each for each in self.logged if each != "renewed"]
+        assert (told[-1:] in (["refused"], ["failed"])) is self.is_refused
+
+
+TestEdits = Edits.TestCase
+TestEdits.settings = settings(max_examples=10, stateful_step_count=20)
 
 
 @pytest.mark.parametrize("breaks", ["rules", "configuration", "files vanish", "files keep changing", "defect"])
@@ -468,14 +466,6 @@ def test_a_secret_that_no_bucket_takes_is_told(scene):
     scene.reload()
     assert "keeps its secrets and certificates: target `site`" in scene.reloader.failure.diagnostics[-1].message
     assert scene.serving.generation.number == 1
-
-
-def test_an_edit_brings_the_secrets_of_its_time(scene):
-    """Once it is mended, one generation has both."""
-    scene.edit(BAD)
-    (scene.files.folder / "secret").write_text("rotated\n")
-    assert scene.edit(BETTER)[-1] is ReloadOutcome.LOADED
-    assert (_secret(scene), [event.outcome.value for event in scene.events]) == ("rotated", ["refused", "loaded"])
 
 
 def test_failing_tests_are_not_forgotten_by_a_renewal(scene):
