@@ -10,13 +10,14 @@ import ast
 import json
 from itertools import product
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 import serving
 from memory_store import MemoryStore
+from quirky_s3 import quirky_s3
 from serving import FORM_TYPE, TornadoServer, form, part, serve
-from stores import read_object
+from stores import read_object, store_at
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
@@ -120,6 +121,9 @@ ATTACKS = {
         "s3/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
         "hostile/test_attacks.py::test_no_upload_id_leads_out_of_its_directory",
+    ],
+    "headers and parameters of S3's own API, such as a source to copy, another version or a grant": [
+        "hostile/test_attacks.py::test_nothing_of_s3s_own_api_reaches_it",
     ],
     "names that a client invents, to fill the metrics": [
         "telemetry/test_metrics.py::test_an_unknown_method_is_not_a_label",
@@ -366,3 +370,37 @@ async def test_an_upload_id_is_no_permission():
         completed = await _request(site, "PUT", f"/in/a?upload=complete&size=5&id={upload}")
     assert {answer.status for answer in refused} == {401}
     assert (sent.status, completed.status) == (204, 201)
+
+
+OF_S3 = (
+    "x-amz-copy-source", "x-amz-acl", "x-amz-grant-read", "x-amz-meta-a", "x-amz-tagging", "x-amz-storage-class", "x-amz-date",
+    "x-amz-security-token", "x-amz-website-redirect-location", "x-amz-server-side-encryption", "x-amz-request-payer", "x-amz-version-id",
+    "x-amz-bypass-governance-retention", "x-amz-checksum-sha256", "x-amz-checksum-mode", "Authorization", "Cookie", "X-Forwarded-For",
+    "Content-Disposition", "Content-Language", "Cache-Control", "Expires", "versionId", "acl", "tagging", "policy", "partNumber", "uploadId",
+    "uploads", "response-content-type", "X-Amz-Signature", "X-Amz-Credential", "list-type", "prefix", "delimiter", "continuation-token",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("reads", ["loop", "executor"])
+async def test_nothing_of_s3s_own_api_reaches_it(reads):
+    """No header and no parameter of a client is one of a call to S3, nor is a field of a form."""
+    mark = {name: f"MARK{number}" for number, name in enumerate(OF_S3)}
+    fields = [part(name, text.encode()) for name, text in mark.items()]
+    body = form(*fields, part("file", b"content", filename="c"))
+    asked = [("GET", "/a", {}, b""), ("HEAD", "/a", {}, b""), ("GET", "/d/", {}, b""), ("PUT", "/b", {}, b"content")]
+    asked += [("PUT", "/d/", FORM_TYPE, body), ("DELETE", "/a", {}, b""), ("PUT", "/e?upload=start&size=7", {}, b"")]
+    steps = ("part&number=1", b"content"), ("parts", b""), ("complete&size=7", b""), ("abort", b"")
+    asked += [("PUT", f"/e?upload={step}", {}, content) for step, content in steps]
+    actions = Actions(put=PutAction(enabled=True, raw_uploads=True), delete=DeleteAction(enabled=True))
+    upload, statuses = "", []
+    async with quirky_s3() as s3, store_at(s3.url, reads) as store:
+        s3.objects["a"] = b"x", {}
+        async with serve(store, actions=actions) as site:
+            for method, target, headers, content in asked:
+                query = f"{'&' if '?' in target else '?'}id={upload}&{urlencode(mark)}"
+                answer = await _request(site, method, f"{target}{query}", {**mark, **headers}, content)
+                upload = json.loads(answer.body)["id"] if "start" in target else upload
+                statuses.append(answer.status)
+    assert statuses[3:] == [201, 201, 204, 200, 204, 200, 201, 404]
+    for each in s3.requests:
+        assert "MARK" not in f"{each.key} {each.query} {each.headers} {each.body}"
