@@ -305,8 +305,3 @@ def test_a_failing_template_is_replaced_by_the_default(template, caplog):
     html = pages.failure(Failure(404, "a sentence", "id"), Form.HTML).body.decode()
     assert "a sentence." in html
     assert "`failure.html` of a theme failed" in caplog.text
-
-
-def test_the_default_templates_are_valid():
-    """The default templates pass the check of themes."""
-    Pages().check()

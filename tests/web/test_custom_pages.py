@@ -13,14 +13,13 @@ from serving import part, serve
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, FolderEntry, FolderListData, Recipe
+from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, FolderEntry, FolderListData, Recipe
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.tools.convert.settings import default_page
-from tornado_proxy.web.answer import Whole
-from tornado_proxy.web.custom_pages import BucketPages, PageFailed, customized, read_text
+from tornado_proxy.web.custom_pages import BucketPages, PageFailed, read_text
 from tornado_proxy.web.limits import LARGEST_TEMPLATE, TEMPLATE_AGAIN_AFTER, TEMPLATE_FRESH
 
 
@@ -63,13 +62,6 @@ async def test_a_listing_can_be_custom():
         answer = await site.get("/d/?limit=2")
     assert answer.text.startswith("FOLDER e/ /d/e/ d/e/ 0;FILE <a> /d/%3Ca%3E d/<a> 1;site/d/?after=")
     assert 'rel="next"' in answer.headers["link"]
-
-
-async def test_a_large_custom_listing_is_rendered():
-    """A large listing, which is rendered in a thread, has all its entries."""
-    store = {f"{number:03}": b"" for number in range(150)}
-    async with serve(store, custom=_recipe("folder_list", "{{ len .Entries }}")) as site:
-        assert (await site.get("/")).text == "150"
 
 
 @pytest.mark.parametrize(("most", "expected"), [(1000, 1000), (2500, 2500), (10_000, 2601)])
@@ -313,15 +305,6 @@ async def test_an_invalid_template_is_read_once(content, message):
         with pytest.raises(PageFailed, match=message):
             await pages.page("site", RECIPE, store)
     assert store.opened == 1
-
-
-def test_a_custom_rendering_replaces_headers_and_body():
-    """Without a custom rendering, the answer is returned unchanged."""
-    answer = Whole(200, (("A", "b"),), b"x")
-    assert customized(answer, None) is answer
-    assert customized(answer, CustomRendering(b"yy", (("a", "c"),), None)) == Whole(
-        200, (("a", "c"), ("Content-Length", "2")), b"yy", frozenset({"a"})
-    )
 
 
 async def test_a_bad_request_page_sees_the_request():

@@ -111,14 +111,6 @@ async def test_disabled_caching_overrides_what_an_object_says():
         assert answer.headers["expires"] == "Thu, 01 Jan 1970 00:00:00 GMT"
 
 
-async def test_headers_of_files_count_in_any_case():
-    """A Cache-Control that `streamedFileHeaders` writes in lower case stands alone."""
-    headers = (("cache-control", "max-age=5"),)
-    custom, get = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}, GetAction(streamed_file_headers=headers)
-    async with serve({"a": b"x"}, server=Server(cache=CACHE_HEADERS), custom=custom, get=get) as site:
-        assert (await site.get("/a")).headers["cache-control"] == "max-age=5"
-
-
 NO_CACHE = CacheHeaders(no_cache_enabled=True)
 FORBIDDEN = "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
 

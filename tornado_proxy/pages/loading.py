@@ -170,11 +170,9 @@ class _Loader:
         return self._sources.get(self._name(path))
 
     def _helpers(self, target: Target | None) -> tuple[Part, ...]:
-        if target is not None and target.templates.helpers:
-            parts = [self._part(each) for each in target.templates.helpers]
-            return tuple(each for each in parts if each is not None)
-        sources = (self._source(path) for path in self._settings.templates.helpers)
-        return tuple(each.text for each in sources if each is not None)
+        own = target.templates.helpers if target is not None else ()
+        options = own or [HelperOptions(each) for each in self._settings.templates.helpers]
+        return tuple(part for each in options if (part := self._part(each)) is not None)
 
     def add(self, target: str | None, kind: str, recipe: Recipe, options: PageOptions | Target) -> None:
         """Compiles a page; of one with parts in a bucket, what is known now. A mistake becomes a diagnostic."""
