@@ -1,4 +1,4 @@
-"""An S3 that answers with scripted bytes, valid or not, or with silence."""
+"""An S3 that answers with scripted bytes, valid or not, with drops of them, or with silence."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
 _TIMEOUT = 20  # seconds, which only a hanging test reaches
+_PAUSE = 0.05  # seconds between two drops
 MODIFIED = "Fri, 01 May 2026 10:00:00 GMT"
 
 
@@ -26,11 +28,15 @@ class Then(Enum):
 
 @dataclass(frozen=True)
 class Reply:
-    """The bytes of an answer, and the action after them; they are sent once the gate, if there is one, is set."""
+    """The bytes of an answer, and the action after them; they are sent once the gate, if there is one, is set.
+
+    A drop is sent after them again and again without an end.
+    """
 
     data: bytes
     then: Then = Then.KEEP_OPEN
     gate: threading.Event | None = None
+    drop: bytes = b""
 
 
 def reply(status: int, body: bytes = b"", **headers: str) -> Reply:
@@ -64,14 +70,19 @@ def with_ending(complete: Reply, then: Then, *, after: int | None = None) -> Rep
 
 @dataclass
 class ScriptedS3:
-    """The running S3: its URL, the replies that are left, and its requests and connections."""
+    """The running S3: its URL, the replies that are left, or a function of the request, its requests and connections."""
 
-    replies: list[Reply]
+    replies: list[Reply] | Callable[[str], Reply]
     url: str = ""
     requests: list[str] = field(default_factory=list)
     connections: list[socket.socket] = field(default_factory=list)
     requests_received: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def open_connections(self) -> list[socket.socket]:
+        """The connections that neither side has closed."""
+        return [each for each in self.connections if each.fileno() >= 0]
 
     def header(self, number: int, name: str) -> str | None:
         """A header of the request with a number, or None."""
@@ -90,23 +101,30 @@ class ScriptedS3:
 
     def serve(self, connection: socket.socket) -> None:
         """Answers the requests of a connection with the replies that are left."""
-        with connection, suppress(ConnectionError, TimeoutError):
+        with connection, suppress(OSError):
             connection.settimeout(_TIMEOUT)
             while (request := _request(connection)) is not None:
                 with self.lock:
                     self.requests.append(request)
-                    answer = self.replies.pop(0) if self.replies else Reply(b"", Then.CLOSE)
+                    answer = self._reply(request)
                 self.requests_received.release()
                 if answer.gate:
                     answer.gate.wait(_TIMEOUT)
                 connection.sendall(answer.data)
+                while answer.drop:
+                    connection.sendall(answer.drop)
+                    time.sleep(_PAUSE)
                 if answer.then is Then.RESET:
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                if answer.then in (Then.CLOSE, Then.RESET):
-                    return
                 if answer.then is Then.SILENCE:
+                    connection.recv(1)
+                if answer.then is not Then.KEEP_OPEN:
                     break
-            connection.recv(1)
+
+    def _reply(self, request: str) -> Reply:
+        if callable(self.replies):
+            return self.replies(request)
+        return self.replies.pop(0) if self.replies else Reply(b"", Then.CLOSE)
 
 
 def _request(connection: socket.socket) -> str | None:
@@ -132,10 +150,10 @@ def receive(connection: socket.socket, most: int = 65_536) -> bytes:
 
 
 @contextmanager
-def scripted_s3(*replies: Reply) -> Iterator[ScriptedS3]:
-    """Runs an S3 on a free port that sends these replies in turn."""
-    s3 = ScriptedS3(list(replies))
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def scripted_s3(*replies: Reply, answer: Callable[[str], Reply] | None = None) -> Iterator[ScriptedS3]:
+    """Runs an S3 on a free port that sends these replies in turn, or what a function of the request returns."""
+    s3 = ScriptedS3(answer or list(replies))
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as server:
         s3.url = f"http://127.0.0.1:{server.getsockname()[1]}"
         threads: list[threading.Thread] = []
         threads.append(threading.Thread(target=_accept, args=(server, s3, threads), daemon=True))

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import pytest
 from administering import eventually
-from faulty_s3 import BODY, FAULTS, faulty_s3
+from faulty_s3 import BODY, FAULTS, reply_to
+from scripted_s3 import scripted_s3
 from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
@@ -83,7 +84,7 @@ _GROUPS = [tuple(FAULTS)[start : start + 4] for start in range(0, len(FAULTS), 4
 @pytest.mark.parametrize("faults", _GROUPS, ids=" ".join)
 async def test_every_fault_is_an_error_in_time(faults, reads):
     """A fault leads to a StorageError instead of a hang or an answer, and the next request is served."""
-    with faulty_s3() as s3:
+    with scripted_s3(answer=reply_to) as s3:
         async with store_at(s3.url, reads, threads=32, **IMPATIENT) as store:
             start = time.monotonic()
             await asyncio.gather(*[attempt(store, operation, fault) for operation in OPERATIONS for fault in faults])
@@ -94,7 +95,7 @@ async def test_every_fault_is_an_error_in_time(faults, reads):
 @pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_a_healthy_key_is_served_after_a_thousand_cancelled_reads(reads):
     """Cancelled reads hold neither a thread nor a connection."""
-    with faulty_s3() as s3:
+    with scripted_s3(answer=reply_to) as s3:
         async with store_at(s3.url, reads, read_timeout=30, timeout=30, max_attempts=3) as store:
             tasks = [asyncio.ensure_future(store.open("silent", ANY)) for _ in range(1000)]
             await asyncio.sleep(0.3)
@@ -105,7 +106,7 @@ async def test_a_healthy_key_is_served_after_a_thousand_cancelled_reads(reads):
             assert await read_object(store, "healthy") == BODY
             assert time.monotonic() - start < 10
             # On a busy machine the server notices later.
-            await asyncio.to_thread(eventually, lambda: len(s3.connections) <= 2)
+            await asyncio.to_thread(eventually, lambda: len(s3.open_connections) <= 2)
 
 
 @pytest.mark.integration
@@ -113,10 +114,10 @@ async def test_a_healthy_key_is_served_after_a_thousand_cancelled_reads(reads):
 async def test_three_hundred_faults_leave_nothing_behind(reads):
     """Three hundred faults in random order are errors in time, and keep no connection open."""
     generator = random.Random(20260501)
-    with faulty_s3() as s3:
+    with scripted_s3(answer=reply_to) as s3:
         async with store_at(s3.url, reads, threads=8, **IMPATIENT) as store:
             for _ in range(30):
                 pairs = [(generator.choice(list(OPERATIONS)), generator.choice(list(FAULTS))) for _ in range(10)]
                 await asyncio.gather(*[attempt(store, *pair) for pair in pairs])
                 assert await read_healthy_body(store) == BODY
-            await asyncio.to_thread(eventually, lambda: len(s3.connections) <= 8)
+            await asyncio.to_thread(eventually, lambda: len(s3.open_connections) <= 8)

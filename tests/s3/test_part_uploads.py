@@ -9,8 +9,7 @@ import pytest
 from scripted_s3 import ABORTED, BEGUN, COMPLETED, STORED, error_reply, reply, scripted_s3
 from stores import async_chunks, store_at
 
-from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.storage.errors import AccessDenied, ObjectExists, PreconditionFailed, UploadMissing
+from tornado_proxy.storage.errors import AccessDenied, UploadMissing
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
 
 PARTS = (UploadedPart(1, 5, '"1"'),)
@@ -60,32 +59,6 @@ async def test_a_part_is_signed_over_its_content():
             await store.put_part("a", "u", IncomingPart(7, 200_000, async_chunks(bytes(100_000), bytes(100_000))))
     assert s3.request_lines() == ["PUT /bucket/a?uploadId=u&partNumber=7"]
     assert (s3.header(0, "Content-Length"), len(s3.header(0, "x-amz-content-sha256"))) == ("200000", 64)
-
-
-@pytest.mark.parametrize(
-    ("write", "answer", "condition", "error"),
-    [
-        (Write(), COMPLETED, None, None),
-        (Write(replace=False), error_reply(412, "PreconditionFailed"), "*", ObjectExists),
-        (
-            Write(conditions=Conditions(if_none_match=("*",))),
-            error_reply(412, "PreconditionFailed"),
-            "*",
-            PreconditionFailed,
-        ),
-        (Write(), error_reply(404, "NoSuchUpload"), None, UploadMissing),
-    ],
-)
-async def test_s3_checks_the_condition_of_a_completion(write, answer, condition, error):
-    """The completion of an upload has the condition of the write, so that S3 checks it atomically."""
-    with scripted_s3(answer) as s3:
-        async with store_at(s3.url) as store:
-            if error is None:
-                assert (await store.complete_upload("a", "u", PARTS, write)).etag == '"e"'
-            else:
-                with pytest.raises(error):
-                    await store.complete_upload("a", "u", PARTS, write)
-    assert (s3.request_lines(), s3.header(0, "If-None-Match")) == (["POST /bucket/a?uploadId=u"], condition)
 
 
 async def test_an_upload_is_completed_once_at_a_time():

@@ -140,14 +140,6 @@ async def test_a_body_longer_than_its_range_is_an_error(open_store):
             await opened.close()
 
 
-async def test_a_404_after_a_removal_is_not_an_error(open_store):
-    """`remove` returns if S3 answers 404, as some S3s do for a missing object."""
-    with scripted_s3(error_reply(404, "NoSuchKey")) as s3:
-        async with open_store(s3.url) as store:
-            await store.remove("a")
-    assert s3.requests[0].startswith("DELETE /bucket/a ")
-
-
 # Bodies
 
 
