@@ -170,6 +170,15 @@ def test_a_rule_may_read_what_is_not_kept(make_site, scripted_template, result, 
     assert not reads_unkept(_decided(make_site((".", "/b"))))
 
 
+def test_the_rule_of_another_address_may_read_what_is_not_kept(make_site, scripted_template):
+    """Of `tryFiles`, each address has a rule of its own."""
+    reading = scripted_template(lambda data: f"/{data.request.raw_query}x")
+    decision = _decided(make_site((r"^/a\.html$", reading), actions=TRYING, mount="/m/"), "GET /m/a")
+    assert reads_unkept(decision)
+    assert not reads_unkept(_decided(make_site(actions=TRYING)))
+    assert not reads_unkept(_decided(make_site(mount="/m/")))
+
+
 def test_mounts_of_other_sites_keep_the_pages(make_site):
     """With access that lets every user pass, each request is decided whose users passed once."""
     mounts = Mounts([make_site(resources=[_staff(ANN)])], (), TargetList(enabled=True, mount=Mount(paths=("/list/",))))

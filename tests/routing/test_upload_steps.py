@@ -248,3 +248,10 @@ def test_a_template_that_reads_the_size_needs_it(options):
     PropertyTemplates(PutAction()).check_size(None)
     with pytest.raises(LengthRequired):
         templates.check_size(None)
+
+
+@pytest.mark.parametrize("name", ["cache_control", "content_language"])
+def test_a_header_of_other_characters_is_refused(name):
+    """Only the name in a Content-Disposition has a form for them."""
+    with pytest.raises(RequestError, match="not ASCII"):
+        _render(system_metadata=SystemMetadata(**{name: "größe"}))

@@ -175,12 +175,16 @@ class _Part:
 
 def reads_unkept(decision: Decision) -> bool:
     """Whether the rules read what is not kept of a request: a header, the query, or who the user is."""
-    data, request = decision.data, decision.request
-    if data is None or decision.match is None or decision.rewrite is None or decision.rewrite.dialect is Dialect.PLAIN:
+    data, request, match = decision.data, decision.request, decision.match
+    if data is None or match is None:
         return False
     part = _Part(Request(), method=request.method, host=request.host, path=request.path)
     user = _Part(User("")) if data.user is not None else None
-    kept = TargetKeyRewriteData(data.key, cast("User | None", user), cast("Request", part), data.target)
-    with suppress(RewriteError):
-        decision.match.site.rules.apply(kept)
+    tried = (path[len(match.mount) - 1 :] for each in decision.plan for path in getattr(each, "paths", ()))
+    for key in (data.key, *tried):
+        rewrite = match.site.rules.taker(key)
+        if rewrite is not None and rewrite.dialect is not Dialect.PLAIN:
+            kept = TargetKeyRewriteData(key, cast("User | None", user), cast("Request", part), data.target)
+            with suppress(RewriteError):
+                match.site.rules.apply(kept)
     return part.is_lacking or (user is not None and user.is_lacking)

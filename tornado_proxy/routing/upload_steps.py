@@ -173,6 +173,9 @@ class PropertyTemplates:
         }
         if disposition := others.get("content_disposition"):
             others["content_disposition"] = encoded_disposition(str(disposition), data.input.filename)
+        if strange := next((name for name, text in others.items() if not str(text).isascii()), None):
+            # No such header has other characters; some S3 servers refuse them, after the whole upload.
+            raise RequestError(f"the template of `{camel_case(strange)}` makes a character that is not ASCII")
         if "expires" in others:
             others["expires"] = _moment(str(others["expires"]))
         return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]
