@@ -147,12 +147,13 @@ def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folde
 
 
 def test_the_status_page_explains_a_path_as_the_command_does(admin):
-    """The status page shows the rewrite that matches a path, and the object key, by the rules in force."""
+    """The status page shows the rewrite that matches a path, the object key, and what S3 answers now."""
     _, page = admin.request("GET", "/-/?method=GET&path=/spring")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
     assert "Every step target site, mounted at /" in text
     assert "✓ #1 ^/(?P&lt;name&gt;[a-z]+)$ matched" in text
     assert "object key good/spring.txt" in text
+    assert "answer now 200 OK, " in text
 
 
 @pytest.mark.parametrize("path", ["/%", "/..", "/" + "a" * 2047, "no-slash", "/%00", "/\N{SNOWMAN}"])
@@ -177,12 +178,3 @@ def test_the_hits_of_a_rewrite_outlive_an_edit_of_another(admin, running, folder
     admin.reload()
     running[0].request("GET", "/a")
     assert hits() == [("^/new$", 0), (before[0], before[1] + 1)]
-
-
-@pytest.mark.parametrize("options", [(), ("--workers", "2")])
-def test_a_request_is_explained_to_its_answer(tmp_path, options):
-    """The status page follows a request to what S3 answers now, with one process and with several."""
-    with service(tmp_path, *options) as (_, admin):
-        _, page = admin.request("GET", "/-/?path=/abc")
-    assert '<mark class="g1">abc</mark>' in page
-    assert re.search(r"<b>answer now</b>\n<span class=\"line\">200 OK, ", page)

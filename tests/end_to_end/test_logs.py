@@ -74,8 +74,7 @@ def _is_ready(admin: Admin) -> bool:
     return False
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("options", ["", "--workers 2"])
+@pytest.mark.parametrize(("options", "closed"), [("", "2>&-"), ("", "<&- >&- 2>&-"), ("--workers 2", "<&- >&- 2>&-")])
 def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
     """A service with closed standard streams starts, also with a warning, serves, and ends with status 0."""
     (tmp_path / "rules").mkdir()

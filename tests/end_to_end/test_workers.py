@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -131,15 +132,23 @@ def test_a_killed_worker_loses_only_its_own_requests(pair):
     assert load.refused == []
 
 
-def test_the_log_level_applies_to_every_worker(second_pair):
+def test_the_log_level_applies_to_every_worker(pair, folder):
     """The log level applies to all workers, also to one that starts later."""
-    proxy, admin = second_pair
+    proxy, admin = pair
     before = _pids(admin)
     assert admin.request("POST", "/-/log-level?level=debug") == (200, '{"level": "debug"}')
     os.kill(min(before), signal.SIGKILL)
     admin.wait_for_status(lambda status: len({worker["pid"] for worker in status["workers"]} | before) == 3)
-    _edit(Path(admin.status()["files"][0]).parent, admin, "louder")
+    _edit(folder, admin, "louder")
     eventually(lambda: sum("has retired" in line for line in proxy.lines) == 2)
+    admin.request("POST", "/-/log-level?level=info")
+
+
+def test_a_request_is_explained_to_its_answer(pair):
+    """The status page follows a request to what S3 answers, although the supervisor answers no requests."""
+    _, page = pair[1].request("GET", "/-/?path=/abc")
+    assert '<mark class="g1">abc</mark>' in page
+    assert re.search(r"<b>answer now</b>\n<span class=\"line\">200 OK, ", page)
 
 
 def test_a_reload_reaches_every_worker(pair, folder):
