@@ -218,8 +218,11 @@ def to_json(decision: Decision) -> dict[str, Any]:
         for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
             fields.pop(name)  # data that is only sent to a client
         paths = fields.pop("paths", ())
-        index = {"index": bool(paths), "paths": list(paths)} if isinstance(attempt, plan.Serve) else {}
-        attempts.append({"attempt": _name(attempt), **fields, **index})
+        if isinstance(attempt, plan.Serve):
+            assert match is not None
+            name = f"/{match.site.target.actions.get.index_document}"
+            fields |= {"index": bool(paths) and paths[-1].endswith(name), "paths": list(paths)}
+        attempts.append({"attempt": _name(attempt), **fields})
     checks = [
         {
             "path": each.path,
