@@ -124,7 +124,7 @@ def test_a_directory_is_made_by_an_upload(open_home, tmp_path):
     browser = open_home("made/", "old.txt")
     (tmp_path / "first.txt").write_text("first")
     click(browser, "New directory")
-    find(browser, "#new-directory").send_keys("a/b")
+    eventually(lambda: browser.find_elements("css selector", "#new-directory"))[0].send_keys("a/b")
     click(browser, "Choose files")
     assert not browser.execute_script("return document.querySelector('#new-directory').checkValidity()")
     field = find(browser, "#new-directory")

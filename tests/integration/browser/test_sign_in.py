@@ -36,8 +36,8 @@ targets:
       credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}
     resources:
       - {{path: /wrong/**, provider: wrong}}
-      - {{path: /**, methods: [GET, PUT], provider: id, oidc: {{authorizationAccesses: [{{group: editors}}]}}}}
-    actions: {{PUT: {{enabled: true}}}}
+      - {{path: /**, methods: [GET, PUT, DELETE], provider: id, oidc: {{authorizationAccesses: [{{group: editors}}]}}}}
+    actions: {{PUT: {{enabled: true}}, DELETE: {{enabled: true}}}}
 """
 
 
@@ -167,8 +167,8 @@ def test_an_expired_session_is_renewed(browser_without_cookies, issuer, site):
     assert _session(browser_without_cookies) not in (None, before)
 
 
-def test_an_upload_waits_for_another_session(browser_without_cookies, issuer, site, tmp_path):
-    """Files that were chosen in a page whose session has ended are stored once the reader has signed in, in another tab."""
+def test_changes_wait_for_another_session(browser_without_cookies, issuer, site, tmp_path):
+    """What a page whose session has ended uploads or deletes goes on once the reader has signed in, in another tab."""
     browser = browser_without_cookies
     _open(browser, f"{site}/deep/")
     browser.delete_cookie("oidc")
@@ -176,6 +176,17 @@ def test_an_upload_waits_for_another_session(browser_without_cookies, issuer, si
     for each in files:
         each.write_text("new")
     choose(browser, *files)
+    _sign_in_again(browser)
+    eventually(lambda: texts(browser, ".transfers .message") == ["done", "done"])
+    eventually(lambda: browser.find_elements("css selector", "button[aria-label='Delete first.txt']"))[0].click()
+    browser.delete_cookie("oidc")
+    click(browser, "Delete")
+    _sign_in_again(browser)
+    eventually(lambda: "first.txt" not in texts(browser, ".listing bdi"))
+
+
+def _sign_in_again(browser):
+    """Signs in in another tab, as the page asks, and goes on in this one."""
     eventually(lambda: texts(browser, "dialog h2") == ["Your session has ended"])
     here = browser.current_window_handle
     browser.find_element("css selector", "dialog a").click()
@@ -184,7 +195,6 @@ def test_an_upload_waits_for_another_session(browser_without_cookies, issuer, si
     browser.close()
     browser.switch_to.window(here)
     click(browser, "Go on")
-    eventually(lambda: texts(browser, ".transfers .message") == ["done", "done"])
 
 
 def test_a_changed_cookie_opens_nothing(browser_without_cookies, issuer, site):

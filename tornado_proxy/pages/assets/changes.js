@@ -11,7 +11,9 @@ async function remove(chosen) {
     const nearName = near && nameOf(near);
     const failures = [];
     for (const row of chosen) {
-        const answer = await fetch(addressOf(row), {method: "DELETE", headers: {Accept: "application/json"}}).catch(() => null);
+        const send = () => fetch(addressOf(row), {method: "DELETE", headers: {Accept: "application/json"}}).catch(() => null);
+        let answer = await send();
+        while (answer?.status === 401 && await signInAgain()) answer = await send();
         if (!answer?.ok) failures.push(`“${nameOf(row)}”: ${await reasonOf(answer)}`);
     }
     const gone = names.length - failures.length;

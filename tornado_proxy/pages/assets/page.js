@@ -56,6 +56,13 @@ function ask(title, content, ...choices) {
     });
 }
 
+// Asks a reader whose session has ended to begin another one in a new tab; resolves with whether to go on.
+async function signInAgain() {
+    const link = make("a", {href: location.href, target: "_blank", textContent: "Sign in in a new tab"});
+    const text = make("p", {}, link, ", then go on here. Nothing is lost.");
+    return await ask("Your session has ended", text, ["", "Stop"], ["on", "Go on", "primary"]) === "on";
+}
+
 // A page as a document. Unlike the texts of `fetch`, it needs no parser, which Trusted Types would refuse.
 function load(url) {
     return new Promise(resolve => {

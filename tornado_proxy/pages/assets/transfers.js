@@ -291,10 +291,8 @@ class Uploads {
 
     // The session has ended. All files wait until the reader has begun another one.
     signIn() {
-        const link = make("a", {href: location.href, target: "_blank", textContent: "Sign in in a new tab"});
-        const text = make("p", {}, link, ", then go on here. The files wait.");
         this.signingIn ??= this.asking = this.asking.then(async () => {
-            const goesOn = await ask("Your session has ended", text, ["", "Stop"], ["on", "Go on", "primary"]) === "on";
+            const goesOn = await signInAgain();
             this.signingIn = null;
             if (!goesOn) this.all.filter(({state}) => state === "waiting").forEach(each => each.abort());
             return goesOn;
