@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import suppress
 from hashlib import md5
 
 import pytest
 from cutting_s3 import Cut, CuttingS3
+from hostile_s3 import hostile_s3
 from quirky_s3 import quirky_s3
 from scripted_s3 import Reply, Then, object_reply, reply, scripted_s3
 from serving import EVERYTHING, serve
@@ -16,7 +18,7 @@ from serving import part as file_part
 from stores import async_chunks, store_at
 
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
-from tornado_proxy.storage.errors import ObjectMissing, StorageError, UploadMissing
+from tornado_proxy.storage.errors import ObjectMissing, StorageError, TimedOut, UploadMissing
 from tornado_proxy.storage.store import IncomingPart, Store, Write
 
 BODY = b"x" * 1500
@@ -189,3 +191,21 @@ async def test_an_upload_whose_object_is_there_is_done():
         async with store_at(s3.url) as store, serve(store, actions=EVERYTHING) as site:
             answer = await site.request("PUT", "/a.bin?upload=complete&id=u&size=5")
     assert (answer.status, json.loads(answer.body)["etag"]) == (201, etag)
+
+
+@pytest.mark.parametrize("size", [10, 1500], ids=["at once", "in parts"])
+async def test_an_s3_that_takes_all_and_says_nothing_has_one_time_limit(monkeypatch, size):
+    """The attempts of a call share the time-out, although S3 takes the body each time; nobody waits for the end of an upload."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    begun = reply(b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+    silent = Reply(b"", Then.SILENCE)
+    limits = {"read_timeout": 0.4, "timeout": 1, "max_attempts": 20, "part_size": PART}
+    async with (
+        hostile_s3(begun if size > PART else silent, silent) as s3,
+        store_at(s3.url, **limits) as store,
+    ):
+        start = time.monotonic()
+        with pytest.raises(TimedOut, match=r"within 1 s"):
+            await store.put("key", async_chunks(b"x" * size), Write(announced=None))
+        assert time.monotonic() - start < 5
+        assert len(s3.requests) > 1

@@ -45,8 +45,8 @@ class BlockingCall(Generic[T]):
 
     `outcome` is the result for the caller; cancelling it, or setting its exception, ends the call. `ended` is done when
     no thread makes the call any more. `progress` is the monotonic time since which S3 is silent. It is infinite until a
-    thread begins the call, if waiting for a thread does not count; each piece of an upload that S3 takes moves it
-    forward.
+    thread begins the call, if waiting for a thread does not count; each piece of an upload that S3 takes for the first
+    time moves it forward, so that an S3 that takes a body again and again counts as silent.
     """
 
     def __init__(self, progress: float) -> None:
@@ -55,6 +55,7 @@ class BlockingCall(Generic[T]):
         self.progress = progress
         self.is_upload = False
         self.is_sent = False
+        self.taken = 0  # bytes, by the attempt that got furthest
         self.request_id = ""  # of S3
         self.connection: InterruptibleConnection | None = None
         self.outcome.add_done_callback(self._settled)
@@ -159,6 +160,7 @@ class InterruptibleConnection:
 
     call: BlockingCall[Any] | None = None
     silence: float | None = None  # seconds
+    _taken = 0  # bytes of the request
     close: Callable[[], None]
     # An answer that ends with its connection takes over `sock`, and closes it.
     _socket: socket.socket | None = None
@@ -181,6 +183,7 @@ class InterruptibleConnection:
         """Sends a request; S3 may act on it once it is sent."""
         if (call := self._begin()) is not None:
             call.is_sent = not body
+        self._taken = 0
         if self.sock is not None:
             self.sock.settimeout(self.silence)
         super().request(method, url, body, *arguments, **keywords)  # type: ignore[misc]
@@ -195,9 +198,11 @@ class InterruptibleConnection:
         call = self._begin()
         with memoryview(data) as view:
             for start in range(0, len(view), PIECE_SENT_TO_S3):
-                super().send(view[start : start + PIECE_SENT_TO_S3])  # type: ignore[misc]
-                if call is not None and call.is_upload:
-                    call.progress = time.monotonic()
+                piece = view[start : start + PIECE_SENT_TO_S3]
+                super().send(piece)  # type: ignore[misc]
+                self._taken += len(piece)
+                if call is not None and call.is_upload and self._taken > call.taken:
+                    call.taken, call.progress = self._taken, time.monotonic()
 
     def getresponse(self) -> Any:
         """Returns the answer; the connection keeps only a weak reference to it, to avoid a cycle."""

@@ -26,6 +26,7 @@ from tornado_proxy.routing.limits import MOST_PARTS
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import (
+    ABORT_WITHIN,
     COMPLETION_WITHIN,
     LARGEST_EVEN_PART,
     LEFT_IN_SHARE,
@@ -328,7 +329,7 @@ class Upload:
             return await self._completing.result(max(COMPLETION_WITHIN, self._executor.timeout))
 
     async def abort(self) -> None:
-        """Aborts the upload in a thread, which continues even if the caller is cancelled."""
+        """Aborts the upload in a thread, which continues if the caller is cancelled, or S3 does not answer soon."""
         calls: list[BlockingCall[Any]] = [
             *(call for _, call in self._pending),
             *([self._completing] if self._completing else []),
@@ -338,7 +339,7 @@ class Upload:
         for part, _ in self._pending:
             part.body.close()
         abort = partial(_abort, self._client, self._names, calls, self._executor.timeout)
-        await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
+        await asyncio.wait([asyncio.wrap_future(self._executor.submit(abort).ended)], timeout=ABORT_WITHIN)
 
     async def _await_oldest(self) -> None:
         part, call = self._pending[0]
