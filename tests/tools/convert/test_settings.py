@@ -432,9 +432,10 @@ def test_a_prefix_loses_its_leading_slash():
     assert message.startswith("s3-proxy lists below `/folder1`, where there is nothing")
 
 
-def test_a_single_key_of_a_pair_is_dropped():
+@pytest.mark.parametrize("keys", ["{accessKey: {env: A}}", "{accessKey: {}, secretKey: {other: x}}"])
+def test_a_single_key_of_a_pair_is_dropped(keys):
     """s3-proxy uses neither key if the other is missing."""
-    conversion = _convert_bucket("credentials: {accessKey: {env: A}}")
+    conversion = _convert_bucket(f"credentials: {keys}")
     assert conversion.settings.targets[0].bucket.credentials is None
     assert conversion.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
 

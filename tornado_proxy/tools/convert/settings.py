@@ -91,10 +91,8 @@ def log(root: Section) -> dict[str, Setting]:
     """Converts the log, which is JSON by default in s3-proxy."""
     section = root.section("log")
     level = section.text("level", "info").lower()
-    return {
-        "level": _LEVELS.get(level, level),
-        "format": "json" if section.text("format", "json") == "json" else "text",
-    }
+    is_json = section.text("format", "json") == "json"
+    return {"level": _LEVELS.get(level, level), "format": "json" if is_json else "text"}
 
 
 def actions(target: Section) -> dict[str, dict[str, Any]]:
@@ -210,7 +208,6 @@ class PageConversion(msgspec.Struct):
 
 
 _PORT = re.compile(r":[0-9]+\Z")
-_KEYS = ("accessKey", "secretKey")
 _LEAST_PART, _MOST_PART = 5, 5120  # MiB
 
 
@@ -311,16 +308,12 @@ def _bucket(section: Section) -> dict[str, Setting]:
         message = f"s3-proxy lists below `{configured}`, where there is nothing; here `{directory}/` is listed"
         section.changed("prefix", message)
     # s3-proxy's client asks in path style by default.
-    own: dict[str, Setting] = {"prefix": directory, "s3ForcePathStyle": section.flag("s3ForcePathStyle", default=True)}
-    settings: dict[str, Setting] = {
-        "name": "",
-        "prefix": "",
-        "region": "us-east-1",
-        **section.translated(model.Bucket),
-        **own,
-    }
-    if "credentials" in section and len(section.section("credentials").translated(Credentials)) < len(_KEYS):
-        del settings["credentials"]
+    path_style = section.flag("s3ForcePathStyle", default=True)
+    settings: dict[str, Setting] = {"name": "", "prefix": "", "region": "us-east-1"}
+    settings |= section.translated(model.Bucket) | {"prefix": directory, "s3ForcePathStyle": path_style}
+    keys = section.section("credentials").translated(Credentials)
+    if "credentials" in section and {*keys} != {"accessKey", "secretKey"}:
+        settings.pop("credentials", None)
         message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
         section.changed("credentials", message)
     size, part = section.whole("s3ListMaxKeys", 1000), section.whole("s3UploadPartSize", 0)
