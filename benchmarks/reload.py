@@ -36,9 +36,12 @@ from tornado_proxy.admin.application import admin_listener  # noqa: E402
 from tornado_proxy.config.server import Log  # noqa: E402
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
 from tornado_proxy.service.run.logs import configure_logging  # noqa: E402
-from tornado_proxy.service.run.process import Launch, Process  # noqa: E402
+from tornado_proxy.service.run.process import (  # noqa: E402
+    Launch,
+    Process,
+    open_sockets,
+)
 from tornado_proxy.service.run.serving import SingleProcess  # noqa: E402
-from tornado_proxy.service.run.sockets import open_sockets  # noqa: E402
 
 CONFIGURATION = """
 server: {{port: 0}}

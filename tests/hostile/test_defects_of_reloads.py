@@ -22,8 +22,7 @@ from tornado_proxy.service import runtime
 from tornado_proxy.service.reload import reloading, watching
 from tornado_proxy.service.reload.last_good import LastGood
 from tornado_proxy.service.run import process
-from tornado_proxy.service.run.process import Launch, Notifier, Process
-from tornado_proxy.service.run.sockets import open_sockets
+from tornado_proxy.service.run.process import Launch, Notifier, Process, open_sockets
 
 STEPS: dict[str, tuple[object, str]] = {
     **{

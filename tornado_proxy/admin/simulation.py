@@ -29,7 +29,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Spa
 from tornado_proxy.rules.loading import RuleFile, unknown_targets
 from tornado_proxy.rules.model import FAILING_TEST, Rewrite, TestOutcome, evaluate, failure
 from tornado_proxy.semantics.request import User
-from tornado_proxy.service.reload.changes import changes
+from tornado_proxy.service.reload.reloading import changes
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.tools import explain
 from tornado_proxy.tools.diff import Change, Comparer

@@ -37,16 +37,18 @@ from tornado_proxy.service.reload.snapshot import (
 )
 from tornado_proxy.service.reload.trials import run_rule_tests
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
-from tornado_proxy.service.run.process import Launch, Notifier, Process
-from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.run.sockets import (
+from tornado_proxy.service.run.process import (
     CannotListen,
+    Launch,
+    Notifier,
+    Process,
     Sockets,
     inherited_sockets,
     local_socket,
     named,
     open_sockets,
 )
+from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.supervisor import Supervisor
 from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics

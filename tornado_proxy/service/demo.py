@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tornado_proxy.config.server import Listener
 from tornado_proxy.semantics.fields import type_of_name, with_charset
 from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
-from tornado_proxy.service.run.sockets import CannotListen, Sockets, open_sockets
+from tornado_proxy.service.run.process import CannotListen, Sockets, open_sockets
 
 S3_PORT = 9000  # the port of the S3 that a newcomer's first configuration names
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen

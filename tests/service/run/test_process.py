@@ -23,8 +23,14 @@ from tornado_proxy.admin.application import admin_listener
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run import process
-from tornado_proxy.service.run.process import Launch, Notifier, Process, watchdog_period
-from tornado_proxy.service.run.sockets import inherited_sockets, open_sockets
+from tornado_proxy.service.run.process import (
+    Launch,
+    Notifier,
+    Process,
+    inherited_sockets,
+    open_sockets,
+    watchdog_period,
+)
 from tornado_proxy.telemetry.metrics import ProcessReport
 
 
@@ -268,7 +274,7 @@ def test_the_watchdog_period_is_for_one_process(environment, period):
 
 _CHILD = """
 import os, sys
-from tornado_proxy.service.run.sockets import inherited_sockets
+from tornado_proxy.service.run.process import inherited_sockets
 for number, descriptor in enumerate(sys.argv[1:], start=3):
     os.dup2(int(descriptor), number)
 environment = {**os.environ, "LISTEN_PID": str(os.getpid())}

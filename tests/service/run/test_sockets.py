@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.run.sockets import CannotListen, local_socket, named, open_sockets
+from tornado_proxy.service.run.process import CannotListen, local_socket, named, open_sockets
 
 
 def test_port_zero_is_any_free_port():

@@ -24,7 +24,7 @@ PROGRAM = """
 import asyncio, os, signal, sys, time, msgspec
 from msgspec.structs import replace
 from pathlib import Path
-from tornado_proxy.service.run.sockets import open_sockets
+from tornado_proxy.service.run.process import open_sockets
 from tornado_proxy.service.reload.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.service.run import supervisor as module
 from hanging_rules import HangsOnce

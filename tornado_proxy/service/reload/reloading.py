@@ -6,22 +6,27 @@ A bad edit leaves the generation in force, the report gives the reason, and the 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 from socket import socket
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.options import SettingsSection, options_of
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
-from tornado_proxy.service.limits import READ_WITHIN
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.tree import Dialect
+from tornado_proxy.service.limits import CHANGES_SHOWN, READ_WITHIN
 from tornado_proxy.service.reload.building import Unbuildable
-from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
 from tornado_proxy.service.reload.trials import BUCKET_DOWN, probed, run_rule_tests
 from tornado_proxy.service.runtime import in_background
@@ -81,6 +86,95 @@ class Serving(Protocol):
 
     async def wind_down(self, grace: float) -> None:
         """Accepts no more, and finishes running requests within `grace` seconds."""
+
+
+def changes(in_force: Configuration, configuration: Configuration) -> Iterator[str]:
+    """Yields a line for each difference from what is in force; names settings, but shows no values."""
+    old = {target.name: target for target in in_force.settings.targets}
+    new = {target.name: target for target in configuration.settings.targets}
+    if gone := [f"`{name}`" for name in old if name not in new]:
+        yield f"targets removed: {_listed(gone)}"
+    for name, target in new.items():
+        rules = configuration.rule_sets.get(name, RuleSet(name))
+        if name not in old:
+            yield f"target `{name}` added: {counted(len(rules.rewrites), 'rewrite')}"
+            continue
+        if changed := _changed(old[name], target):
+            yield f"target `{name}` changed: {', '.join(changed)}"
+        old_rules = in_force.rule_sets.get(name, RuleSet(name))
+        for line in _rewrite_lines(old_rules, rules, configuration.settings.directory):
+            yield f"target `{name}`: {line}"
+    # The order decides between host patterns that match the same host.
+    if [name for name in old if name in new] != [name for name in new if name in old]:
+        yield "the order of the targets changed"
+    one, other = (replace(each.settings, targets=()) for each in (in_force, configuration))
+    if changed := _changed(one, other):
+        yield f"changed: {', '.join(changed)}"
+
+
+def _changed(old: SettingsSection, new: SettingsSection, path: str = "") -> list[str]:
+    """Returns the paths of the options that differ between two sections, such as `bucket.region`."""
+    paths: list[str] = []
+    for each in options_of(type(new)) if old != new else ():
+        one, other = getattr(old, each.attribute), getattr(new, each.attribute)
+        if one == other:
+            continue
+        is_within = each.type.section and not each.type.is_secret and one is not None and other is not None
+        # If no option differs, a certificate was renewed.
+        paths += (is_within and _changed(one, other, f"{path}{each.dotted}.")) or [f"{path}{each.dotted}"]
+    return paths
+
+
+def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
+    old, new = Counter(map(_texts, before.rewrites)), Counter(map(_texts, after.rewrites))
+    less, more = old - new, new - old
+    gone = {_identity(each): each for each in before.rewrites if _texts(each) in less}
+    come = {_identity(each): each for each in after.rewrites if _texts(each) in more}
+    fates = {
+        "added": [come[each] for each in come if each not in gone],
+        "removed": [gone[each] for each in gone if each not in come],
+        "changed": [come[each] for each in come if each in gone],
+    }
+    for fate, rewrites in fates.items():
+        if rewrites:
+            yield f"rewrites {fate}: {_listed([_placed(each, directory) for each in rewrites])}"
+    if old == new and [*map(_texts, before.rewrites)] != [*map(_texts, after.rewrites)]:
+        yield "the order of the rewrites changed"
+
+
+def _texts(rewrite: Rewrite) -> tuple[str, Dialect, str]:
+    return rewrite.pattern.text, rewrite.dialect, rewrite.template.text
+
+
+def _identity(rewrite: Rewrite) -> tuple[str, str]:
+    return ("name", rewrite.name) if rewrite.name else ("source", rewrite.pattern.text)
+
+
+def _placed(rewrite: Rewrite, directory: Path) -> str:
+    file = rewrite.span.source.name.removeprefix(f"{directory}/")
+    return f"`{rewrite.label}` ({file}:{rewrite.span.first.line})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - CHANGES_SHOWN} more" if len(names) > CHANGES_SHOWN else ""
+    return ", ".join(names[:CHANGES_SHOWN]) + more
+
+
+def fixed_at_start(configuration: Configuration, at_start: Settings) -> Configuration:
+    """Restores the settings that only a restart changes, and names those that differ."""
+    settings, server, internal = configuration.settings, at_start.server, at_start.internal_server
+    restored = replace(
+        settings,
+        server=replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
+        internal_server=replace(settings.internal_server, address=internal.address, port=internal.port),
+        s3=at_start.s3,
+        log=at_start.log,
+        tracing=at_start.tracing,
+    )
+    names = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log", "tracing": "tracing"}
+    kept_back = tuple(shown for shown, name in names.items() if getattr(settings, name) != getattr(restored, name))
+    snapshot = replace(configuration.snapshot, settings=restored)
+    return replace(configuration, snapshot=snapshot, kept_back=kept_back)
 
 
 class Step(Enum):
@@ -194,15 +288,15 @@ class Reloader:
             if isinstance(attempt, ReloadReport):
                 # Nothing is awaited before this: the status would contradict itself meanwhile.
                 self.edit, self.failure, report = EditState(self._seen), None, attempt
-                report = replace(report, seconds=time.perf_counter() - began)
+                report = dataclasses.replace(report, seconds=time.perf_counter() - began)
             else:
                 problems = await self._renewed()
                 digest = attempt.snapshot.digest if attempt.snapshot else ""
                 report = self._report(attempt.outcome, digest, (*attempt.reasons, *problems))
-                report = replace(report, error=attempt.error, seconds=time.perf_counter() - began)
+                report = dataclasses.replace(report, error=attempt.error, seconds=time.perf_counter() - began)
                 is_known = before is not None and before.says_as(report)
                 if before is not None and is_known:
-                    report = replace(report, at=before.at, seconds=before.seconds)
+                    report = dataclasses.replace(report, at=before.at, seconds=before.seconds)
                 self.edit, self.failure = attempt, report
                 if is_known:
                     return report  # told once: the files are looked at every few seconds
@@ -229,7 +323,7 @@ class Reloader:
                 outcome = ReloadOutcome.REVERTED if step is Step.REVERT else ReloadOutcome.UNCHANGED
                 # The watcher may have loaded the edit already: repeat its warnings.
                 report = self._report(outcome, reading.digest, in_force.diagnostics)
-                return replace(report, news=(), kept_back=in_force.kept_back)
+                return dataclasses.replace(report, news=(), kept_back=in_force.kept_back)
             case Step.WAIT:
                 return EditState(reading, (_UNSETTLED,), RefusedFor.NOTHING)
             case Step.REPEAT:
@@ -265,7 +359,7 @@ class Reloader:
                 return _of_secrets(errors(configuration.diagnostics))
             # The rules are those whose tests ran.
             diagnostics = (*configuration.diagnostics, *in_force.failing_tests)
-            configuration = msgspec.structs.replace(configuration, diagnostics=diagnostics)
+            configuration = replace(configuration, diagnostics=diagnostics)
             self._tell(await self._activated(ReloadOutcome.RENEWED, configuration))
         except TimeoutError:
             return (_HANGS,)
@@ -283,7 +377,7 @@ class Reloader:
         report = self._report(outcome, configuration.snapshot.digest, configuration.diagnostics)
         news = _news(before.diagnostics, configuration.diagnostics)
         kept_back, rewrites = configuration.kept_back, configuration.rewrite_count
-        return replace(report, news=news, changes=lines, kept_back=kept_back, rewrites=rewrites)
+        return dataclasses.replace(report, news=news, changes=lines, kept_back=kept_back, rewrites=rewrites)
 
     def _report(self, outcome: ReloadOutcome, digest: str, diagnostics: tuple[Diagnostic, ...]) -> ReloadReport:
         generation, at = self._serving.generation, time.time()
@@ -313,7 +407,7 @@ def _defect(error: Exception) -> Diagnostic:
 def _of_secrets(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Returns why what is in force keeps its old secrets."""
     return tuple(
-        msgspec.structs.replace(each, message=f"what is in force keeps its secrets and certificates: {each.message}")
+        replace(each, message=f"what is in force keeps its secrets and certificates: {each.message}")
         for each in diagnostics
     )
 
