@@ -232,6 +232,27 @@ def test_a_template_that_fails_otherwise_is_no_error_of_the_client(template):
         rule_set(f"rewrite `^/a$` -> {template}").rewrite("/a")
 
 
+@pytest.mark.parametrize(
+    ("statement", "passed"),
+    [
+        ('test "/docs/intro" -> "/docs/intro.html"', True),
+        ('test "/feed/" -> "/feeds/all.xml"', True),
+        ('test "/user/7" -> "/index.html"', True),
+        ('test "/user/7" -> "/other.html"', False),
+        ('test "/user/7" -> error', False),
+        ('test "/user/7" -> unchanged', True),
+        ('test "/bad" -> "/index.html"', False),
+        ('test "/user/7" method PUT -> "/index.html"', False),
+        ('test "/" -> "/.html"', False),
+    ],
+)
+def test_a_test_may_expect_the_key_of_an_address_that_is_tried(statement, passed):
+    """What a target tries, its tests know; a request that is refused tries nothing."""
+    rules = rule_set(f"rewrite `^/feed$` -> `/feeds/all.xml`\nrewrite `^/bad$` -> `/../x`\n{statement}")
+    target = TargetData("site", mount_paths=("/m/",), try_files=("$path", "$path.html", "/index.html"))
+    assert evaluate(rules, rules.tests[0], target).passed is passed
+
+
 def test_a_template_that_reads_a_user_needs_one():
     """A template that reads the user fails with `UserRequired` if nobody is signed in."""
     rules = rule_set('rewrite `^/home` -> jinja "/users/{{ user.username }}"')

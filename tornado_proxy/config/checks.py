@@ -12,8 +12,9 @@ from tornado_proxy.config.model import Bucket, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.reader import ValidationContext, warning
 from tornado_proxy.config.server import SUITES_OF_TLS13, Certificate, Cors, Ssl, Tracing, UrlConfig
-from tornado_proxy.config.values import EVERY_INTERFACE, TRIED_PATH, aws_objection, mount_path
+from tornado_proxy.config.values import EVERY_INTERFACE, aws_objection, mount_path
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Span
+from tornado_proxy.rules.model import TRIED_PATH
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")

@@ -13,7 +13,7 @@ import msgspec
 
 from tornado_proxy.config.limits import MOST_TRIED
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
-from tornado_proxy.rules.model import objection
+from tornado_proxy.rules.model import TRIED_PATH, objection
 from tornado_proxy.semantics.forwarded import read_public_path
 from tornado_proxy.templates.go import PageMistake, compile_page
 from tornado_proxy.templates.template import AnyUser, HeaderFields, PutData, PutInput
@@ -288,10 +288,6 @@ def index_document(text: str) -> str:
         raise InvalidValue("has an empty segment", advice)
     _check_key(text)
     return text
-
-
-TRIED_PATH = "$path"
-"""The requested key without its closing slash, in `tryFiles`."""
 
 
 def tried_files(templates: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,11 +21,19 @@ from gotemplate.regexp.automaton import Budget, Language, language
 from gotemplate.regexp.proofs import Example, Reach, reachability
 from gotemplate.regexp.syntax import Node
 from tornado_proxy.config.model import Settings, Target
-from tornado_proxy.config.values import TRIED_PATH
 from tornado_proxy.lint.limits import LONGEST_QUOTED, REACH_STEPS
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, errors, shortened
-from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
+from tornado_proxy.rules.model import (
+    TRIED_PATH,
+    Key,
+    LoadedRules,
+    Rewrite,
+    RewriteError,
+    RuleSet,
+    TestOutcome,
+    evaluate,
+)
 from tornado_proxy.rules.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock
 from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.config.values import TRIED_PATH
 from tornado_proxy.routing.access import Access, AccessCheck, Anyone, Nobody, SignedIn
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import (
@@ -40,8 +39,8 @@ from tornado_proxy.rules.model import (
     Rewritten,
     fold,
     fold_objection,
-    path_objection,
     segment_objection,
+    tried_keys,
 )
 from tornado_proxy.semantics.request import READING, Request, RequestPath, User
 from tornado_proxy.templates.template import TargetKeyRewriteData
@@ -240,12 +239,8 @@ def _tried(decision: Decision, match: RouteMatch, own: Attempt) -> Iterator[tupl
     Each is an address below the mount, rewritten and planned as one; whether the user may have it, is asked when it is
     tried.
     """
-    stem = match.key.removesuffix("/")
-    for template in match.site.target.actions.get.try_files:
-        key, attempt = Key(template.replace(TRIED_PATH, stem)), own
-        if not key.startswith("/") or path_objection(key):
-            continue  # an ending of the mount's root names nothing
-        path = RequestPath(match.mount + key[1:])
+    for template, key in tried_keys(match.key, match.site.target.actions.get.try_files):
+        path, attempt = RequestPath(match.mount + key[1:]), own
         if key != match.key:
             asked = replace(decision, request=replace(decision.request, path=path))
             attempt = _rewrite(asked, replace(match, key=key), key, path).plan[0]

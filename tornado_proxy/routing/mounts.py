@@ -218,6 +218,7 @@ def target_data(target: Target) -> TargetData:
         bucket_disable_ssl=bucket.disable_ssl,
         mount_host=target.mount.host,
         mount_paths=target.mount.paths,
+        try_files=target.actions.get.try_files,
         actions=target.actions.methods,
         resources=tuple(
             ResourceData(each.path, each.methods, each.provider or "", each.white_list) for each in target.resources

@@ -11,12 +11,11 @@ import msgspec
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import Step
-from tornado_proxy.config.values import TRIED_PATH
 from tornado_proxy.routing.limits import LARGEST_FORM
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, object_key
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
-from tornado_proxy.rules.model import Key
+from tornado_proxy.rules.model import TRIED_PATH, Key
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.semantics.request import WRITING, Request, RequestPath
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
 from typing import NewType
@@ -62,6 +62,18 @@ def segment_objection(name: str) -> str | None:
     if not name:
         return "is empty"
     return "contains a `/`" if "/" in name else path_objection(name)
+
+
+TRIED_PATH = "$path"
+"""The requested key without its closing slash, in `tryFiles` of a target."""
+
+
+def tried_keys(key: str, templates: Iterable[str]) -> Iterator[tuple[str, Key]]:
+    """Yields the templates of `tryFiles` with what they make of a key; an ending of the root names nothing."""
+    for template in templates:
+        tried = Key(template.replace(TRIED_PATH, key.removesuffix("/")))
+        if tried.startswith("/") and not path_objection(tried):
+            yield template, tried
 
 
 KeyFolding = typing.Literal["emptySegments", "backslashes", "case", "unicode", "trailingDots"]
@@ -294,15 +306,26 @@ class TestOutcome(msgspec.Struct, frozen=True):
 
 
 def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
-    """Runs a test; without `target`, its templates see nothing of the configuration."""
+    """Runs a test; without `target`, its templates see nothing of the configuration.
+
+    A key that a target with `tryFiles` tries is as good as the first.
+    """
     data = target or TargetData(name=rule_set.target)
     # Templates see the whole path of a request; the key is what lies below the mount.
     mount = data.mount_paths[0].removesuffix("/") if data.mount_paths else ""
-    request = Request(method=test.method, host=test.host, path=RequestPath(mount + test.key), headers=test.headers)
-    try:
-        return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(test.key, test.user, request, data)))
-    except RewriteError as error:
-        return TestOutcome(test, error)
+
+    def outcome(key: Key) -> TestOutcome:
+        request = Request(method=test.method, host=test.host, path=RequestPath(mount + key), headers=test.headers)
+        try:
+            return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(key, test.user, request, data)))
+        except RewriteError as error:
+            return TestOutcome(test, error)
+
+    first = outcome(test.key)
+    if isinstance(first.got, RewriteError) or isinstance(test.expected, Verdict) or test.method not in READING:
+        return first
+    others = (outcome(key) for _, key in tried_keys(test.key, data.try_files))
+    return first if first.passed else next((each for each in others if each.passed), first)
 
 
 FAILING_TEST = "failing-test"

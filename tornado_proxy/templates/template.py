@@ -108,6 +108,7 @@ class TargetData(msgspec.Struct, frozen=True):
     bucket_disable_ssl: bool = False
     mount_host: str = ""
     mount_paths: tuple[str, ...] = ()
+    try_files: tuple[str, ...] = ()  # for rule tests alone
     actions: tuple[str, ...] = ()  # the methods that are enabled
     resources: tuple[ResourceData, ...] = ()
 
