@@ -27,6 +27,7 @@ QUIRKS = {
     "checksums-unknown": "501 to x-amz-checksum-*",
     "busy-once": "503 to the first PUT",
     "locked": "403 to a write or removal of an object that exists, as with Object Lock and no versions",
+    "checksum-mode-unknown": "400 to x-amz-checksum-mode of a read",
     "even-parts": "400 to parts of several sizes",
     "ascii-only": "400 to other characters in headers",
     "properties-unknown": "501 to x-amz-acl and x-amz-storage-class",
@@ -36,6 +37,7 @@ QUIRKS = {
 }
 """The quirks, and what each does."""
 
+_UNKNOWN_MODE = "Unsupported header 'x-amz-checksum-mode' received for this API call."
 _PROPERTIES = {"x-amz-acl", "x-amz-storage-class"}
 _CHECKSUMS = {
     "content-md5": lambda body: b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode(),
@@ -161,6 +163,7 @@ class QuirkyS3:
             ("conditions-unknown", has_condition, 501, "NotImplemented", "a header is not implemented"),
             ("conditions-invalid", has_condition, 400, "InvalidArgument", "invalid argument"),
             ("checksums-unknown", sums - {"content-md5"}, 501, "NotImplemented", "x-amz-checksum- is not implemented"),
+            ("checksum-mode-unknown", "x-amz-checksum-mode" in headers, 400, "InvalidArgument", _UNKNOWN_MODE),
             ("checksum-needed", is_put and not sums, 400, "InvalidRequest", needed),
             ("crc32-needed", is_put and "x-amz-checksum-crc32" not in sums, 400, "InvalidRequest", needed),
             ("properties-unknown", headers.keys() & _PROPERTIES, 501, "NotImplemented", "a header is not implemented"),

@@ -107,10 +107,12 @@ class Quirks:
 
     One that unpacks objects (GCS, R2) sends them as they are stored, with a length, to who accepts gzip. Another S3
     would rather pack what is stored plain, so that gzip is accepted only where that helps. `Accept-Encoding` is not
-    signed, since GCS changes it on its way. One that sends ETags without quotes may compare them so.
+    signed, since GCS changes it on its way. One that sends ETags without quotes may compare them so. One that knows no
+    checksums (B2) may refuse reads that ask for them.
     """
 
     accepted = "identity"
+    knows_checksums = True
     _is_settled = False
     _has_quotes = True
 

@@ -165,10 +165,6 @@ def make_client(bucket: Bucket, session: Session | None = None) -> S3Client:
             )
     except ValueError as error:  # botocore raises it for an unusable endpoint
         raise UpstreamError(f"{doing}: {error}") from error
-    for operation in ("GetObject", "HeadObject"):
-        # The parameter `ChecksumMode` would do the same, but boto3 would hash every body, which the client can do.
-        asked = {"x-amz-checksum-mode": "ENABLED"}
-        client.meta.events.register(f"before-call.s3.{operation}", partial(_set_headers, asked))
     client.meta.events.unregister("before-parameter-build.s3", validate_bucket_name)  # it knows no tenants
     _add_headers(client, bucket.request_config)
     _Checksums(bucket).join(client)
@@ -269,13 +265,24 @@ _ASKS_FOR_CHECKSUM = re.compile("Content-MD5|checksum", re.IGNORECASE)
 _WRONG_CHECKSUM = ("BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch")
 
 
+# S3 sends checksums only on request. The parameter `ChecksumMode` of boto3 would ask too, but boto3 would hash every
+# body, which the client can do.
+CHECKSUM_MODE = ("x-amz-checksum-mode", "ENABLED")
+
+
+def refuses_checksum_mode(operation: str, status: int, message: str) -> bool:
+    """Whether an answer to a read refuses to be asked for checksums; the one to a HEAD does not say what it refuses."""
+    return status in (400, 501) and (CHECKSUM_MODE[0] in message or operation == "HeadObject")
+
+
 class _Checksums:
-    """The checksums of the uploads of a client: what S3 asks for by a refusal is sent then, and from then on."""
+    """The checksums of a client: what S3 wants by a refusal is sent then, and from then on, and what it refuses not."""
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket.name
         self._may_learn = bucket.checksums == "when_required"
         self._kind = {"when_supported": "CRC32", "md5": "MD5"}.get(bucket.checksums)
+        self._are_asked = True
 
     def join(self, client: S3Client) -> None:
         """Adds checksums to the requests of a client."""
@@ -283,6 +290,25 @@ class _Checksums:
         for operation in ("PutObject", "UploadPart", "CreateMultipartUpload", "CompleteMultipartUpload"):
             events.register(f"before-call.s3.{operation}", self._add)
             events.register_first(f"needs-retry.s3.{operation}", self._learn)
+        for operation in ("GetObject", "HeadObject"):
+            events.register(f"before-call.s3.{operation}", self._ask)
+            events.register_first(f"needs-retry.s3.{operation}", self._stop_asking)
+
+    def _ask(self, params: dict[str, Any], **_: object) -> None:
+        if self._are_asked:
+            _set_headers(dict([CHECKSUM_MODE]), params)
+
+    def _stop_asking(
+        self, response: tuple[Any, Any] | None, request_dict: dict[str, Any], operation: OperationModel, **_: object
+    ) -> int | None:
+        if response is None or response[0].headers.get("x-amz-bucket-region"):  # S3 of another region
+            return None
+        message = response[1].get("Error", {}).get("Message", "")
+        if not refuses_checksum_mode(operation.name, response[0].status_code, message):
+            return None
+        was_asked = request_dict["headers"].pop(CHECKSUM_MODE[0], None) is not None
+        self._are_asked = not was_asked  # refused without, too: it was not this
+        return 0 if was_asked else None
 
     def _add(self, model: OperationModel, params: dict[str, Any], **_: object) -> None:
         _set_headers(_checksum_headers(self._kind, model.name, params["body"]), params)

@@ -24,7 +24,14 @@ from tornado_proxy.s3.answers import (
     read_error,
     read_listing,
 )
-from tornado_proxy.s3.client import Endpoint, find_endpoint, make_client, tls_context
+from tornado_proxy.s3.client import (
+    CHECKSUM_MODE,
+    Endpoint,
+    find_endpoint,
+    make_client,
+    refuses_checksum_mode,
+    tls_context,
+)
 from tornado_proxy.s3.connection import S3Response
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.limits import (
@@ -44,9 +51,6 @@ from tornado_proxy.storage.store import ObjectInfo, note_request_id
 
 _LOG = logging.getLogger(__name__)
 
-
-# S3 sends checksums only on request.
-_CHECKSUMS = ("x-amz-checksum-mode", "ENABLED")
 
 _LAST_LINES = "\r\nuser-agent: tornado-proxy\r\n\r\n"
 
@@ -90,7 +94,7 @@ class LoopReads:
         self._skew = 0.0
         self._quirks = Quirks()
         added = bucket.request_config
-        self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
+        self._of_objects, self._of_listings = (CHECKSUM_MODE, *added.get_headers), added.list_headers
 
     async def get(self, request: ObjectRequest) -> S3Response:
         """Sends a GetObject and opens its answer."""
@@ -183,7 +187,8 @@ class LoopReads:
         """Returns the bytes of a request; unsigned without a key pair."""
         endpoint = self._endpoint
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
-        headers = (("host", endpoint.authority), *request.headers)
+        asked_for = (each for each in request.headers if each is not CHECKSUM_MODE or self._quirks.knows_checksums)
+        headers = (("host", endpoint.authority), *asked_for)
         if pair is None:
             lines = header_lines(headers)
         else:
@@ -209,6 +214,11 @@ class LoopReads:
         if fault.code == "ExpiredToken":
             self._keys.distrust()
             corrected.add("keys")
+        is_refused = refuses_checksum_mode(request.doing, answer.status, fault.message)
+        if CHECKSUM_MODE in request.headers and is_refused and len(corrected) == before:
+            # The reason of a HEAD may be another, and is the same then.
+            self._quirks.knows_checksums = "checksums" in corrected
+            corrected.add("checksums")
         return len(corrected) > before
 
     def _pool_of(self, endpoint: Endpoint) -> Pool:
