@@ -363,10 +363,11 @@ class Edits(RuleBasedStateMachine):
         assert outcome is expected
         # The files are looked at every few seconds, and each state of them is told once; no rules are read without settings.
         refusal = trouble, text * bool(trouble != "a defect" and secret), secret is None
-        is_told = expected is not ReloadOutcome.UNCHANGED and not (self.is_refused and refusal == self.refusal)
+        was_refused, self.is_refused = self.is_refused, expected in (ReloadOutcome.FAILED, ReloadOutcome.REFUSED)
+        is_known = was_refused and self.is_refused and refusal == self.refusal
+        is_told = expected is not ReloadOutcome.UNCHANGED and not is_known
         assert len([each for each in self.logged if each != "renewed"]) == self.told + is_told
         self.told, self.refusal = self.told + is_told, refusal
-        self.is_refused = expected in (ReloadOutcome.FAILED, ReloadOutcome.REFUSED)
         self.from_copy = self.from_copy and self.is_refused
         # What is in force has the secret of now, whatever becomes of the edit.
         before, self.in_force = self.in_force, (self.in_force[0], secret or self.in_force[1])
