@@ -293,14 +293,10 @@ def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method:
     """Decides what a decision's user would be answered at another path; refuses one who would have to sign in again."""
     request = decision.request
     asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
-    steps, answer = decide(mounts, asked, tries=False), None
-    while True:
-        try:
-            question = steps.send(answer)
-        except StopIteration as end:
-            decided: Decision = end.value
-            return decided
-        answer = (yield question) if isinstance(question, Authorize) else _remembered(question, decision)
+    deciding = Deciding(decide(mounts, asked, tries=False))
+    while (question := deciding.question) is not None:
+        deciding.answer((yield question) if isinstance(question, Authorize) else _remembered(question, decision))
+    return deciding.decision
 
 
 def _remembered(question: Authenticate | NameFile, decision: Decision) -> QuestionAnswer:
