@@ -13,6 +13,7 @@ from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.s3 import pool as pools
 from tornado_proxy.s3.client import make_client
+from tornado_proxy.s3.failures import Retries
 from tornado_proxy.s3.transport import Transport
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import Write
@@ -23,7 +24,7 @@ def client_of(url: str, **settings):
     """A client whose requests are carried."""
     credentials = Credentials(Secret("test", "a"), Secret("test", "s"))
     bucket = Bucket("bucket", **{"credentials": credentials, "s3_endpoint": url, "max_attempts": 1, **settings})
-    client, transport = make_client(bucket), Transport(bucket, 1)
+    client, transport = make_client(bucket), Transport(bucket, 1, Retries())
     transport.carry(client)
     yield client
     transport.close()

@@ -6,18 +6,19 @@ import asyncio
 import socket
 import ssl
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
 from certificates import pair
 from hostile_s3 import hostile_s3
-from scripted_s3 import Reply, object_reply, reply
+from scripted_s3 import Reply, error_reply, object_reply, reply
 from stores import async_chunks, read_object, store_at
 
+from tornado_proxy.s3 import failures, loop_reads
 from tornado_proxy.s3.client import proxy_of
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.storage.errors import Unreachable, UpstreamError
+from tornado_proxy.storage.errors import Busy, Unreachable, UpstreamError
 from tornado_proxy.storage.store import Write
 
 ANY = Conditions()
@@ -269,3 +270,41 @@ async def test_a_redirect_is_not_followed_for_ever(way, status):
             with pytest.raises(UpstreamError):
                 await call(store)
     assert len(s3.requests) <= 4
+
+
+# Retries
+
+
+async def test_a_storm_is_not_answered_with_more_load(monkeypatch, way):
+    """While S3 refuses nearly all, a bucket's retries end; once it answers again, a call that fails alone is repeated."""
+    monkeypatch.setattr(failures, "RETRIES", 50)  # ten of them
+    monkeypatch.setattr(loop_reads, "READ_PAUSE_IF_THROTTLED", 0.01)
+    reads, call, right = way
+    is_stormy, slow_down = True, error_reply(503, "SlowDown")
+
+    def answer(number: int) -> Reply:
+        return slow_down if is_stormy or number % 10 == 0 else right
+
+    async with hostile_s3(answer) as s3, store_at(s3.url, reads, 16, max_attempts=3) as store:
+        storm = await asyncio.gather(*[call(store) for _ in range(20)], return_exceptions=True)
+        assert {type(each) for each in storm} == {Busy}
+        assert len(s3.requests) == 20 + 10  # without a quota 60
+        is_stormy = False
+        s3.requests.clear()
+        for _ in range(8):
+            with suppress(Busy):
+                await call(store)
+        s3.requests.clear()
+        assert [await call(store) for _ in range(20)] == [b"x"] * 20
+        assert len(s3.requests) == 23
+
+
+async def test_reads_and_writes_have_one_quota(monkeypatch):
+    """What reads have used up is missing to writes of the bucket, which S3 refuses as well."""
+    monkeypatch.setattr(failures, "RETRIES", 10)
+    monkeypatch.setattr(loop_reads, "READ_PAUSE_IF_THROTTLED", 0.01)
+    async with hostile_s3(error_reply(503, "SlowDown")) as s3, store_at(s3.url, max_attempts=3) as store:
+        for call in (get, put):
+            with pytest.raises(Busy):
+                await call(store)
+    assert [each.split(" ")[0] for each in s3.requests] == ["GET"] * 3 + ["PUT"]

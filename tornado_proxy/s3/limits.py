@@ -45,6 +45,12 @@ READ_PAUSE_IF_THROTTLED = 0.5
 """Seconds of the longest first pause after S3 asked for fewer requests."""
 LONGEST_READ_PAUSE = 10.0
 """Seconds of the longest pause between two attempts."""
+RETRIES = 500
+"""Coins for the retries of a bucket. A success earns one, or what its retry cost. In the manual."""
+PRICE_OF_RETRY = 14
+"""Coins that a retry costs, as in boto3."""
+PRICE_OF_THROTTLED = 5
+"""Coins that a retry costs after S3 asked for fewer requests. In the manual."""
 LARGEST_SKEW = 900.0
 """Seconds between the clocks of S3 and service. S3 refuses a signature that is 15 minutes off; the answer to a HEAD
 does not name the reason. In the manual."""

@@ -33,7 +33,7 @@ from tornado_proxy.s3.client import (
     tls_context,
 )
 from tornado_proxy.s3.connection import S3Response
-from tornado_proxy.s3.failures import from_answer
+from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries, from_answer
 from tornado_proxy.s3.limits import (
     LARGEST_ERROR,
     LARGEST_LISTING,
@@ -53,11 +53,6 @@ _LOG = logging.getLogger(__name__)
 
 
 _LAST_LINES = "\r\nuser-agent: tornado-proxy\r\n\r\n"
-
-# Statuses after which the same request may succeed (S3 API, "Error best practices").
-_TRANSIENT = frozenset({408, 500, 502, 503, 504})
-_THROTTLED = frozenset({429, 503})
-
 
 # The 400 of a HEAD has no code.
 _WRONG_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "")
@@ -85,8 +80,9 @@ class LoopReads:
     attempts in the configuration of the bucket.
     """
 
-    def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, pool: S3Pool) -> None:
+    def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, pool: S3Pool, retries: Retries) -> None:
         self._bucket = bucket
+        self._retries = retries
         self._keys = keys
         self._endpoint = endpoint
         self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
@@ -153,13 +149,14 @@ class LoopReads:
     async def _send(self, request: _ReadRequest) -> S3Response:
         """Sends a request until it succeeds or the attempts are used up; raises `StorageError`."""
         corrected: set[str] = set()
-        attempts = 1
+        attempts, paid = 1, 0
         while True:
-            asked, pause, accepted = self._endpoint, READ_PAUSE, self._quirks.accepted
+            asked, accepted, status = self._endpoint, self._quirks.accepted, 0
             try:
                 answer = await self._send_once(request)
                 note_request_id(answer.headers.get(b"x-amz-request-id", b"").decode("latin-1"))
                 if answer.status in (200, 206):
+                    self._retries.give_back(paid)
                     if request.key is None or not self._quirks.is_better(accepted, answer.headers):
                         return answer
                     answer.close()
@@ -167,13 +164,13 @@ class LoopReads:
                 fault = await _read_failure(answer)
                 if await self._correct(request, answer, fault, asked, corrected):
                     continue
-                error = self._failure(request, answer, fault)
-                is_final = answer.status not in _TRANSIENT | _THROTTLED
-                pause = READ_PAUSE_IF_THROTTLED if answer.status in _THROTTLED else READ_PAUSE
+                error, status = self._failure(request, answer, fault), answer.status
             except (Unreachable, TimedOut) as caught:
-                error, is_final = type(caught)(f"{self._doing(request)}: {caught}"), False
-            if is_final or attempts >= self._bucket.max_attempts:
+                error = type(caught)(f"{self._doing(request)}: {caught}")
+            is_final = attempts >= self._bucket.max_attempts or (status != 0 and status not in TRANSIENT)
+            if is_final or not (paid := self._retries.take(status)):
                 raise error
+            pause = READ_PAUSE_IF_THROTTLED if status in THROTTLED else READ_PAUSE
             # Random from 0 on, so that requests that failed together do not return together.
             await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), LONGEST_READ_PAUSE)))  # noqa: S311 - no secret
             attempts += 1

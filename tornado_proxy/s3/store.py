@@ -21,7 +21,7 @@ from tornado_proxy.s3.boto3_reads import Boto3Reads
 from tornado_proxy.s3.client import find_endpoint, has_tenant, make_client, make_session
 from tornado_proxy.s3.conditional_writes import ConditionalWrites, Precondition, checked_precondition
 from tornado_proxy.s3.executor import Executor, Parameters, ask
-from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.failures import Retries, translated
 from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE
 from tornado_proxy.s3.loop_reads import LoopReads
 from tornado_proxy.s3.reads import ReadCalls, Reader
@@ -93,16 +93,18 @@ class S3Store(Reader):
         self._pool = pool
         session = make_session(bucket)
         self._client = make_client(bucket, session)
-        self._transport = Transport(bucket, pool.threads)
+        self._retries = Retries()
+        self._transport = Transport(bucket, pool.threads, self._retries)
         self._transport.carry(self._client)
         self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
         self._conditional = ConditionalWrites(
             bucket, self._client, self._executor, partial(self._call, is_upload=True), self._head_or_none
         )
+        self._place = f"{bucket.s3_endpoint or ''}/{bucket.name}"  # whose share of the memory it is
         self._memory = memory or UploadMemory(pool.upload_memory)
         limits = ReadLimits(
-            bucket.name, bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after
+            self._place, bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after
         )
         super().__init__(self._read_calls(session), bucket.timeout, limits, notice)
 
@@ -117,7 +119,7 @@ class S3Store(Reader):
         """
         precondition = await self._conditional.precondition(key, write)
         decided = partial(self._conditional.decided, key, write, precondition)
-        async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory, self._bucket.name)) as parts:
+        async with aclosing(cut(chunks, self._bucket.part_size, write, self._memory, self._place)) as parts:
             first = await anext(parts)
             described = parameters_of(write)  # with the charset of what has passed
             with closing(first.body):
@@ -183,7 +185,7 @@ class S3Store(Reader):
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
         """Stores a part of an upload; the whole part is in memory, because its signature needs its digest."""
-        with closing(PartBody(self._memory, self._bucket.name)) as body:
+        with closing(PartBody(self._memory, self._place)) as body:
             async for chunk in part.chunks:
                 await body.append(memoryview(chunk), part.size)
             sent: Parameters = {"UploadId": upload, "PartNumber": part.number, "Body": body}
@@ -242,7 +244,7 @@ class S3Store(Reader):
         else:
             pairs = KeyPair(*given.reveal()) if given else session.get_credentials()
         if self._pool.reads == "loop" and endpoint is not None and pairs is not None:
-            return LoopReads(self._bucket, KeyPairs(pairs), endpoint, self._pool)
+            return LoopReads(self._bucket, KeyPairs(pairs), endpoint, self._pool, self._retries)
         return Boto3Reads(self._bucket, self._client, self._executor)
 
     async def _head_or_none(self, key: ObjectKey) -> ObjectInfo | None:

@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from http import HTTPStatus
 from http.client import HTTPResponse, RemoteDisconnected
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 from urllib.parse import urlsplit
@@ -28,6 +29,7 @@ from urllib3.util.response import assert_header_parsing
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.client import HOW_TO_TRUST, proxy_of, tls_context
 from tornado_proxy.s3.executor import InterruptibleConnection, current_call
+from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries
 from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, DISTRUSTED_FOR, PIECE_OF_THREAD
 from tornado_proxy.s3.pool import lifetime
 from tornado_proxy.wire.dialing import Dialer
@@ -40,8 +42,7 @@ if TYPE_CHECKING:
 
 _KEEP_ALIVE = (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
-# Failures after which a conditional write has not happened.
-_NOT_WRITTEN = (429, 503)
+# After these failures, and where S3 asks for fewer requests, a conditional write has not happened.
 _NOT_SENT = (exceptions.ConnectTimeoutError, exceptions.EndpointConnectionError)
 
 
@@ -107,13 +108,15 @@ class _AgingConnection(InterruptibleConnection):
 class Transport:
     """Sends the requests of a boto3 client for concurrent use by `threads` threads."""
 
-    def __init__(self, bucket: Bucket, threads: int) -> None:
+    def __init__(self, bucket: Bucket, threads: int, retries: Retries) -> None:
         self._options = {
             "timeout": Timeout(connect=bucket.connect_timeout, read=bucket.read_timeout),
             "maxsize": threads * CONNECTIONS_PER_THREAD,
             "blocksize": PIECE_OF_THREAD,
         }
         self._ca_path = bucket.ca_path
+        self._retries = retries
+        self._max_attempts = bucket.max_attempts
         self._distrusted_at = -math.inf
         settings = {"silence": bucket.read_timeout, "dialer": staticmethod(lru_cache(Dialer))}
         plain = type("Connection", (_AgingConnection, HTTPConnection), settings)
@@ -130,7 +133,7 @@ class Transport:
         events.register("before-send.s3", self.send)
         # boto3 sends `Expect: 100-continue` with files; an S3 that does not support it would delay each by a second.
         events.unregister("before-call.s3", add_expect_header)
-        events.register_first("needs-retry.s3", _refuse_retry)
+        events.register_first("needs-retry.s3", self._refuse_retry)
 
     def close(self) -> None:
         """Closes the connections that no call uses."""
@@ -194,26 +197,34 @@ class Transport:
             found = self._managers.setdefault((scheme, host), (manager, proxy))
         return found
 
+    def _refuse_retry(
+        self,
+        response: tuple[Any, Any] | None,
+        caught_exception: Exception | None,
+        request_dict: dict[str, Any],
+        operation: OperationModel,
+        attempts: int,
+        **_: object,
+    ) -> Literal[False] | None:
+        """Returns False for a call that must not be repeated: nobody waits, too many fail, or it may have succeeded.
 
-def _refuse_retry(
-    response: tuple[Any, Any] | None,
-    caught_exception: Exception | None,
-    request_dict: dict[str, Any],
-    operation: OperationModel,
-    **_: object,
-) -> Literal[False] | None:
-    """Returns False for a call that must not be repeated.
-
-    A conditional write without an answer may have succeeded; a second attempt would find the object of the first and
-    fail. So may have a completion, whose upload a second attempt would not find.
-    """
-    call = current_call()
-    if call is not None and call.outcome.done():
-        return False
-    headers = request_dict["headers"]
-    is_conditional = request_dict["method"] != "GET" and ("If-None-Match" in headers or "If-Match" in headers)
-    if not is_conditional and operation.name != "CompleteMultipartUpload":
+        A conditional write without an answer may have; a second attempt would find the object of the first and fail. So
+        may a completion, whose upload a second attempt would not find.
+        """
+        call, context, headers = current_call(), request_dict["context"], request_dict["headers"]
+        if call is not None and call.outcome.done():
+            return False
+        status = response[0].status_code if response is not None else 0
+        if status < HTTPStatus.MULTIPLE_CHOICES and caught_exception is None:
+            self._retries.give_back(context.pop("paid", 0))
+            return None
+        if operation.name == "CompleteMultipartUpload" or (
+            request_dict["method"] != "GET" and ("If-None-Match" in headers or "If-Match" in headers)
+        ):
+            is_lost = caught_exception is not None and not isinstance(caught_exception, _NOT_SENT)
+            if is_lost or (status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in THROTTLED):
+                return False
+        if attempts < self._max_attempts and (status in TRANSIENT or caught_exception is not None):
+            context["paid"] = self._retries.take(status)
+            return None if context["paid"] else False
         return None
-    is_lost = caught_exception is not None and not isinstance(caught_exception, _NOT_SENT)
-    is_unclear = response is not None and response[0].status_code >= 500 and response[0].status_code not in _NOT_WRITTEN
-    return False if is_lost or is_unclear else None

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from tornado_proxy.service.limits import FIRST_PAUSE, LONGEST_PAUSE, SWITCH_INTERVAL, THREADS_END_WITHIN
+from tornado_proxy.wire.dialing import in_own_thread
 
 
 def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:
@@ -105,7 +106,7 @@ async def in_background(work: Callable[Arguments, Result], *args: Arguments.args
                     gc.enable()
                 sys.setswitchinterval(usual)
 
-    return await asyncio.to_thread(in_turn)
+    return await in_own_thread(in_turn)
 
 
 async def comes_within(event: asyncio.Event, seconds: float | None) -> bool:

@@ -33,6 +33,7 @@ from tornado_proxy.service.runtime import in_background
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.web.generation import Generation
+from tornado_proxy.wire.dialing import in_own_thread
 
 Result = TypeVar("Result")
 
@@ -393,7 +394,7 @@ class _Blocking:
     async def __call__(self, call: Callable[[], Result]) -> Result:
         """Returns the result of the call, or of an earlier one that hung; raises `TimeoutError`."""
         if self._running is None or self._running.done():
-            self._running = asyncio.get_running_loop().run_in_executor(None, call)
+            self._running = asyncio.ensure_future(in_own_thread(call))
         async with asyncio.timeout(READ_WITHIN):
             result: Result = await asyncio.shield(self._running)
             return result
