@@ -107,7 +107,7 @@ class Bucket(SettingsSection, frozen=True):
     """Headers that are added to calls to S3."""
     list_max_keys: Annotated[int, Bounds(1, 10_000)] = field(name="s3ListMaxKeys", default=1000)
     """The most entries on a page of a listing. The service's own pages have 1000 at most; a page of your own
-    (`folderList`) gets all of them, which S3 returns in several answers."""
+    (`folderList`) gets all of them, which S3 returns in several answers. Programs get `listing.maxEntries`."""
     connect_timeout: Timeout = 5.0
     """How long connecting to S3 may take."""
     read_timeout: Timeout = 30.0

@@ -76,7 +76,7 @@ def test_all_entries_are_sorted_and_searched_within_a_second(proxy, query, page,
     """A page of a thousand entries weighs little and comes soon, also if all ten thousand are sorted for it."""
     headers, path = {"Accept": "text/html", "Accept-Encoding": "gzip"}, f"/d/{query}"
     for _ in range(1, page):
-        path = re.findall("<(.*?)>", proxy.request("GET", path).headers["link"])[0]
+        path = re.findall("<(.*?)>", proxy.request("GET", path, headers=headers).headers["link"])[0]
     seconds, answer = _seconds(lambda: proxy.request("GET", path, headers=headers))
     text = proxy.request("GET", path, headers={"Accept": "text/html"}).text
     print(f"{query or 'first page'}: {seconds * 1000:.0f} ms, {len(answer.body)} bytes")
