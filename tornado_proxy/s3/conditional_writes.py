@@ -31,6 +31,8 @@ _NOTHING_THERE = {"IfNoneMatch": ANY}
 
 # What is false of an object that exists.
 _FALSE = {"IfNoneMatch": ANY, "IfMatch": f'"{"0" * 32}"'}
+_RACE = "two large uploads to `%s` at the same moment can replace each other"
+_FAILURE = "uploads to `%s` fail"
 _HEADERS = {"IfNoneMatch": "If-None-Match", "IfMatch": "If-Match"}
 
 
@@ -95,22 +97,31 @@ class ConditionalWrites:
         return immediate_precondition(write) or checked_precondition(write, await self._find(key))
 
     async def check(self, key: ObjectKey, precondition: Precondition, *, in_parts: bool) -> None:
-        """Raises `ConditionIgnored` if the write needs an S3 that heeds its condition, and this one does not."""
+        """Raises `ConditionIgnored` if the write needs an S3 that heeds its condition, and this one does not.
+
+        For a completion that alone is without conditions, a HEAD just before stands, as with `headBefore`: only a file
+        that comes at that moment is replaced, and nothing else would let large files in.
+        """
         if self._mode != "tried":
             return
         for name in precondition.parameters:
-            if (refusal := self._refusals.get((name, in_parts))) is None:
-                refusal = await self._try(key, name, in_parts=in_parts)
-                self._refusals[name, in_parts] = refusal
-                if refusal:
-                    _log.error("uploads to `%s` fail: %s; see `bucket.conditionalWrites`", self._bucket, refusal)
-            if refusal:
+            if refusal := await self._refusal(key, name, in_parts=False):
                 raise errors.ConditionIgnored(f"no upload to `{key}`: {refusal}; see `bucket.conditionalWrites`")
+            if in_parts:
+                await self._refusal(key, name, in_parts=True)
+
+    def caveat(self, precondition: Precondition) -> str:
+        """Returns what S3 does not decide of an upload in parts that is checked; empty if it decides all."""
+        found = [refusal for name in precondition.parameters if (refusal := self._refusals.get((name, True)))]
+        return found[0] if found and self._mode == "tried" else ""
 
     @asynccontextmanager
-    async def decided(self, key: ObjectKey, write: Write, precondition: Precondition) -> AsyncIterator[Parameters]:
+    async def decided(
+        self, key: ObjectKey, write: Write, precondition: Precondition, *, in_parts: bool
+    ) -> AsyncIterator[Parameters]:
         """Wraps a write, which needs the yielded parameters; raises that S3 found an object, another one, or none."""
-        if self._mode != "headBefore" or not precondition.parameters:
+        is_left_to_s3 = self._mode != "headBefore" and not (in_parts and self.caveat(precondition))
+        if is_left_to_s3 or not precondition.parameters:
             try:
                 yield precondition.parameters
             except (errors.PreconditionFailed, errors.ObjectMissing) as error:
@@ -120,6 +131,15 @@ class ConditionalWrites:
         async with self._turns.setdefault(key, asyncio.Lock()):
             checked_precondition(write, await self._find(key))
             yield {}
+
+    async def _refusal(self, key: ObjectKey, name: str, *, in_parts: bool) -> str:
+        """Returns what is wrong with the way S3 takes a condition, tried once; empty if it heeds it."""
+        if (refusal := self._refusals.get((name, in_parts))) is None:
+            refusal = self._refusals[name, in_parts] = await self._try(key, name, in_parts=in_parts)
+            if refusal:
+                effect = _RACE if in_parts else _FAILURE
+                _log.error("%s: %s; see `bucket.conditionalWrites`", effect % self._bucket, refusal)
+        return refusal
 
     async def _try(self, beside: ObjectKey, name: str, *, in_parts: bool) -> str:
         """Tries a write whose condition is false, beside a key; returns what is wrong with the way S3 takes it."""

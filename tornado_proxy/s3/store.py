@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
+from msgspec.structs import replace
+
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
@@ -127,8 +129,9 @@ class S3Store(Reader):
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
                     upload = await Upload.begin(self._client, self._executor, target, described)
-                    return await self._put_in_parts(key, upload, first, parts, decided)
-                async with decided() as condition:
+                    stored = await self._put_in_parts(key, upload, first, parts, partial(decided, in_parts=True))
+                    return replace(stored, caveat=self._conditional.caveat(precondition))
+                async with decided(in_parts=False) as condition:
                     whole: Parameters = {**described, **condition, "Body": first.body}
                     put = partial(self._client.put_object, **whole)
                     answer: Parameters = await self._call("PutObject", key, put, is_upload=True)
@@ -215,7 +218,7 @@ class S3Store(Reader):
         # Ceph answers 500 while another completion of the upload is under way.
         async with (
             self._completing.setdefault(upload, asyncio.Lock()),
-            self._conditional.decided(key, write, precondition) as condition,
+            self._conditional.decided(key, write, precondition, in_parts=True) as condition,
         ):
             complete = partial(self._client.complete_multipart_upload, **sent, **condition)
             call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION_WITHIN, is_upload=True)

@@ -157,7 +157,9 @@ async def _upload(target: Target, store: Store, key: ObjectKey, notes: list[str]
         raise _Unusable(BucketProblem("properties-refused", message, cure)) from error
     await _check_kept(store, key, 1, write)
     if bucket.part_size <= LARGEST_PROBE:
-        await store.put(_in_parts(key), _zeros(bucket.part_size + 1), write)
+        large = await store.put(_in_parts(key), _zeros(bucket.part_size + 1), write)
+        if large.caveat:
+            notes.append(f"two large uploads at the same moment can replace each other: {large.caveat}")
         if bucket.conditional_writes == "trusted":
             await _check_kept(store, _in_parts(key), bucket.part_size + 1, write)
     try:

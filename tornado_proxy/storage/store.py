@@ -84,9 +84,10 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A write that S3 has confirmed, with the ETag of the object."""
+    """A write that S3 has confirmed, with the ETag of the object, and what S3 did not decide of its conditions."""
 
     etag: str
+    caveat: str = ""
 
 
 class Write(msgspec.Struct, frozen=True):
