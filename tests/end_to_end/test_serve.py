@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import resource
 import signal
 import socket
 import subprocess
 import sys
-import threading
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually, service
 from endless_s3 import endless_s3
 from running import START_LIMIT, start_proxy
+from steady_load import under_load
 
 from tornado_proxy.cli.main import main
 
@@ -133,47 +131,6 @@ def test_workers_are_a_positive_number(files, capfd, text):
     assert f"`{text}` is not a whole number of at least 1" in capfd.readouterr().err
 
 
-@dataclass
-class Load:
-    """Clients that send requests steadily, each on its own connection; counts answers and records errors."""
-
-    address: tuple[str, int]
-    stop: threading.Event = field(default_factory=threading.Event)
-    answers: int = 0
-    errors: list[str] = field(default_factory=list)
-
-    def run(self) -> None:
-        """Sends requests until stopped."""
-        # The pause leaves CPU time to the processes that start.
-        while not self.stop.wait(0.01):
-            try:
-                with closing(http.client.HTTPConnection(*self.address, timeout=30)) as connection:
-                    connection.request("GET", "/a")
-                    assert connection.getresponse().read() == b"first/a.txt"
-                    self.answers += 1
-            except (OSError, http.client.HTTPException) as error:
-                self.errors.append(repr(error))
-
-
-@contextmanager
-def _under_load(address):
-    """Runs clients until the block ends or the yielded function is called."""
-    load = Load(address)
-    threads = [threading.Thread(target=load.run, daemon=True) for _ in range(4)]
-
-    def end() -> None:
-        load.stop.set()
-        for thread in threads:
-            thread.join()
-
-    for thread in threads:
-        thread.start()
-    try:
-        yield load, end
-    finally:
-        end()
-
-
 # Starts a service as systemd does: the socket is descriptor 3, and LISTEN_PID is the process itself.
 _ACTIVATE = """
 import os, sys
@@ -197,19 +154,21 @@ def _activated(listening: socket.socket, *options: str):
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
 def test_a_restart_with_an_inherited_socket_loses_no_request(files, options):
     """Connections wait in the queue of the inherited socket while one process ends and the next one starts."""
-    with endless_s3() as (endpoint, _), socket.create_server(("127.0.0.1", 0), backlog=128) as listening:
+    with (
+        endless_s3() as (endpoint, _),
+        socket.create_server(("127.0.0.1", 0), backlog=128) as listening,
+        ExitStack() as stack,
+    ):
         files.write_text(CONFIGURATION.format(endpoint=endpoint))
         (files.parent / "rules" / "site.rules").write_text(RULES.format("first"))
         arguments = ("--config", str(files), *options)
-        with _under_load(listening.getsockname()) as (load, end):
-            for is_last in (False, True):
-                with _activated(listening, *arguments):
-                    before = load.answers
-                    eventually(lambda before=before: load.answers > before + 30)
-                    if is_last:
-                        end()
-    print(f"{load.answers} requests over a restart")
-    assert load.errors == []
+        with under_load(listening.getsockname()) as load:
+            with _activated(listening, *arguments):
+                load.wait_for_answers(30)
+            stack.enter_context(_activated(listening, *arguments))
+            load.wait_for_answers(30)
+    print(f"{load.answered} requests over a restart")
+    assert load.failures == []
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])

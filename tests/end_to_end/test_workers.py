@@ -8,15 +8,14 @@ import os
 import re
 import signal
 import socket
-import threading
 import time
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from administering import RULES, Admin, eventually, service
 from running import START_LIMIT
+from steady_load import under_load
 
 from tornado_proxy.service.run import supervisor
 
@@ -54,34 +53,6 @@ def _pids(admin: Admin) -> set[int]:
     return {worker["pid"] for worker in admin.status()["workers"]}
 
 
-@dataclass
-class Load:
-    """Clients that send requests steadily, each on its own connection; counts answers and records errors."""
-
-    address: tuple[str, int]
-    stop: threading.Event = field(default_factory=threading.Event)
-    answers: int = 0
-    errors: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-    def run(self) -> None:
-        """Sends requests until stopped."""
-        # The pause leaves CPU time to the worker that starts.
-        while not self.stop.wait(0.01):
-            with closing(http.client.HTTPConnection(*self.address, timeout=20)) as connection:
-                try:
-                    connection.connect()
-                except OSError as error:
-                    self.refused.append(repr(error))
-                    continue
-                try:
-                    connection.request("GET", "/a")
-                    assert connection.getresponse().read() == b"first/a.txt"
-                    self.answers += 1
-                except (OSError, http.client.HTTPException) as error:
-                    self.errors.append(repr(error))
-
-
 def _begin_download(address: tuple[str, int], stack: ExitStack) -> http.client.HTTPResponse:
     """Starts a download and reads only its head."""
     connection = stack.enter_context(closing(http.client.HTTPConnection(*address, timeout=20)))
@@ -101,35 +72,27 @@ def _is_complete(download: http.client.HTTPResponse) -> bool:
 def test_a_killed_worker_loses_only_its_own_requests(pair):
     """A kill -9 under load loses only the requests in progress in that worker, and no connection is refused."""
     proxy, admin = pair
-    load = Load(proxy.address)
-    threads = [threading.Thread(target=load.run, daemon=True) for _ in range(CLIENTS)]
     with ExitStack() as stack:
         downloads = [_begin_download(proxy.address, stack) for _ in range(6)]
         status = admin.wait_for_status(
             lambda status: sum(worker["inFlight"] for worker in status["workers"]) == len(downloads)
         )
         victim = max(status["workers"], key=lambda worker: worker["inFlight"])
-        for thread in threads:
-            thread.start()
-        eventually(lambda: load.answers > 20)
+        load = stack.enter_context(under_load(proxy.address, CLIENTS))
+        load.wait_for_answers(20)
         os.kill(victim["pid"], signal.SIGKILL)
         admin.wait_for_status(
             lambda status: {worker["pid"] for worker in status["workers"]}.isdisjoint({victim["pid"]})
         )
-        before = load.answers
+        before = load.answered
         admin.wait_for_status(lambda status: len(status["workers"]) == 2)
-        eventually(lambda: load.answers > before + 50)
-        load.stop.set()
-        for thread in threads:
-            thread.join()
+        eventually(lambda: load.answered > before + 50)
         lost = [download for download in downloads if not _is_complete(download)]
-    print(
-        f"{len(lost)} of {len(downloads)} downloads and {len(load.errors)} of {load.answers} short requests were lost"
-    )
+    print(f"{len(lost)} of {len(downloads)} downloads and {len(load.failures)} of {load.answered} requests were lost")
     assert len(lost) == victim["inFlight"]
     # Each client has at most one request in progress.
-    assert len(load.errors) <= CLIENTS
-    assert load.refused == []
+    assert len(load.failures) <= CLIENTS
+    assert not any("Refused" in failure for failure in load.failures)
 
 
 def test_the_log_level_applies_to_every_worker(pair, folder):
