@@ -5,7 +5,7 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, Never, RewriteEntry, Written, converted
+from tornado_proxy.tools.convert.rewrites import KeysAs, RewriteEntry, Written, converted
 
 
 def test_a_rewrite_that_calls_a_helper_is_converted():
@@ -29,30 +29,30 @@ def _results(*pairs, prefix="", keys_as=KeysAs.ACTUAL):
         RewriteEntry(source, text, dialect[0] if dialect else Dialect.PLAIN, Span(SOURCE, 2 * number, 2 * number))
         for number, (source, text, *dialect) in enumerate(pairs)
     ]
-    return [conversion.result for conversion in converted(entries, Surroundings(prefix, prefix), keys_as)]
+    return converted(entries, Surroundings(prefix, prefix), keys_as)
 
 
 def test_a_rewrite_that_may_match_keys_of_a_left_out_one_is_left_out():
     """s3-proxy would not try it for those keys, and the same applies to later rewrites."""
     first, second, third, fourth = _results(("^a(.*)", "b/$1"), ("^ab", "c"), ("^x", "y"), ("^a?b", "z"))
-    assert isinstance(first, LeftOut)
+    assert first.is_left_out
     assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
-    assert third == Written("^/x", Dialect.PLAIN, "/y")
-    assert isinstance(fourth, LeftOut)
+    assert third.written == Written("^/x", Dialect.PLAIN, "/y")
+    assert fourth.is_left_out
 
 
 def test_no_rewrite_after_an_unconvertible_source_is_converted():
     """The keys of the source are unknown, so any later rewrite might match them."""
     first, second = _results(("^a|b", "c"), ("^x", "y"))
-    assert isinstance(first, LeftOut)
+    assert first.is_left_out
     assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
 
 
 def test_a_rewrite_that_never_applies_affects_no_later_one():
     """s3-proxy never applies it, so later rewrites are converted."""
     first, second = _results(("^/a", "/b"), ("^a", "c"))
-    assert isinstance(first, Never)
-    assert second == Written("^/a", Dialect.PLAIN, "/c")
+    assert not first.is_needed
+    assert second.written == Written("^/a", Dialect.PLAIN, "/c")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,8 @@ def test_no_rewrite_below_a_prefix_with_an_empty_segment_is_converted():
 
 def test_rewrites_read_as_documented_are_unchanged():
     """Keys with a leading slash and no prefix are the keys here."""
-    assert _results(("^/a//$", "$0//b"), ("x", "{{ .Key }}", Dialect.GO), prefix="p/", keys_as=KeysAs.DOCUMENTED) == [
+    done = _results(("^/a//$", "$0//b"), ("x", "{{ .Key }}", Dialect.GO), prefix="p/", keys_as=KeysAs.DOCUMENTED)
+    assert [each.written for each in done] == [
         Written("^/a//$", Dialect.PLAIN, "$0//b"),
         Written("x", Dialect.GO, "{{ .Key }}"),
     ]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 import msgspec
 
@@ -33,14 +32,13 @@ class KeysAs(Enum):
     DOCUMENTED = "documented"  # without the prefix and with a leading slash: s3-proxy's documentation, and here
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteEntry:
+class RewriteEntry(msgspec.Struct, frozen=True):
     """An entry of a `keyRewriteList`."""
 
     source: str
     target: str
     dialect: Dialect
-    place: Span = field(repr=False)
+    place: Span
 
 
 class Written(NamedTuple):
@@ -51,25 +49,29 @@ class Written(NamedTuple):
     template: str
 
 
-class LeftOut(NamedTuple):
-    """A rewrite that is left out: the reason and the advice; its source matches `keys`, None if unknown."""
-
-    reason: str
-    help: str | None
-    keys: Language | None
-
-
-class Never(NamedTuple):
-    """A rewrite that is not needed, because s3-proxy never applies it; the reason."""
-
-    reason: str
-
-
 class ConvertedRewrite(msgspec.Struct, frozen=True):
-    """An entry and the result of its conversion."""
+    """An entry with its rewrite, whose source matches `keys` here: None if they are unknown.
+
+    Without a rewrite there is a reason, and advice; one that s3-proxy never applies is not needed.
+    """
 
     original: RewriteEntry
-    result: Written | LeftOut | Never
+    written: Written | None = None
+    keys: Language | None = None
+    reason: str = ""
+    help: str | None = None
+    is_needed: bool = True
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether s3-proxy applies the rewrite, and this service does not."""
+        return self.written is None and self.is_needed
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether source and target are as they were."""
+        before = self.original.source, self.original.target
+        return self.written is not None and (self.written.source, self.written.template) == before
 
 
 def rewrites(target: Section, surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
@@ -92,22 +94,17 @@ def rewrites(target: Section, surroundings: Surroundings, keys_as: KeysAs) -> li
 def converted(entries: Sequence[RewriteEntry], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
     """Returns the result of the conversion of each entry of a list."""
     done: list[ConvertedRewrite] = []
-    missing: list[tuple[RewriteEntry, Language | None]] = []
     for entry in entries:
         result = _converted(entry, surroundings, keys_as)
-        keys = language(result.source) if isinstance(result, Written) else None
-        for earlier, theirs in missing:
-            if keys is not None and (theirs is None or not patterns.disjoint(theirs, keys)):
-                reason = f"it may take keys of an earlier entry that is left out, at {where(earlier.place)}"
-                result = LeftOut(reason, "write that one by hand first", keys)
-                break
-        if isinstance(result, LeftOut):
-            missing.append((entry, result.keys))
-        done.append(ConvertedRewrite(entry, result))
+        for earlier in (each for each in done if each.is_left_out):
+            if result.written and not (earlier.keys and result.keys and patterns.disjoint(earlier.keys, result.keys)):
+                reason = f"it may take keys of an earlier entry that is left out, at {where(earlier.original.place)}"
+                result = ConvertedRewrite(entry, None, result.keys, reason, "write that one by hand first")
+        done.append(result)
     return done
 
 
-def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs) -> Written | LeftOut | Never:
+def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs) -> ConvertedRewrite:
     keys: Language | None = None
     try:
         if keys_as is KeysAs.DOCUMENTED:
@@ -115,39 +112,36 @@ def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs)
             keys = language(pattern.text)
             if entry.dialect is Dialect.GO:
                 compile_go(entry.target, pattern.names, pattern.group_count, surroundings.helpers)
-            return Written(pattern.text, entry.dialect, entry.target)
+            return ConvertedRewrite(entry, Written(pattern.text, entry.dialect, entry.target), keys)
         source = patterns.source_here(entry.source, surroundings.prefix)
         keys = language(source.text)
         if entry.dialect is Dialect.GO:
-            return Written(source.text, entry.dialect, go_target_here(entry.target, source, surroundings))
-        text = patterns.plain_target_here(entry.target, source, surroundings.prefix)
-        return Written(source.text, entry.dialect, text)
+            text = go_target_here(entry.target, source, surroundings)
+        else:
+            text = patterns.plain_target_here(entry.target, source, surroundings.prefix)
+        return ConvertedRewrite(entry, Written(source.text, entry.dialect, text), keys)
     except patterns.NeverFound as never:
-        return Never(str(never))
+        return ConvertedRewrite(entry, reason=str(never), is_needed=False)
     except (patterns.NotConvertible, PatternError, TemplateMistake) as error:
-        what = "target" if keys else "source"
-        return LeftOut(f"the {what} cannot be converted: {error}", error.help, keys)
+        reason = f"the {'target' if keys else 'source'} cannot be converted: {error}"
+        return ConvertedRewrite(entry, None, keys, reason, error.help)
 
 
 def _remark(entry: ConvertedRewrite) -> tuple[OptionOutcome, str, str | None]:
-    original = entry.original
-    was = f"`{original.source}` -> `{original.target}`"
-    match entry.result:
-        case Written(template=template) if template.endswith("/"):
-            message = f"{was} makes the key of a directory: a file is answered with 404, not read"
-            return OptionOutcome.CHANGED, message, "end it with the name of a file"
-        case Written(source, _, template) if (source, template) == (original.source, original.target):
-            return OptionOutcome.CARRIED, f"{was} as it is", None
-        case Written(source, _, template):
-            return OptionOutcome.ADAPTED, f"{was} is `{source}` -> `{template}`, which makes the same keys", None
-        case LeftOut(reason, help, _):
-            return OptionOutcome.LEFT_OUT, f"{was} is left out: {reason}", help
-        case Never(reason):
-            message = f"{was} is left out, because s3-proxy never applies it: {reason}"
-            advice = "if it follows the documentation, convert with `--keys-as documented`"
-            return OptionOutcome.LEFT_OUT, message, advice
-        case _:
-            assert_never(entry.result)
+    was, written = f"`{entry.original.source}` -> `{entry.original.target}`", entry.written
+    if entry.is_left_out:
+        return OptionOutcome.LEFT_OUT, f"{was} is left out: {entry.reason}", entry.help
+    if written is None:
+        message = f"{was} is left out, because s3-proxy never applies it: {entry.reason}"
+        advice = "if it follows the documentation, convert with `--keys-as documented`"
+        return OptionOutcome.LEFT_OUT, message, advice
+    if written.template.endswith("/"):
+        message = f"{was} makes the key of a directory: a file is answered with 404, not read"
+        return OptionOutcome.CHANGED, message, "end it with the name of a file"
+    if entry.is_unchanged:
+        return OptionOutcome.CARRIED, f"{was} as it is", None
+    message = f"{was} is `{written.source}` -> `{written.template}`, which makes the same keys"
+    return OptionOutcome.ADAPTED, message, None
 
 
 _SOURCE = SourceFile("", "")
@@ -166,8 +160,8 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
             Comment(f"# {_UNSEEN.sub(' ', line).rstrip()}", _NOWHERE, blank_before=not number and not is_first)
             for number, line in enumerate(_lines(entry))
         )
-        if isinstance(entry.result, Written):
-            text, dialect, template = entry.result
+        if entry.written:
+            text, dialect, template = entry.written
             source, target_text = Literal(text, _NOWHERE, raw=True), Literal(template, _NOWHERE, raw=False)
             statements.append(RewriteStatement(None, source, dialect, target_text, _NOWHERE, tuple(waiting)))
             waiting = []
@@ -176,12 +170,12 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
 
 
 def _lines(entry: ConvertedRewrite) -> Iterator[str]:
-    original, result, place = entry.original, entry.result, where(entry.original.place)
-    if isinstance(result, Written):
+    place = where(entry.original.place)
+    if entry.written:
         yield f"From {place}."
-    elif isinstance(result, LeftOut):
-        yield f"LEFT OUT, {place}: {result.reason}" + (f" ({result.help})" if result.help else "")
+    elif entry.is_needed:
+        yield f"LEFT OUT, {place}: {entry.reason}" + (f" ({entry.help})" if entry.help else "")
     else:
-        yield f"Not needed, {place}: {result.reason}"
-    if not isinstance(result, Written) or (result.source, result.template) != (original.source, original.target):
-        yield f"It was: {original.source} -> {original.target}"
+        yield f"Not needed, {place}: {entry.reason}"
+    if not entry.is_unchanged:
+        yield f"It was: {entry.original.source} -> {entry.original.target}"

@@ -25,7 +25,7 @@ from tornado_proxy.tools.convert.options import (
     remark_on_relative,
 )
 from tornado_proxy.tools.convert.resources import Providers, closed, resources, signs_in
-from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftOut, rewrites
+from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, rewrites
 from tornado_proxy.tools.limits import LONGEST_PREFLIGHT_AGE, MOST_LISTED_KEYS
 
 _PORTS = {"server": 8080, "internalServer": 9090}
@@ -265,7 +265,7 @@ def target(
 def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
     if emptied:
         return "none of its resources could be converted"
-    left_out = (each.original for each in entries if isinstance(each.result, LeftOut))
+    left_out = (each.original for each in entries if each.is_left_out)
     if any(each.dialect is Dialect.GO and not ignores_client(each.target) for each in left_out):
         return "a rewrite that may depend on the client is left out, and users could read each other's files"
     return None
