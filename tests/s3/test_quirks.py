@@ -135,7 +135,10 @@ async def test_a_head_stands_for_the_condition_of_a_completion_alone(way, caplog
         await WAYS[way](store, "a", KEPT)
         with pytest.raises(ObjectExists):
             await WAYS[way](store, "a", KEPT)
-    assert (s3.objects.keys(), s3.uploads) == ({"a"}, {})
+        uploads = [WAYS[each](store, "turns", KEPT) for each in (way, "small", "small", way)]
+        outcomes = await asyncio.gather(*uploads, return_exceptions=True)
+    assert sum(isinstance(each, ObjectExists) for each in outcomes) == 3
+    assert s3.objects.keys() == {"a", "turns"}
     (said,) = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
     assert said.startswith(f"{loss}: S3 ignores `If-None-Match` of an upload in parts")
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -120,17 +120,17 @@ class ConditionalWrites:
         self, key: ObjectKey, write: Write, precondition: Precondition, *, in_parts: bool
     ) -> AsyncIterator[Parameters]:
         """Wraps a write, which needs the yielded parameters; raises that S3 found an object, another one, or none."""
-        is_left_to_s3 = self._mode != "headBefore" and not (in_parts and self.caveat(precondition))
-        if is_left_to_s3 or not precondition.parameters:
+        condition = precondition.parameters
+        is_weak = bool(condition) and (self._mode == "headBefore" or bool(self.caveat(precondition)))
+        # Other processes have turns of their own.
+        async with self._turns.setdefault(key, asyncio.Lock()) if is_weak else nullcontext():
+            if is_weak and (in_parts or self._mode == "headBefore"):
+                checked_precondition(write, await self._find(key))
+                condition = {}
             try:
-                yield precondition.parameters
+                yield condition
             except (errors.PreconditionFailed, errors.ObjectMissing) as error:
                 raise precondition.error_class(str(error)) from error
-            return
-        # Other processes have turns of their own.
-        async with self._turns.setdefault(key, asyncio.Lock()):
-            checked_precondition(write, await self._find(key))
-            yield {}
 
     async def _refusal(self, key: ObjectKey, name: str, *, in_parts: bool) -> str:
         """Returns what is wrong with the way S3 takes a condition, tried once; empty if it heeds it."""
