@@ -3,17 +3,16 @@ from __future__ import annotations
 import asyncio
 import io
 import threading
-from datetime import datetime, timedelta, timezone
 from http.client import IncompleteRead
 
 import pytest
 
-from tornado_proxy.s3.boto3_reads import list_answer, opened
+from tornado_proxy.s3.boto3_reads import opened
 from tornado_proxy.s3.executor import Executor
 from tornado_proxy.s3.limits import READ_OF_THREAD
 from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
-from tornado_proxy.storage.store import Entry, ObjectInfo
+from tornado_proxy.storage.store import ObjectInfo
 
 
 class Stream(io.BytesIO):
@@ -135,22 +134,3 @@ def test_the_headers_of_an_answer_become_an_info(executor):
     body = opened(answer(Stream(b"0123"), x_amz_version_id="v", **headers), None, executor)
     assert body.head.info == ObjectInfo(4, '"1"', content_disposition="é", expires="never")
     assert body.head.version == "v"
-
-
-@pytest.mark.parametrize("answer", [{"Contents": [{"Size": 1}]}, {"CommonPrefixes": [{}]}])
-def test_an_entry_without_a_key_is_an_error(answer):
-    """A listing with a file or directory without a name raises `UpstreamError`."""
-    with pytest.raises(UpstreamError, match="without"):
-        list_answer(answer)
-
-
-@pytest.mark.parametrize("size", [-3, 10**400])
-def test_an_impossible_size_is_ignored(size):
-    """An entry with an impossible size has no size."""
-    assert list_answer({"Contents": [{"Key": "a", "Size": size}]}).entries == (Entry("a"),)
-
-
-def test_a_date_out_of_range_is_ignored():
-    """An entry with a date after the year 9999 in UTC has no date."""
-    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-5)))
-    assert list_answer({"Contents": [{"Key": "a", "LastModified": last}]}).entries == (Entry("a"),)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from tornado_proxy.s3.answers import ListAnswer, ObjectHead
-from tornado_proxy.s3.boto3_reads import list_answer
 from tornado_proxy.s3.reads import Reader, page
 from tornado_proxy.s3.resumable import ReadLimits, read_memory
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
@@ -23,7 +22,7 @@ from tornado_proxy.storage.errors import (
     TimedOut,
     UpstreamError,
 )
-from tornado_proxy.storage.store import Entry, ObjectInfo, Page
+from tornado_proxy.storage.store import Entry, ObjectInfo
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 INFO = ObjectInfo(10, '"1"', NOW)
@@ -271,13 +270,8 @@ async def test_a_call_that_takes_too_long_ends():
     assert await reader.head("a", Conditions()) == INFO
 
 
-def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> dict:
-    contents = [{"Key": key, "Size": 1, "ETag": '"1"'} for key in keys]
-    return {
-        "Contents": contents,
-        "CommonPrefixes": [{"Prefix": directory} for directory in directories],
-        "IsTruncated": truncated,
-    }
+def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> ListAnswer:
+    return ListAnswer(tuple(Entry(key, 1) for key in keys) + tuple(map(Entry, directories)), truncated)
 
 
 @pytest.mark.parametrize(
@@ -295,18 +289,12 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
 )
 def test_an_answer_becomes_a_page(answer, after, limit, names, next_after, is_marked):
     """A page has files and directories in one list of at most `limit` entries, without the marker and earlier entries."""
-    result = page([list_answer(answer)], "d/", after, limit)
+    result = page([answer], "d/", after, limit)
     assert ([entry.name for entry in result.entries], result.is_marked) == (names, is_marked)
     assert result.next_after == next_after
-
-
-def test_an_entry_may_lack_its_properties():
-    """An entry has no size, date and ETag if S3's answer has none."""
-    answer = {"Contents": [{"Key": "d/a"}], "CommonPrefixes": [{"Prefix": "d/b/"}]}
-    assert page([list_answer(answer)], "d/", "", 5) == Page((Entry("a"), Entry("b/")))
 
 
 def test_an_entry_outside_the_prefix_is_an_error():
     """A key that is not below the requested prefix raises an error."""
     with pytest.raises(UpstreamError, match="`e/a`, which is not below `d/`"):
-        page([list_answer(listing("e/a"))], "d/", "", 5)
+        page([listing("e/a")], "d/", "", 5)

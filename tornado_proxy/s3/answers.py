@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 from xml.etree.ElementTree import Element, ParseError, fromstring
@@ -231,9 +232,17 @@ def check_no_error(beginning: bytes) -> None:
         raise ValueError(f"an error `{code}` with the status of an object")
 
 
-def read_listing(document: bytes) -> ListAnswer:
+def read_listing(document: bytes, headers: Headers = MappingProxyType({})) -> ListAnswer:
     """Returns the answer to a ListObjectsV2; raises ValueError for other documents and entries without a name."""
-    root = _root(document)
+    try:
+        return _listing(_root(document))
+    except ValueError as error:
+        if is_foreign(headers):
+            raise ValueError(f"{NOT_S3}: {error}") from error
+        raise
+
+
+def _listing(root: Element) -> ListAnswer:
     if _name(root) != "ListBucketResult":
         raise ValueError(f"the document is a `{_name(root)[:50]}`")
     within = root.tag.removesuffix("ListBucketResult")

@@ -6,7 +6,6 @@ import asyncio
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from functools import partial
 from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,16 +14,13 @@ from botocore.exceptions import ResponseStreamingError
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.answers import (
-    NOT_S3,
     Headers,
     ListAnswer,
     ObjectHead,
     Quirks,
     check_no_error,
-    is_foreign,
     object_head,
-    quoted,
-    sensible_size,
+    read_listing,
 )
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.s3.failures import translated
@@ -32,7 +28,7 @@ from tornado_proxy.s3.limits import READ_OF_THREAD
 from tornado_proxy.s3.resumable import ObjectRequest, Released
 from tornado_proxy.semantics.conditions import ByteRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
-from tornado_proxy.storage.store import Entry, ObjectInfo
+from tornado_proxy.storage.store import ObjectInfo
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
@@ -40,6 +36,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")
+
+_DOCUMENT = "Document"  # added to the answer to a listing
 
 
 class ThreadedResponse:
@@ -153,6 +151,7 @@ class Boto3Reads:
         events: Any = client.meta.events  # the stubs allow no handler that changes a request
         for operation in ("GetObject", "HeadObject"):
             events.register_first(f"before-send.s3.{operation}", self._accept)
+        events.register("before-parse.s3.ListObjectsV2", _keep_document)
 
     async def get(self, request: ObjectRequest) -> ThreadedResponse:
         """Sends a GetObject and opens its answer."""
@@ -192,8 +191,13 @@ class Boto3Reads:
             **({"StartAfter": after} if after else {}),
             **({"ContinuationToken": continuation} if continuation else {}),
         }
-        list_objects = partial(ask, self._client.list_objects_v2, **wanted)
-        return await self._run(f"ListObjectsV2 of `{prefix}`", lambda: list_answer(list_objects()))
+
+        def look() -> ListAnswer:
+            answer: Mapping[str, Any] = ask(self._client.list_objects_v2, **wanted)
+            with _refused():
+                return read_listing(answer[_DOCUMENT], _headers(answer))
+
+        return await self._run(f"ListObjectsV2 of `{prefix}`", look)
 
     async def close(self) -> None:
         """Makes no new calls; open objects can be read to their end."""
@@ -217,6 +221,11 @@ class Boto3Reads:
             return await self._executor.run(call, undo)
 
 
+def _keep_document(response_dict: Mapping[str, Any], customized_response_dict: dict[str, Any], **_: object) -> None:
+    """Keeps what boto3 parses, since a listing is read in one way."""
+    customized_response_dict[_DOCUMENT] = response_dict["body"]
+
+
 @contextmanager
 def _refused() -> Iterator[None]:
     """Makes an answer that cannot be used an `UpstreamError`."""
@@ -236,37 +245,3 @@ def _head(answer: Mapping[str, Any], asked: ByteRange | None = None, *, has_body
     """Returns the head of an object; raises `UpstreamError`."""
     with _refused():
         return object_head(answer["ResponseMetadata"]["HTTPStatusCode"], _headers(answer), asked, has_body=has_body)
-
-
-def list_answer(answer: Mapping[str, Any]) -> ListAnswer:
-    """Returns the answer to a ListObjectsV2; raises `UpstreamError` for another one, and an entry without a name."""
-    if not {"Name", "IsTruncated", "Contents", "CommonPrefixes"} & answer.keys() and is_foreign(_headers(answer)):
-        raise UpstreamError(NOT_S3)
-    files = tuple(_entry(listed) for listed in answer.get("Contents", ()))
-    directories = tuple(Entry(_name(listed, "Prefix")) for listed in answer.get("CommonPrefixes", ()))
-    return ListAnswer(files + directories, bool(answer.get("IsTruncated")), answer.get("NextContinuationToken"))
-
-
-def _entry(listed: Mapping[str, Any]) -> Entry:
-    size = listed.get("Size")
-    return Entry(
-        name=_name(listed, "Key"),
-        size=None if size is None else sensible_size(size),
-        last_modified=_in_seconds(listed.get("LastModified")),
-        etag=quoted(listed.get("ETag")),
-    )
-
-
-def _name(listed: Mapping[str, Any], field: str) -> str:
-    name = listed.get(field)
-    if not isinstance(name, str):
-        raise UpstreamError(f"S3 lists an entry without `{field}`")
-    return name
-
-
-def _in_seconds(moment: datetime | None) -> datetime | None:
-    """Returns a date in UTC without microseconds; None if Python's dates cannot express it in UTC."""
-    try:
-        return None if moment is None else moment.astimezone(UTC).replace(microsecond=0)
-    except OverflowError:
-        return None

@@ -11,16 +11,17 @@ import re
 import ssl
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from hashlib import md5
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment
+from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined] # no stubs
 
 import msgspec
 from botocore import UNSIGNED, awsrequest
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 PORTS = {"http": 80, "https": 443}
 
@@ -112,36 +111,22 @@ def tls_context(given: Path | None = None) -> ssl.SSLContext:
 
 
 def proxy_of(url: str) -> str | None:
-    """Returns the proxy that the environment names for a URL, in lower or upper case; a host of `no_proxy` has none."""
+    """Returns the proxy that the environment names for a URL, in lower or upper case.
+
+    What `no_proxy` has needs none: a host, a domain with or without `*.`, or a network, each with or without a port.
+    """
     place, proxies = urlsplit(url), getproxies_environment()
-    proxy = proxies.get(place.scheme)
-    if not proxy or _bypasses(proxies.get("no", ""), place.hostname or "", place.port or PORTS[place.scheme]):
+    host, port, proxy = place.hostname or "", place.port or PORTS[place.scheme], proxies.get(place.scheme)
+    listed = re.sub(r"\*(?=\.)|[\[\]]", "", re.sub(r"[\s,]+", ",", proxies.get("no", "")))
+    if not proxy or proxy_bypass_environment(f"{host}:{port}", {"no": listed}):
         return None
+    with suppress(ValueError):
+        address = ip_address(host)
+        for each in listed.split(","):
+            with suppress(ValueError):
+                if address in ip_network(each, strict=False):
+                    return None
     return proxy if "://" in proxy else f"http://{proxy}"
-
-
-_WITHOUT_PROXY = re.compile(r"(?:\*?\.)?\[?(?P<host>[^\[\]]+?)\]?(?::(?P<port>\d+))?")
-
-
-def _bypasses(no_proxy: str, host: str, port: int) -> bool:
-    """Whether `no_proxy` has a host: as `*`, by its name, that of a domain or a network, with or without its port."""
-    address = _read(ip_address, host)
-    for entry in re.split(r"[\s,]+", no_proxy.lower()):
-        network, found = _read(ip_network, entry.strip("[]")), _WITHOUT_PROXY.fullmatch(entry)
-        if entry == "*" or (network is not None and address is not None and address in network):
-            return True
-        if found is not None and network is None and found["port"] in (None, str(port)):
-            is_below = address is None and host.endswith(f".{found['host']}")
-            if is_below or host == found["host"]:
-                return True
-    return False
-
-
-def _read(kind: Callable[[str], T], text: str) -> T | None:
-    try:
-        return kind(text)
-    except ValueError:
-        return None
 
 
 # Shared by all clients: it keeps what it has read of botocore's data, 10 MiB.

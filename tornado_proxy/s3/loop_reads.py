@@ -14,12 +14,10 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.answers import (
-    NOT_S3,
     ErrorDocument,
     ListAnswer,
     Quirks,
     check_no_error,
-    is_foreign,
     object_head,
     read_error,
     read_listing,
@@ -135,12 +133,11 @@ class LoopReads:
         answer = await self._send(request)
         document = await answer.read_all(LARGEST_LISTING)
         try:
-            return read_listing(document)
+            return read_listing(document, answer.headers)
         except ValueError as error:
             if (fault := read_error(document)).code:
                 raise self._failure(request, answer, fault) from error
-            found = f"{NOT_S3}: {error}" if is_foreign(answer.headers) else error
-            raise UpstreamError(f"{self._doing(request)}: {found}") from error
+            raise UpstreamError(f"{self._doing(request)}: {error}") from error
 
     async def close(self) -> None:
         """Closes the connections; open objects can be read to their end."""

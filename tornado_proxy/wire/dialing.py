@@ -82,15 +82,6 @@ class Dialer:
     def connect_in_thread(self, timeout: float) -> socket.socket:
         """Does the same, blocking; raises `TimeoutError` after some seconds, not counting those of the resolver."""
         found = addresses(self.host, self.port)
-        if len(found) == 1:  # without the cost of a loop
-            made = socket.socket(found[0][0], socket.SOCK_STREAM)
-            try:
-                made.settimeout(timeout)
-                made.connect(found[0][1])
-            except BaseException:
-                made.close()
-                raise
-            return made
         return asyncio.run(asyncio.wait_for(self._first(found), timeout))
 
     async def _first(self, found: Sequence[Address]) -> socket.socket:
