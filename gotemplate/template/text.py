@@ -297,7 +297,10 @@ class Number(msgspec.Struct, frozen=True):
 def number(text: str) -> Number:
     """Parses a numeric literal like text/template/parse; raises `NumberError`."""
     if text[-1] == "i":
-        return _imaginary(text)
+        match = _COMPLEX.fullmatch(text)
+        real, imaginary = (match["real"], match["imaginary"]) if match else ("0", text[:-1])
+        value = complex(parse_float(real), parse_float(imaginary))
+        return Number(text, complex=value) if value.imag else Number(text, _whole(value.real), value.real, value)
     try:
         value = _parse_unbounded(text)
     except NumberError:
@@ -314,16 +317,6 @@ def number(text: str) -> Number:
 def _whole(value: float) -> int | None:
     """Returns the value as an int64, or None if it is not equal after the conversion there and back."""
     return int(value) if value.is_integer() and -(2.0**63) <= value < 2.0**63 else None
-
-
-def _imaginary(text: str) -> Number:
-    if match := _COMPLEX.fullmatch(text):
-        value = complex(parse_float(match["real"]), parse_float(match["imaginary"]))
-    else:
-        value = complex(0, parse_float(text[:-1]))
-    if value.imag:
-        return Number(text, complex=value)
-    return Number(text, _whole(value.real), value.real, value)
 
 
 _LEAST_EXPONENT = -1074  # of the last bit of a number

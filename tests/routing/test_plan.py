@@ -16,6 +16,7 @@ from tornado_proxy.routing.plan import (
     Remove,
     Serve,
     VisitProvider,
+    tries_files,
 )
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.routing.upload_steps import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
@@ -385,6 +386,12 @@ def test_tried_files_may_be_redirected_to_signed_urls(plan_request, make_site):
         RedirectToSignedUrl("a.html", 60, ("/a.html",)),
         NO_OBJECT,
     )
+
+
+def test_a_plan_may_have_several_files(plan_request, make_site):
+    """An index document alone is no choice."""
+    assert tries_files(plan_request(make_site(actions=_trying("$path", "$path.html")), "GET /a"))
+    assert not tries_files(plan_request(make_site(actions=INDEX), "GET /a/"))
 
 
 def test_only_reading_tries_addresses(plan_request, make_site):

@@ -290,6 +290,13 @@ async def test_the_object_is_described(store):
     assert (await look(store, (Serve(KEY),))).info.size == 4
 
 
+async def test_a_denial_is_an_answer_if_no_file_is_found():
+    """Of several files, one that S3 denies may be missing."""
+    store = FailingStore(head=AccessDenied("denied"))
+    for attempts in ((Serve(KEY), NOTHING), (Serve(KEY), Serve(MISSING), NOTHING)):
+        assert (await look(store, attempts)).error == "403 Forbidden: denied"
+
+
 async def test_a_failure_is_an_answer(store, monkeypatch):
     """A bucket that cannot be reached is reported with its status."""
 

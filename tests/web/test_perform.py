@@ -27,7 +27,7 @@ from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.semantics.request import Request, RequestPath
-from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
+from tornado_proxy.storage.errors import AccessDenied, Busy, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.web.generation import RequestContext
@@ -311,6 +311,30 @@ async def test_an_address_that_is_not_found_asks_for_each_file_once():
     async with serve(store, get=trying) as site:
         assert (await site.get("/docs")).status == 404
     assert store.asked == ("docs", "docs.html")
+
+
+class _UnlistableStore(MemoryStore):
+    """A store that says of a missing object no more than of one that is closed."""
+
+    async def open(self, key, *arguments):
+        if key not in self.keys():
+            raise AccessDenied("Access Denied")
+        return await super().open(key, *arguments)
+
+    async def list(self, *arguments):
+        raise AccessDenied("Access Denied")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/docs/intro", 200), ("/user/7", 200), ("/user/7/", 403), ("/index.html", 200)]
+)
+async def test_a_bucket_that_may_not_be_listed_has_addresses_without_endings(path, status):
+    """What S3 denies may be missing: the next address is tried, and the denial is the answer after the last."""
+    store, trying = _UnlistableStore(), structs.replace(TRYING, try_files=("$path", "$path.html", "/index.html"))
+    for key in ("index.html", "docs/intro.html"):
+        store.add(key, b"text")
+    async with serve(store, get=trying if status == 200 else structs.replace(trying, try_files=("$path",))) as site:
+        assert (await site.get(path)).status == status
 
 
 async def test_a_directory_without_an_index_is_listed():

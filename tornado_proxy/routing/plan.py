@@ -262,6 +262,11 @@ def plan_tries(own: Plan, tries: Sequence[tuple[str, Attempt]]) -> Plan:
     return tuple(dict.fromkeys((*files[:of_path], *own[is_file:-1], *later, closing)))
 
 
+def tries_files(plan: Sequence[Attempt]) -> bool:
+    """Whether a plan has several files, which are tried in turn."""
+    return sum(isinstance(each, Serve | RedirectToSignedUrl) for each in plan) > 1
+
+
 class _MethodPlan(NamedTuple):
     """How the requests of a method are planned: before the rules, where they change nothing, and after them."""
 

@@ -313,9 +313,17 @@ async def look(store: Store, attempts: Sequence[plan.Attempt]) -> Outlook:
     """Returns the attempt that would answer a request now; uploads and removals are not tried."""
     try:
         async with asyncio.timeout(LOOK_WITHIN):
+            denied: errors.AccessDenied | None = None
             for attempt in attempts:
-                if (found := await _outlook(store, attempt)) is not None:
-                    return found
+                if denied is not None and isinstance(attempt, plan.Refuse):
+                    raise denied
+                try:
+                    if (found := await _outlook(store, attempt)) is not None:
+                        return found
+                except errors.AccessDenied as error:
+                    if not plan.tries_files(attempts):
+                        raise
+                    denied = error
     except errors.StorageError as error:
         return Outlook(error=f"{error.status} {HTTPStatus(error.status).phrase}: {error}")
     except TimeoutError:

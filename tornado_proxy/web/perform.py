@@ -23,11 +23,12 @@ from tornado_proxy.routing.plan import (
     Refuse,
     Remove,
     Serve,
+    tries_files,
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.cache import MemoryObject
-from tornado_proxy.storage.errors import NotModified, ObjectMissing
+from tornado_proxy.storage.errors import AccessDenied, NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.template import ObjectMetadata
@@ -47,14 +48,23 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
 
     Raises `StorageError`, and `RequestError` for an upload.
     """
+    denied: AccessDenied | None = None
     for attempt in plan:
         if isinstance(attempt, Refuse):
+            if denied is not None:
+                raise denied
             return answer_attempt(attempt), attempt
         if isinstance(attempt, _AT_PATHS) and attempt.paths and not await _admitted(attempt.paths, context):
             continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
         except ObjectMissing:
+            continue
+        except AccessDenied as error:
+            # A missing object is one that is denied if the bucket may not be listed.
+            if not tries_files(plan):
+                raise
+            denied = error
             continue
         if outcome is not None:
             return outcome, attempt
