@@ -63,6 +63,7 @@ OF_ACTIONS = {
     "GET: {enabled: true, config: {indexDocument: ../index.html}}": "`indexDocument` contains a `.` or `..` segment",
     "GET: {enabled: true, config: {signedUrlExpiration: 169h}}": "`signedUrlExpiration` is more than 7d",
     "GET: {enabled: true, config: {webhooks: [{method: GET, url: 'http://hook.test/'}]}}": "`method` cannot be `GET`",
+    "HEAD: {enabled: true, config: {webhooks: [{url: 'http://hook.test/'}]}}": "`method` cannot be `GET`",
     "PUT: {enabled: true, config: {storageClass: '{{ nope }}'}}": (
         "`storageClass` is not a template: unknown function `nope`"
     ),

@@ -107,6 +107,8 @@ def actions(target: Section) -> dict[str, dict[str, Any]]:
         message = "files may be replaced, as s3-proxy's code allows if PUT has no `config`; its documentation differs"
         put.changed("config", message, "set `allowOverride: false` unless you want that")
         done["PUT"]["config"] = {"allowOverride": True}
+    for hook in (each for action in done.values() for each in action.get("config", {}).get("webhooks", ())):
+        hook.setdefault("method", "GET")  # as s3-proxy calls it, though not as this service does
     if "indexDocument" in options:
         # s3-proxy joins it to the directory as a path, so slashes at its ends have no effect.
         options["indexDocument"] = options["indexDocument"].strip("/")
