@@ -108,7 +108,7 @@ def actions(target: Section) -> dict[str, dict[str, Any]]:
         put.changed("config", message, "set `allowOverride: false` unless you want that")
         done["PUT"]["config"] = {"allowOverride": True}
     for hook in (each for action in done.values() for each in action.get("config", {}).get("webhooks", ())):
-        hook.setdefault("method", "GET")  # as s3-proxy calls it, though not as this service does
+        hook.setdefault("method", "GET")  # as s3-proxy calls it; the check of the new files refuses it
     if "indexDocument" in options:
         # s3-proxy joins it to the directory as a path, so slashes at its ends have no effect.
         options["indexDocument"] = options["indexDocument"].strip("/")
