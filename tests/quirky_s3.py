@@ -20,6 +20,7 @@ QUIRKS = {
     "conditions-unknown": "501 to If-Match and If-None-Match of a write",
     "conditions-invalid": "400 InvalidArgument to them",
     "conditions-ignored": "writes in spite of them",
+    "conditions-304": "304 instead of 412",
     "completions-ignore-conditions": "ignores them in CompleteMultipartUpload",
     "if-match-ignored": "ignores If-Match",
     "checksum-needed": "400 to a PUT without Content-MD5 or x-amz-checksum-*, as with Object Lock",
@@ -192,7 +193,7 @@ class QuirkyS3:
         ):
             return
         if "if-none-match" in request.headers and found is not None:
-            raise Refusal(412, "PreconditionFailed")
+            raise Refusal(304 if "conditions-304" in quirks else 412, "PreconditionFailed")
         if "if-match" in request.headers and "if-match-ignored" not in quirks:
             body, _ = self._find(request.key)
             if request.headers["if-match"] != etag(body):

@@ -143,7 +143,7 @@ async def test_a_head_stands_for_the_condition_of_a_completion_alone(way, caplog
     assert said.startswith(f"{loss}: S3 ignores `If-None-Match` of an upload in parts")
 
 
-@pytest.mark.parametrize("quirks", [(), ("removal-200",), ("removal-404",), ("checksum-needed",)])
+@pytest.mark.parametrize("quirks", [(), ("removal-200",), ("removal-404",), ("conditions-304",)])
 async def test_an_s3_that_heeds_conditions_is_tried_once(quirks):
     """Later writes take one call; nothing is left of the trials, and a file is not replaced."""
     async with quirky_s3(*quirks) as s3, store_at(s3.url, conditional_writes="tried") as store:

@@ -129,7 +129,7 @@ class ConditionalWrites:
                 condition = {}
             try:
                 yield condition
-            except (errors.PreconditionFailed, errors.ObjectMissing) as error:
+            except (errors.PreconditionFailed, errors.NotModified, errors.ObjectMissing) as error:
                 raise precondition.error_class(str(error)) from error
 
     async def _refusal(self, key: ObjectKey, name: str, *, in_parts: bool) -> str:
@@ -151,7 +151,7 @@ class ConditionalWrites:
             await self._put(key, _NOTHING_THERE)  # true of a new name, and demanded by some policies of buckets
             is_stored = True
             await (self._put_in_parts if in_parts else self._put)(key, {name: _FALSE[name]})
-        except (errors.PreconditionFailed, errors.AccessDenied):
+        except (errors.PreconditionFailed, errors.NotModified, errors.AccessDenied):
             # Object Lock denies that an object is replaced, where there are no versions.
             if not is_stored:
                 raise

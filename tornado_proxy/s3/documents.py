@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 import urllib3
 from boto3.session import Session
@@ -97,15 +95,5 @@ def _client(location: Location, config: UrlConfig) -> Any:
             connect_timeout=config.http_timeout,
             read_timeout=config.http_timeout,
             retries={"total_max_attempts": 1},
-            # An address has no virtual hosts.
-            s3={"addressing_style": "path"} if _is_address(urlsplit(endpoint).hostname or "") else {},
         ),
     )
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -181,8 +181,10 @@ class LoopReads:
         """Returns the bytes of a request; unsigned without a key pair."""
         endpoint = self._endpoint
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
-        asked_for = (each for each in request.headers if each is not CHECKSUM_MODE or self._quirks.knows_checksums)
-        headers = (("host", endpoint.authority), *asked_for)
+        kept = request.headers
+        if not self._quirks.knows_checksums:
+            kept = tuple(each for each in kept if each is not CHECKSUM_MODE)
+        headers = (("host", endpoint.authority), *kept)
         if pair is None:
             lines = header_lines(headers)
         else:
