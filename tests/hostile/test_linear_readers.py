@@ -88,6 +88,8 @@ ARGUMENTS = {
     "now": 1e9,
     "ask": lambda _name: "",
     "expires": None,
+    "status": 400,
+    "message": "no",
     "rest": b"\x00" * 36,
     "request": Request("GET", "files.example", "/"),
 }
@@ -200,11 +202,13 @@ HEADER_READERS = {
         "X-Forwarded-For",
         "X-Forwarded-Host",
         "X-Forwarded-Proto",
+        "X-Forwarded-Prefix",
     ),
     "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
     "tornado_proxy.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.s3.answers.content_range": (b"content-range",),
     "tornado_proxy.s3.answers.version_id": (),  # the text as it is
+    "tornado_proxy.s3.answers.is_foreign": (),  # a word in a text
     "tornado_proxy.s3.answers.object_head": (),  # which calls the three
     "tornado_proxy.web.incoming_file.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
     "tornado_proxy.web.incoming_file.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
