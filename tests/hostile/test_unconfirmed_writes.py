@@ -12,13 +12,13 @@ import pytest
 from cutting_s3 import Cut, CuttingS3
 from hostile_s3 import hostile_s3
 from quirky_s3 import quirky_s3
-from scripted_s3 import Reply, Then, object_reply, reply, scripted_s3
+from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3
 from serving import EVERYTHING, serve
 from serving import part as file_part
 from stores import async_chunks, store_at
 
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
-from tornado_proxy.storage.errors import ObjectMissing, StorageError, TimedOut, UploadMissing
+from tornado_proxy.storage.errors import ObjectMissing, StorageError, TimedOut, UploadMissing, UpstreamError
 from tornado_proxy.storage.store import IncomingPart, Store, Write
 
 BODY = b"x" * 1500
@@ -191,6 +191,26 @@ async def test_an_upload_whose_object_is_there_is_done():
         async with store_at(s3.url) as store, serve(store, actions=EVERYTHING) as site:
             answer = await site.request("PUT", "/a.bin?upload=complete&id=u&size=5")
     assert (answer.status, json.loads(answer.body)["etag"]) == (201, etag)
+
+
+@pytest.mark.parametrize(("size", "status"), [("5", 201), ("6", 502)], ids=["its own", "another"])
+async def test_a_file_without_an_answer_is_looked_for_if_it_may_not_be_replaced(size, status):
+    """A client that uploads it again would find its own file in the way."""
+    etag = f'"{md5(b"hello", usedforsecurity=False).hexdigest()}"'
+    with scripted_s3(Reply(b"", Then.CLOSE), object_reply(b"", etag, Content_Length=size)) as s3:
+        async with store_at(s3.url, conditional_writes="trusted") as store, serve(store, actions=EVERYTHING) as site:
+            answer = await site.upload("/", file_part("file", b"hello", filename="a.txt"))
+    assert answer.status == status
+
+
+async def test_an_upload_that_s3_does_not_know_is_removed():
+    """S3 may have lost sight of it for a moment only, and would keep its parts."""
+    unknown = error_reply(404, "NoSuchUpload")
+    with scripted_s3(BEGUN, unknown, unknown, reply(204)) as s3:
+        async with store_at(s3.url, threads=1, part_size=PART) as store:
+            with pytest.raises(UpstreamError):
+                await store.put("key", async_chunks(BODY), Write())
+    assert s3.request_lines()[-1].startswith("DELETE ")
 
 
 @pytest.mark.parametrize("size", [10, 1500], ids=["at once", "in parts"])

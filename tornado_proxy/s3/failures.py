@@ -48,6 +48,13 @@ _BY_CODE: dict[str, type[errors.StorageError]] = {
     "TooManyRequestsException": errors.Busy,
     "RequestTimeout": errors.TimedOut,
     "NoSuchUpload": errors.UploadMissing,
+    # Of S3s that keep files: a name that they cannot keep, and one that a file or a directory has already.
+    "KeyTooLongError": errors.NameRefused,
+    "XMinioInvalidObjectName": errors.NameRefused,
+    "ExistingObjectIsDirectory": errors.ObjectExists,
+    "ObjectParentIsFile": errors.ObjectExists,
+    "XMinioObjectExistsAsDirectory": errors.ObjectExists,
+    "XMinioParentIsObject": errors.ObjectExists,
 }
 
 _BY_STATUS: dict[int, type[errors.StorageError]] = {

@@ -108,6 +108,8 @@ two days."""
 SIGNED_HEADS_KEPT = 256
 """Signed heads that are kept: most requests have the same headers, except for ranges and conditions."""
 
+PROOF_WITHIN = 10.0
+"""Seconds for the HEAD that shows whether a write without an answer has been carried out."""
 COMPLETION_PAUSE = 0.1
 """Seconds before an upload is completed again; twice as many each time."""
 LONGEST_COMPLETION_PAUSE = 5.0

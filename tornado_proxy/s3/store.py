@@ -24,7 +24,7 @@ from tornado_proxy.s3.client import find_endpoint, has_tenant, make_client, make
 from tornado_proxy.s3.conditional_writes import ConditionalWrites, Precondition, checked_precondition
 from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import Retries, translated
-from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE
+from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE, PROOF_WITHIN
 from tornado_proxy.s3.loop_reads import LoopReads
 from tornado_proxy.s3.reads import ReadCalls, Reader
 from tornado_proxy.s3.resumable import ReadLimits, ResumedRead, read_memory
@@ -132,10 +132,7 @@ class S3Store(Reader):
                     stored = await self._put_in_parts(key, upload, first, parts, partial(decided, in_parts=True))
                     return replace(stored, caveat=self._conditional.caveat(precondition))
                 async with decided(in_parts=False) as condition:
-                    whole: Parameters = {**described, **condition, "Body": first.body}
-                    put = partial(self._client.put_object, **whole)
-                    answer: Parameters = await self._call("PutObject", key, put, is_upload=True)
-                return _stored(answer, f"S3 stores `{key}`")
+                    return await self._put_whole(key, first.body, described, condition)
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
         """Removes an object; conditions are checked by a HEAD before, because not every S3 checks them in a DELETE."""
@@ -256,6 +253,19 @@ class S3Store(Reader):
         except errors.ObjectMissing:
             return None
 
+    async def _put_whole(self, key: ObjectKey, body: PartBody, described: Parameters, condition: Parameters) -> Stored:
+        """Stores a body; looks for it if S3 does not answer, and who sends it again would find it in the way."""
+        whole: Parameters = {**described, **condition, "Body": body}
+        put = partial(self._client.put_object, **whole)
+        try:
+            return _stored(await self._call("PutObject", key, put, is_upload=True), f"S3 stores `{key}`")
+        except errors.StorageError as error:
+            if error.is_refusal or not condition:
+                raise
+            if (found := await self._object_of(key, body.etag(), len(body))) is None:
+                raise
+            return found
+
     async def _put_in_parts(
         self,
         key: ObjectKey,
@@ -272,11 +282,11 @@ class S3Store(Reader):
             sent = await upload.finish()
             async with decided() as condition:
                 return await self._completed(key, sent, partial(upload.complete, condition))
-        except errors.UploadMissing as error:
-            raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
-        except BaseException:
+        except BaseException as error:
             with suppress(errors.StorageError):
                 await upload.abort()
+            if isinstance(error, errors.UploadMissing):
+                raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
             raise
 
     async def _completed(
@@ -289,23 +299,24 @@ class S3Store(Reader):
         parts make.
         """
         is_unclear = False
+        etag, size = whole_etag(parts), sum(each.size for each in parts)
         for tries in count(1):
             try:
                 return _stored(await complete(), f"S3 completes an upload of `{key}`")
             except errors.StorageError as error:
                 is_unclear = is_unclear or not error.is_refusal
-                if is_unclear and (found := await self._object_of(key, parts)) is not None:
+                if is_unclear and (found := await self._object_of(key, etag, size)) is not None:
                     return found
                 if error.is_refusal or tries >= self._bucket.max_attempts:
                     raise
             await asyncio.sleep(min(COMPLETION_PAUSE * 2**tries, LONGEST_COMPLETION_PAUSE))
         raise AssertionError
 
-    async def _object_of(self, key: ObjectKey, parts: Sequence[UploadedPart]) -> Stored | None:
-        """Returns what parts have become; None if S3 does not say, or its ETags are no hashes."""
-        etag, size = whole_etag(parts), sum(each.size for each in parts)
-        with suppress(errors.StorageError):
-            found = await self.head(key, UNCONDITIONAL)
+    async def _object_of(self, key: ObjectKey, etag: str | None, size: int) -> Stored | None:
+        """Returns what a write without an answer has stored; None if S3 does not say soon, or makes other ETags."""
+        with suppress(errors.StorageError, TimeoutError):
+            async with asyncio.timeout(PROOF_WITHIN):
+                found = await self.head(key, UNCONDITIONAL)
             return Stored(etag) if etag is not None and (found.etag, found.size) == (etag, size) else None
         return None
 

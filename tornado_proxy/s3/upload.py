@@ -40,7 +40,7 @@ from tornado_proxy.s3.limits import (
     UPLOAD_WITHOUT_MEMORY,
     WHOLE_UPLOAD,
 )
-from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
+from tornado_proxy.storage.errors import Busy, ObjectMissing, StorageError, TooLarge, UploadMissing, UpstreamError
 from tornado_proxy.storage.store import UploadedPart, Write
 from tornado_proxy.wire.shares import CLIENT, Line
 
@@ -210,6 +210,13 @@ class PartBody:
     def tell(self) -> int:
         """Returns the position."""
         return self._position
+
+    def etag(self) -> str:
+        """Returns the ETag of an object of these bytes: their hash, unless S3 makes another one."""
+        digest = md5(usedforsecurity=False)
+        for number, block in enumerate(self._blocks or ()):
+            digest.update(memoryview(block)[: self._length - number * PIECE_OF_THREAD])
+        return f'"{digest.hexdigest()}"'
 
     def close(self) -> None:
         """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
@@ -392,7 +399,8 @@ def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any
     for call in calls:
         call.cut()
     try:
-        with translated(f"aborting an upload of `{names['Key']}`"), suppress(client.exceptions.NoSuchUpload):
+        # Ceph says of an unknown upload that its key does not exist.
+        with suppress(ObjectMissing, UploadMissing), translated(f"aborting an upload of `{names['Key']}`"):
             client.abort_multipart_upload(**names)
     except StorageError as error:
         _log.warning("parts of an aborted upload may remain in S3: %s", error)

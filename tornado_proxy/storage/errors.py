@@ -10,6 +10,7 @@ StorageError
 ├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
 ├── UploadMissing        no such multipart upload                             → 404
 ├── ObjectExists         a write that must not replace found an object        → 409
+├── NameRefused          S3 keeps no object of such a name                    → 400
 ├── ConditionIgnored     S3 does not heed the condition of a write            → 502, and nothing is written
 ├── TooLarge             more bytes than allowed                              → 413
 ├── Busy                 S3 asks to slow down, or nothing became free in time → 503
@@ -86,10 +87,16 @@ class RangeUnsatisfiable(StorageError):
 
 
 class ObjectExists(StorageError):
-    """A write that must not replace an object found one."""
+    """A write that must not replace an object found one, or what S3 keeps as its directory."""
 
     status = 409
     is_refusal = True
+
+
+class NameRefused(StorageError):
+    """S3 keeps no object of such a name: it is too long, or has a character that S3 does not take."""
+
+    status = 400
 
 
 class ConditionIgnored(StorageError):
