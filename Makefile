@@ -42,8 +42,9 @@ TEST    = $(BIN)/python -m pytest -q -m 'not integration'
 TO_LOG  = >build/$@.log 2>&1 || { cat build/$@.log; false; }
 OUTCOME = $$(tail -n 1 build/$@.log)
 
-# These mostly wait. A file's tests run in one process, in their order: they share servers, and some change them.
-test-end_to_end: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
+# The first mostly wait, the second take longest. A file's tests run in one process, in their order: they share servers,
+# and some change them.
+test-end_to_end test-hostile: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
 
 $(LARGE:%=test-%) $(PURE:%=test-%): test-%: $(STAMP)
 	@$(TEST) $(SPREAD) tests/$* $(TO_LOG)

@@ -98,6 +98,7 @@ ARGUMENTS = {
 TRUSTED_OR_SHORT = {
     "tornado_proxy.auth.basic.doubt",
     "tornado_proxy.auth.basic.read_password",
+    "tornado_proxy.s3.client.refuses_checksum_mode",
     "tornado_proxy.s3.failures.translated",
     "tornado_proxy.s3.failures.from_answer",
     "tornado_proxy.semantics.fields.challenge",
