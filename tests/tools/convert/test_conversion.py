@@ -80,6 +80,19 @@ def test_an_unknown_option_is_reported_with_its_place():
     assert (remark.message, remark.help) == ("this is not a known option of s3-proxy", None)
 
 
+REST = "actions: {GET: {enabled: true}}, templates: {put: {path: a, inBucket: true}}, resources: [{path: /, whiteList: true}]"
+
+
+@pytest.mark.parametrize(
+    "name", ["cache", "bucket", "config", "resources", "actions", "templates", "x.y", "s3.example.org"]
+)
+def test_a_target_may_be_named_as_an_option_is(name):
+    """Its options are known, and a misspelt one is reported."""
+    text = f"targets: {{{name}: {{mount: {{path: [/]}}, bucket: {{name: my-bucket}}, {REST}, bukket: x}}}}"
+    (remark,) = converted(text).report.of(OptionOutcome.LEFT_OUT)
+    assert (remark.subject, remark.help) == (f"targets.{name}.bukket", "did you mean `bucket`?")
+
+
 @pytest.mark.parametrize(
     ("text", "subject", "meant"),
     [

@@ -151,8 +151,9 @@ WORDS = tomllib.loads((files(__package__) / "options.toml").read_text(encoding="
 UNKNOWN = "this is not a known option of s3-proxy"
 
 
-def _expression(paths: str, name: str = "[^.]+") -> re.Pattern[str]:
-    return re.compile(re.escape(paths).replace(r"\*", name).replace(r"\|", "|"), re.IGNORECASE)
+def _expression(paths: str, star: str = "[^.]+") -> re.Pattern[str]:
+    meanings = {r"\*": star, r"\+": "[^.]+", r"\|": "|"}
+    return re.compile(re.sub(r"\\[*+|]", lambda sign: meanings[sign[0]], re.escape(paths)), re.IGNORECASE)
 
 
 _NAMES = [(_expression(section, ".*"), names) for section, names in WORDS["options"].items()]
