@@ -56,6 +56,14 @@ def test_a_claim_of_groups_with_dots_is_reported():
     assert conversion.subjects(OptionOutcome.CHANGED) == ["authProviders.oidc.id.groupClaim"]
 
 
+@pytest.mark.parametrize("name", ["credentials", "mount", "x.y"])
+def test_a_provider_may_be_named_as_an_option_is(name):
+    """Its options are those of a provider."""
+    conversion = converted(f"{TARGETS}authProviders: {{oidc: {{{name}: {{{NEEDED}, {SECRET}, groupClaim: g}}}}}}\n")
+    assert conversion.document["authProviders"]["oidc"][name]["groupClaim"] == "g"
+    assert conversion.report.complete
+
+
 def test_the_path_of_the_redirect_url_is_joined_with_the_callback_path():
     """s3-proxy joins the two paths, too."""
     provider = _provider(f"{SECRET}, redirectUrl: 'https://a.example/files/'")
