@@ -6,15 +6,24 @@ import asyncio
 import logging
 
 import pytest
+import real_s3
 from quirky_s3 import etag, quirky_s3
-from real_s3 import Endpoint
 from scripted_s3 import object_reply, reply, scripted_s3
 from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.model import Target
+from tornado_proxy.config.server import S3Pool
+from tornado_proxy.s3.store import S3Store
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
-from tornado_proxy.storage.errors import Busy, ConditionIgnored, ObjectExists, PreconditionFailed, UpstreamError
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    Busy,
+    ConditionIgnored,
+    ObjectExists,
+    PreconditionFailed,
+    UpstreamError,
+)
 from tornado_proxy.storage.probe import probe
 from tornado_proxy.storage.store import IncomingPart, Write
 
@@ -217,7 +226,7 @@ PROBED = {
 
 def target_of(s3, **settings) -> Target:
     put = PutAction(enabled=True, metadata=(("by", "é"),), storage_class="STANDARD_IA")
-    return Target("site", bucket=Endpoint(s3.url).bucket("bucket", **settings), actions=Actions(put=put))
+    return Target("site", bucket=real_s3.Endpoint(s3.url).bucket("bucket", **settings), actions=Actions(put=put))
 
 
 @pytest.mark.parametrize(("quirks", "expected"), PROBED.items())
@@ -260,3 +269,32 @@ async def test_a_probe_names_the_option_of_checksums():
     async with quirky_s3("checksums-unknown") as s3, store_at(s3.url, checksums="when_supported") as store:
         problem = (await probe(target_of(s3), store, write=True)).problem
     assert (problem.code, problem.help) == ("checksum-refused", "try another value of `bucket.checksums`")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("server", [real_s3.radosgw, real_s3.versitygw])
+@pytest.mark.parametrize("checksums", ["when_required", "when_supported", "md5"])
+async def test_a_real_s3_does_all(server, checksums):
+    """It heeds all conditions and takes each checksum, also in a bucket with Object Lock, where nothing can be replaced."""
+    rule = {"DefaultRetention": {"Mode": "GOVERNANCE", "Days": 1}}
+    with server() as endpoint:
+        endpoint.client.create_bucket(Bucket="bucket")
+        endpoint.client.create_bucket(Bucket="locked", ObjectLockEnabledForBucket=True)
+        endpoint.client.put_object_lock_configuration(
+            Bucket="locked", ObjectLockConfiguration={"ObjectLockEnabled": "Enabled", "Rule": rule}
+        )
+        free, locked = (S3Store(endpoint.bucket(each, checksums=checksums), S3Pool(8)) for each in ("bucket", "locked"))
+        put = PutAction(enabled=True, metadata=(("by", "é"),))
+        target = Target("site", bucket=endpoint.bucket("bucket"), actions=Actions(put=put))
+        result = await probe(target, free, within=60, write=True)
+        assert (result.problem, result.notes, endpoint.client.list_objects_v2(Bucket="bucket")["KeyCount"]) == (
+            None,
+            (),
+            0,
+        )
+        for way, write in WAYS.items():
+            await write(locked, way, KEPT)
+            with pytest.raises((ObjectExists, AccessDenied)):
+                await write(locked, way, KEPT)
+        await free.close()
+        await locked.close()
