@@ -147,14 +147,11 @@ class _Overview(_Page):
         fields = {name: self.get_query_argument(name, "")[:LONGEST_FIELD] for name in _ASKED}
         asked = {name: text for name, text in fields.items() if text}
         # People may follow links from other sites; pages of other sites may not use processor time in the background.
-        if asked and self.request.headers.get("Sec-Fetch-Site") in _ELSEWHERE and not self._is_visited():
+        site, *visit = (self.request.headers.get(f"Sec-Fetch-{name}") for name in ("Site", "Mode", "Dest"))
+        if asked and site in _ELSEWHERE and visit != ["navigate", "document"]:
             self.say(403, "not for the page of another site")
             return
         self.show(self.pages.render(await self.administration.overview(asked), may_act=self.may_act))
-
-    def _is_visited(self) -> bool:
-        headers = self.request.headers
-        return headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
 
 
 class _Draft(_Page):

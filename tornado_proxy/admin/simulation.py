@@ -279,12 +279,9 @@ def _linted(draft: Configuration, unknown: Sequence[Diagnostic], file: RuleFile)
     with suppress(SettingsMistake):
         settings = find_settings(Path(file.name), CHECKS)
     report = lint(subject_of(draft.rules, draft.settings, unknown), CHECKS, settings)
-    return [each for each in report.diagnostics if each.code != FAILING_TEST and _concerns(each, file)]
-
-
-def _concerns(diagnostic: Diagnostic, file: RuleFile) -> bool:
-    spans = (diagnostic.span, *(note.span for note in diagnostic.notes))
-    return diagnostic.span is None or any(_is_in(span, file) for span in spans)
+    spans = ((each, (each.span, *(note.span for note in each.notes))) for each in report.diagnostics)
+    here = [each for each, places in spans if each.span is None or any(_is_in(span, file) for span in places)]
+    return [each for each in here if each.code != FAILING_TEST]
 
 
 def _is_in(span: Span | None, file: RuleFile) -> bool:

@@ -72,7 +72,11 @@ def sample_s3(port: int = 0) -> Iterator[str]:
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - the extra `demo`, and slow to import
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port if _is_free(port) else 0, verbose=False)
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        port = 0
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
     server.start()
     try:
         host, port = server.get_host_and_port()
@@ -80,14 +84,6 @@ def sample_s3(port: int = 0) -> Iterator[str]:
         yield f"http://{host}:{port}"
     finally:
         server.stop()
-
-
-def _is_free(port: int) -> bool:
-    try:
-        socket.create_server(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
 
 
 def sample_objects() -> Iterator[SampleObject]:

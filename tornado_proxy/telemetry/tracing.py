@@ -7,7 +7,6 @@ module is imported only if tracing is configured.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextvars import ContextVar
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -57,9 +56,19 @@ class RequestTracer:
         _calls.set(())
         start = int(request.at * _NANOSECONDS)
         parent = TraceContextTextMapPropagator().extract(dict(request.trace_context))
-        span = self._tracer.start_span(
-            request.method or "HTTP", parent, SpanKind.SERVER, attributes=_attributes(event), start_time=start
-        )
+        # OpenTelemetry's semantic conventions for HTTP servers.
+        attributes: dict[str, str | int] = {
+            "http.request.method": request.method,
+            "http.response.status_code": event.status,
+            "url.path": request.path,
+            "server.address": request.host,
+            "client.address": request.client,
+            "http.response.body.size": event.sent,
+            "tornado_proxy.request_id": request.request_id,
+        }
+        if request.target is not None:
+            attributes["tornado_proxy.target"] = request.target
+        span = self._tracer.start_span(request.method or "HTTP", parent, SpanKind.SERVER, attributes, start_time=start)
         if event.status >= 500:
             span.set_status(Status(StatusCode.ERROR))
         within = set_span_in_context(span)
@@ -67,25 +76,8 @@ class RequestTracer:
             rule = {"tornado_proxy.rewrite": request.rule, "tornado_proxy.key": request.key or ""}
             self._tracer.start_span("rewrite", within, attributes=rule, start_time=start).end(start)
         for call, end in calls:
-            attributes = {"tornado_proxy.target": call.target, "tornado_proxy.outcome": call.outcome}
+            outcome = {"tornado_proxy.target": call.target, "tornado_proxy.outcome": call.outcome}
             began = end - int(call.seconds * _NANOSECONDS)
-            child = self._tracer.start_span(f"s3 {call.call}", within, SpanKind.CLIENT, attributes, start_time=began)
+            child = self._tracer.start_span(f"s3 {call.call}", within, SpanKind.CLIENT, outcome, start_time=began)
             child.end(end)
         span.end(start + int(event.seconds * _NANOSECONDS))
-
-
-def _attributes(event: Served | ErrorServed) -> Mapping[str, str | int]:
-    """Returns the attributes of a request's span (OpenTelemetry's semantic conventions for HTTP servers)."""
-    request = event.request
-    attributes: dict[str, str | int] = {
-        "http.request.method": request.method,
-        "http.response.status_code": event.status,
-        "url.path": request.path,
-        "server.address": request.host,
-        "client.address": request.client,
-        "http.response.body.size": event.sent,
-        "tornado_proxy.request_id": request.request_id,
-    }
-    if request.target is not None:
-        attributes["tornado_proxy.target"] = request.target
-    return attributes

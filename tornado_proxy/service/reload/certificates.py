@@ -102,7 +102,13 @@ class _Search:
                 return None
         document = url, config
         if document not in self._failures:
-            self._failures[document] = self._fetch_one(document)
+            self._failures[document] = ""
+            try:
+                self.fetched[document] = Secret(f"`{url}`", self._fetch(url, config).decode())
+            except (DocumentUnavailable, UnicodeDecodeError) as error:
+                self._failures[document] = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
+                if document in self._last.documents:
+                    self.fetched[document] = self._last.documents[document]
         if reason := self._failures[document]:
             is_kept = document in self.fetched
             message = f"`{url}` cannot be fetched: {reason}"
@@ -110,17 +116,6 @@ class _Search:
             severity = Severity.WARNING if is_kept else Severity.ERROR
             self.diagnostics.append(Diagnostic("missing-certificate", message, span, advice, (), severity))
         return self.fetched.get(document)
-
-    def _fetch_one(self, document: Document) -> str:
-        """Fetches a document; returns why that failed, or an empty text."""
-        url, config = document
-        try:
-            self.fetched[document] = Secret(f"`{url}`", self._fetch(url, config).decode())
-        except (DocumentUnavailable, UnicodeDecodeError) as error:
-            if document in self._last.documents:
-                self.fetched[document] = self._last.documents[document]
-            return "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
-        return ""
 
 
 def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:

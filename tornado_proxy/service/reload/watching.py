@@ -107,18 +107,13 @@ class Watch(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Pokes after a change that matters; called by watchdog."""
-        if type(event) in _CHANGES and any(
-            self._matters(os.fsdecode(path), is_directory=event.is_directory)
-            for path in (event.src_path, event.dest_path)
-        ):
-            self._poke()
-
-    def _matters(self, path: str, *, is_directory: bool) -> bool:
-        """Whether a path may belong to the snapshot, unlike a log beside it."""
-        name = path.rpartition("/")[2]
-        is_read = name.endswith(_READ) and not name.startswith(".")
-        # A link may be the `..data` of a ConfigMap, through which all its files are read.
-        return is_directory or is_read or name in self._names or Path(path).is_symlink()
+        for path in map(os.fsdecode, (event.src_path, event.dest_path) if type(event) in _CHANGES else ()):
+            name = path.rpartition("/")[2]
+            is_read = name.endswith(_READ) and not name.startswith(".")
+            # Not a log beside it. A link may be the `..data` of a ConfigMap, through which all its files are read.
+            if event.is_directory or is_read or name in self._names or Path(path).is_symlink():
+                self._poke()
+                return
 
 
 def _around(place: Path) -> Iterator[tuple[Path, bool]]:
