@@ -32,7 +32,6 @@ from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.limits import (
     FEWEST_ENTRIES_READ,
     HELD_OF_LISTING,
-    LEAST_COUNTED,
     LISTED_AT_ONCE,
     LISTED_WHOLE,
     LISTS_WITHOUT_TURN,
@@ -102,12 +101,11 @@ async def _whole(attempt: Browse, form: Form, order: Order | None, context: Requ
     if not (await whole.count(order) or attempt.root):
         return None
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, whole.beginning, context))
-    own = Rendering(whole.text, context.pages.index_headers(form))
-    answer = customized(page(200, own), custom)
-    if whole.text or answer.status in BODILESS:
+    answer = customized(page(200, Rendering(whole.text or b"", context.pages.index_headers(form))), custom)
+    if whole.text is not None or answer.status in BODILESS:
         return answer
     headers = with_headers(answer.headers, (("Content-Length", str(whole.length)),))
-    if context.request.method == "HEAD" or not whole.length:
+    if context.request.method == "HEAD":
         return replace(answer, headers=headers)
     place = await context.archives.take(context.match.site.target.name)
     opened = MadeObject(whole.length, whole.content(), partial(context.archives.give_back, place))
@@ -122,8 +120,8 @@ class _Whole:
     """
 
     def __init__(self, prefix: ObjectKey, form: Form, context: RequestContext) -> None:
-        self._options = context.match.site.target.listing
-        self.beginning = _empty(context)
+        self._most = context.match.site.target.listing.max_entries
+        self.beginning = _empty(context)  # the first entries
         self._directory, self._writing = Directory(prefix, context), WRITINGS[form.value]
         self._held = [self._writing.begin(self.beginning).encode("utf-8", "replace")]
         self._end = self._writing.end(self.beginning).encode()
@@ -131,14 +129,14 @@ class _Whole:
         self._rest: str | None = None  # where it goes on after what is held
 
     @property
-    def text(self) -> bytes:
+    def text(self) -> bytes | None:
         """The listing, if it is small enough to be sent in one step."""
-        return b"".join((*self._held, self._end)) if self.length <= LISTED_WHOLE else b""
+        return b"".join((*self._held, self._end)) if self.length <= LISTED_WHOLE else None
 
     async def count(self, order: Order | None) -> bool:
         """Reads the directory; returns whether it has anything that its viewer may request."""
         exists = False
-        async with aclosing(self._directory.parts(self._options.max_entries, order)) as parts:
+        async with aclosing(self._directory.parts(self._most, order)) as parts:
             async for part in parts:
                 exists = exists or part.is_marked or bool(part.entries)
                 piece = self._written(part.entries)
@@ -302,16 +300,17 @@ class Directory:
         """
         count, left = 0, READ_FOR_EACH_ENTRY * max(most, FEWEST_ENTRIES_READ)
         if order is not None:
-            page = await self._sorted_page(order, min(most, MOST_SORTED))
+            most = min(most, MOST_SORTED)
+            page = await self._sorted_page(order, most)
             if page is None or page.next_token is not None:
-                raise DirectoryTooLarge(min(most, MOST_SORTED))
+                raise DirectoryTooLarge(most)
             count = len(page.entries)
             yield Page(page.entries, is_marked=page.exists)
         else:
             async with aclosing(self._answers(None, LISTED_AT_ONCE, self._begins, sys.maxsize)) as answers:
                 async for found in answers:
                     entries = await self._visible(found.entries, most + 1 - count)
-                    count, left = count + len(entries), left - max(len(found.entries), LEAST_COUNTED)
+                    count, left = count + len(entries), left - len(found.entries)
                     if count > most or left < 0:
                         raise DirectoryTooLarge(most)
                     is_marked = found.is_marked or await self._has_hidden(found.entries)

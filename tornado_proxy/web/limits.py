@@ -32,10 +32,8 @@ LONGEST_PAGE = 1000
 """Entries of a page of the service's own. In the manual."""
 MOST_LISTS = 20
 """Answers of the store for one page of a listing."""
-LISTS_WITHOUT_TURN = 2
+LISTS_WITHOUT_TURN = 4
 """Of these answers, those before other requests get a turn."""
-LEAST_COUNTED = 100
-"""Entries that an answer of the store counts for at least, so that empty ones are bounded as well."""
 LISTED_WHOLE = 256 * 1024
 """Bytes of a listing for a program that is sent, and compressed, in one step."""
 HELD_OF_LISTING = 4 * 1024 * 1024
