@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 from urllib.parse import urlsplit
@@ -82,24 +82,20 @@ _LONE_STAR = re.compile(r"(?<!\*)\*(?!\*)")
 
 
 def globs_here(glob: str) -> tuple[str, ...]:
-    """Returns the globs that cover the same paths here together; none if no globs do."""
+    """Returns the globs that cover the same paths here together; none if no globs do.
+
+    s3-proxy's matcher (github.com/gobwas/glob) compares the two ends of `/a/**/b` without their lengths, so that it
+    covers `/a/b`, whose beginning and end overlap.
+    """
     if not _AS_SENT.fullmatch(glob) or "***" in glob:
         return ()
     # Here `/a/**` covers `/a` too, as a mount does; there it covers only what is below.
-    here = glob if glob == "/**" else _DEEP.sub("/*/**", glob)
-    return here, *_overlapping(glob)
-
-
-def _overlapping(glob: str) -> Iterator[str]:
-    """Yields the paths whose beginning and end overlap, such as `/a/b` for `/a/**/b`, if the glob is of that form.
-
-    s3-proxy's matcher (github.com/gobwas/glob) compares the two ends without their lengths.
-    """
+    here = [glob if glob == "/**" else _DEEP.sub("/*/**", glob)]
     if ends := _TWO_ENDS.fullmatch(glob):
         start, end = ends.groups()
-        for shared in range(1, min(len(start), len(end)) + 1):
-            if start.endswith(end[:shared]):
-                yield start + end[shared:]
+        overlaps = (shared for shared in range(1, min(len(start), len(end)) + 1) if start.endswith(end[:shared]))
+        here += (start + end[shared:] for shared in overlaps)
+    return tuple(here)
 
 
 def apart(one: str, other: str) -> bool:

@@ -37,7 +37,11 @@ def listener(name: str, root: Section) -> dict[str, Setting]:
     section = root.section(name)
     address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
     settings: dict[str, Setting] = {"listenAddr": address, "port": port}
-    settings |= _ssl(section.section("ssl"))
+    if (ssl := section.section("ssl")).flag("enabled"):
+        settings["ssl"] = ssl.translated(Ssl)
+        for each in ssl.sections("certificates"):
+            remark_on_relative(each, "certificateUrl")
+            remark_on_relative(each, "privateKeyUrl")
     if name != "server":
         return settings
     cors, cache = section.section("cors"), section.section("cache")
@@ -49,15 +53,6 @@ def listener(name: str, root: Section) -> dict[str, Setting]:
     else:
         settings |= present({"cache": cache.translated(CacheHeaders)})
     return settings | {"compress": _compression(section.section("compress"))}
-
-
-def _ssl(section: Section) -> dict[str, Setting]:
-    if not section.flag("enabled"):
-        return {}
-    for each in section.sections("certificates"):
-        for url in ("certificateUrl", "privateKeyUrl"):
-            remark_on_relative(each, url)
-    return {"ssl": section.translated(Ssl)}
 
 
 def _compression(section: Section) -> Mapping[str, Setting]:
