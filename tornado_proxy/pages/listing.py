@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 from urllib.parse import urlencode
@@ -228,65 +228,52 @@ def timestamp(moment: datetime | None) -> str | None:
     return f"{moment.astimezone(UTC).isoformat()[:19]}Z" if moment else None
 
 
-class Writing(NamedTuple):
-    """How a listing is written for programs, entry by entry, so that a long one can be sent while it is read."""
+class Written(NamedTuple):
+    """The texts of a listing for programs; a long one has the entries of several, one after the other."""
 
-    begin: Callable[[Listing], str]
-    entry: Callable[[Listing, Entry], str]
-    separator: str
-    end: Callable[[Listing], str]
-
-    def entries(self, listing: Listing) -> str:
-        """Writes the entries alone."""
-        return self.separator.join([self.entry(listing, each) for each in listing.ordered])
+    begin: str
+    entries: str
+    separator: str  # between entries
+    end: str
 
 
-def _text_row(_listing: Listing, entry: Entry) -> str:
-    size = "" if entry.size is None else str(entry.size)
-    return "\t".join((visible(entry.name), size, timestamp(entry.last_modified) or "")).rstrip("\t") + "\n"
+def written(listing: Listing, form: str) -> Written:
+    """Writes a listing for programs as `html`, `json` or `text`; docs/http.md describes them."""
+    if form == "text":
+        rows = [
+            (visible(each.name), "" if each.size is None else str(each.size), timestamp(each.last_modified) or "")
+            for each in listing.ordered
+        ]
+        return Written("", "".join(["\t".join(row).rstrip("\t") + "\n" for row in rows]), "", "")
+    if form == "json":
+        objects = [
+            {
+                "name": each.name,
+                "href": listing.href(each),
+                "type": "directory" if each.is_directory else "file",
+                "size": each.size,
+                "lastModified": timestamp(each.last_modified),
+                "etag": each.etag,
+            }
+            for each in listing.ordered
+        ]
+        begin, end = f'{{"path": {as_json(listing.path)}, "entries": [', f'], "next": {as_json(listing.next_href)}}}\n'
+        return Written(begin, as_json(objects)[1:-1], ", ", end)
+    # The title is how GDAL knows a listing.
+    title = escape(f"Index of {visible(listing.path)}")
+    head = f"<!doctype html>\n<html>\n<head>\n<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1><hr><pre>\n"
+    up = "" if listing.path == listing.root else '<a href="../">../</a>\n'
+    lines = "".join([_index_line(listing, each) for each in listing.ordered])
+    return Written(f"{head}{up}", lines, "", "</pre><hr>\n</body>\n</html>\n")
 
 
-def _json_object(listing: Listing, entry: Entry) -> str:
-    return as_json(
-        {
-            "name": entry.name,
-            "href": listing.href(entry),
-            "type": "directory" if entry.is_directory else "file",
-            "size": entry.size,
-            "lastModified": timestamp(entry.last_modified),
-            "etag": entry.etag,
-        }
-    )
-
-
-def _index_row(listing: Listing, entry: Entry) -> str:
+def _index_line(listing: Listing, entry: Entry) -> str:
     """Returns a line as nginx writes it, from which programs read time and size, too."""
     name, href = visible(entry.name), listing.href(entry)
     shown = f'<a href="{href}">{escape(name)}</a>' if href else escape(name)
     time = f"{entry.last_modified.astimezone(UTC):%d-%b-%Y %H:%M}" if entry.last_modified else "-"
     size = "-" if entry.size is None else entry.size
     return f"{shown}{'':{max(1, 51 - len(name))}}{time:<17} {size:>19}\n"
-
-
-def _index_begin(listing: Listing) -> str:
-    # The title is how GDAL knows a listing.
-    title = escape(f"Index of {visible(listing.path)}")
-    up = "" if listing.path == listing.root else '<a href="../">../</a>\n'
-    head = f"<!doctype html>\n<html>\n<head>\n<title>{title}</title>\n</head>\n<body>\n"
-    return f"{head}<h1>{title}</h1><hr><pre>\n{up}"
-
-
-WRITINGS: Mapping[str, Writing] = {
-    "html": Writing(_index_begin, _index_row, "", lambda _: "</pre><hr>\n</body>\n</html>\n"),
-    "json": Writing(
-        lambda listing: f'{{"path": {as_json(listing.path)}, "entries": [',
-        _json_object,
-        ", ",
-        lambda listing: f'], "next": {as_json(listing.next_href)}}}\n',
-    ),
-    "text": Writing(lambda _: "", _text_row, "", lambda _: ""),
-}
-"""How each form is written for programs; docs/http.md describes them."""
 
 
 def as_json(value: object) -> str:

@@ -18,7 +18,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from markupsafe import Markup
 
 from tornado_proxy.config.model import Mount
-from tornado_proxy.pages.listing import WRITINGS, Listing, Offers, as_json, link, listing_view
+from tornado_proxy.pages.listing import Listing, Offers, as_json, link, listing_view, written
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, Headers, negotiate, path_reference
 from tornado_proxy.storage.store import Entry
@@ -239,8 +239,8 @@ class Pages:
         if form is Form.HTML:
             text = self._html("listing", listing.root, listing_view(listing, offers))
         else:
-            writing = WRITINGS[form.value]
-            text = f"{writing.begin(listing)}{writing.entries(listing)}{writing.end(listing)}"
+            texts = written(listing, form.value)
+            text = f"{texts.begin}{texts.entries}{texts.end}"
         following = listing.next_href
         more = (("Link", f'<{following}>; rel="next"'),) if following else ()
         return self._rendering(form, text, (("Cache-Control", "no-cache"), *more), offers)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.limits import LARGEST_README
-from tornado_proxy.pages.listing import WRITINGS, Listing, Offers, Order, requested_order
+from tornado_proxy.pages.listing import Listing, Offers, Order, requested_order, written
 from tornado_proxy.pages.render import LISTING_FORMS, Form, Rendering, choose
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestError
@@ -122,9 +122,9 @@ class _Whole:
     def __init__(self, prefix: ObjectKey, form: Form, context: RequestContext) -> None:
         self._most = context.match.site.target.listing.max_entries
         self.beginning = _empty(context)  # the first entries
-        self._directory, self._writing = Directory(prefix, context), WRITINGS[form.value]
-        self._held = [self._writing.begin(self.beginning).encode("utf-8", "replace")]
-        self._end = self._writing.end(self.beginning).encode()
+        self._directory, self._form = Directory(prefix, context), form
+        texts = written(self.beginning, form.value)
+        self._held, self._end = [texts.begin.encode("utf-8", "replace")], texts.end.encode()
         self.length = len(self._held[0]) + len(self._end)
         self._rest: str | None = None  # where it goes on after what is held
 
@@ -149,9 +149,9 @@ class _Whole:
         return exists
 
     def _written(self, entries: tuple[Entry, ...]) -> bytes:
-        text = self._writing.entries(replace(self.beginning, entries=entries))
-        separator = self._writing.separator if text and self.beginning.entries else ""
-        return f"{separator}{text}".encode("utf-8", "replace")
+        texts = written(replace(self.beginning, entries=entries), self._form.value)
+        separator = texts.separator if entries and self.beginning.entries else ""
+        return f"{separator}{texts.entries}".encode("utf-8", "replace")
 
     async def content(self) -> AsyncGenerator[bytes, None]:
         """Yields the listing; raises `StorageError`."""
