@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually
 from endless_s3 import endless_s3
+from forking import SERVE, ForkedProgram
 from running import START_LIMIT, Proxy, free_port
 
 CONFIGURATION_WITH_WARNING = CONFIGURATION.replace("{{env: SECRET}}", "{{value: test}}")
@@ -30,12 +31,12 @@ def _service_with_unread_log(folder, *options: str) -> Iterator[tuple[Proxy, Adm
     (folder / "rules" / "site.rules").write_text(RULES.format("first"))
     with endless_s3() as (endpoint, _):
         (folder / "proxy.yaml").write_text(CONFIGURATION.format(endpoint=endpoint))
-        command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
         environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
-        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        process = ForkedProgram(SERVE, ["serve", "--config", str(folder / "proxy.yaml"), *options], environment)
+        with process.stderr as log:
             try:
                 proxy = Proxy(process, "")
-                for line in process.stderr:
+                for line in log:
                     proxy.lines.append(line.rstrip("\n"))
                     if match := re.search(r"listening on (http://\S+)", line):
                         proxy.url = match[1]
@@ -43,6 +44,7 @@ def _service_with_unread_log(folder, *options: str) -> Iterator[tuple[Proxy, Adm
                 yield proxy, Admin.of(proxy)
             finally:
                 process.kill()
+                process.wait()
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
@@ -104,15 +106,14 @@ def _log_of(folder, text: str, *options: str, rules: str = RULES.format("first")
     (folder / "rules").mkdir()
     (folder / "rules" / "site.rules").write_text(rules)
     (folder / "proxy.yaml").write_text(text)
-    command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", "proxy.yaml", *options]
-    environment = {**os.environ, "ACCESS": "test"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        lines = []
-        for line in process.stderr:
+    arguments = ["serve", "--config", str(folder / "proxy.yaml"), *options]
+    process, lines = ForkedProgram(SERVE, arguments, {**os.environ, "ACCESS": "test"}), []
+    with process.stderr as log:
+        for line in log:
             lines.append(json.loads(line))
             if "listening on" in line:
-                process.send_signal(signal.SIGTERM)
-        process.wait(timeout=START_LIMIT)
+                process.terminate()
+    process.wait(timeout=START_LIMIT)
     assert all(line["time"].endswith("Z") for line in lines)
     return lines
 
@@ -132,7 +133,9 @@ def test_a_json_log_contains_only_json(tmp_path, options):
 def test_a_json_log_reports_a_refused_start(tmp_path):
     """Mistakes in rules and the missing last good copy are objects in a JSON log."""
     rules = "target site {\n  rewrit `^/a$`\n}\n"
-    lines = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), "--last-good", "kept", rules=rules)
+    lines = _log_of(
+        tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), "--last-good", str(tmp_path / "kept"), rules=rules
+    )
     mistake = next(line for line in lines if line.get("line") == 2)
     assert (mistake["file"], mistake["column"], mistake["severity"]) == (
         str(tmp_path / "rules" / "site.rules"),
