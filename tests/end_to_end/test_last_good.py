@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from base64 import b64encode
 from contextlib import contextmanager
 
 import pytest
 from administering import CONFIGURATION, RULES, Admin, service
 from endless_s3 import endless_s3
-from running import START_LIMIT, start_proxy
+from running import refused_start, start_proxy
 
 BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
 
@@ -88,24 +85,18 @@ def test_workers_start_from_the_copy(folder, last_good):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
 
 
-def _serve(folder, *options):
-    command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
-    environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=START_LIMIT, check=False)
-
-
 def test_bad_files_without_the_option_are_an_error(folder, last_good):
     """Without `--last-good`, bad files end the start with status 1 and the place of the mistake."""
-    result = _serve(folder)
-    assert result.returncode == 1
-    assert "site.rules:2:" in result.stderr
+    status, log = refused_start(folder)
+    assert status == 1
+    assert "site.rules:2:" in log
 
 
 def test_bad_files_without_a_copy_are_an_error(folder, last_good):
     """Without a copy, bad files end the start with status 1, the mistake and the missing copy."""
-    result = _serve(folder, "--last-good", str(folder / "nothing"))
-    assert result.returncode == 1
-    assert "there is no last good copy to start from" in result.stderr
+    status, log = refused_start(folder, "--last-good", str(folder / "nothing"))
+    assert status == 1
+    assert "there is no last good copy to start from" in log
 
 
 def test_an_unwritable_directory_is_a_warning(folder):

@@ -9,11 +9,10 @@ import time
 from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from endless_s3 import endless_s3
-from running import START_LIMIT, start_proxy
+from running import START_LIMIT, refused_start, start_proxy
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -95,12 +94,6 @@ def test_a_missing_bucket_is_a_bad_gateway(s3_endpoint, tmp_path):
     assert any("no-such-bucket" in line or "NoSuchBucket" in line for line in proxy.lines)
 
 
-def _serve(folder, configuration: str, *options: str) -> subprocess.CompletedProcess[str]:
-    (folder / "proxy.yaml").write_text(dedent(configuration), encoding="utf-8")
-    command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_LIMIT)
-
-
 GOOD = """
 server: {port: 0}
 internalServer: {port: 0}
@@ -113,10 +106,11 @@ targets: {site: {mount: {path: [/]}, bucket: {name: some-bucket, region: eu-west
 def test_a_bad_rule_file_is_reported_with_its_place(tmp_path, options):
     """A service with bad rules ends with status 1, the place and a suggestion."""
     (tmp_path / "site.rules").write_text('target site {\n    rewrit `^/a$` -> "/b"\n}\n')
-    result = _serve(tmp_path, GOOD, *options)
-    assert result.returncode == 1
-    assert "site.rules:2:5" in result.stderr
-    assert "did you mean `rewrite`" in result.stderr
+    (tmp_path / "proxy.yaml").write_text(GOOD)
+    status, log = refused_start(tmp_path, *options)
+    assert status == 1
+    assert "site.rules:2:5" in log
+    assert "did you mean `rewrite`" in log
 
 
 def test_a_full_disk_keeps_no_service_from_starting(tmp_path):
