@@ -177,12 +177,13 @@ async def test_an_object_that_is_locked_is_not_replaced():
 
 
 async def test_a_trial_that_fails_is_made_again():
-    """An S3 that cannot be asked now is asked by the next upload."""
+    """An S3 that cannot be asked now is asked by the next upload; all uploads of the moment share a trial."""
     async with quirky_s3("busy-once") as s3, store_at(s3.url, conditional_writes="tried") as store:
         with pytest.raises(Busy):
             await store.put("a", async_chunks(SMALL), KEPT)
-        await store.put("a", async_chunks(SMALL), KEPT)
-    assert s3.objects.keys() == {"a"}
+        await asyncio.gather(*(store.put(key, async_chunks(SMALL), KEPT) for key in "abcdefgh"))
+    assert s3.objects.keys() == set("abcdefgh")
+    assert len([each for each in s3.requests if "probe" in each.key]) == 2 + 3
 
 
 @pytest.mark.parametrize("quirk", ["conditions-unknown", "conditions-ignored"])

@@ -89,7 +89,8 @@ class ConditionalWrites:
         self._executor = executor
         self._call = call
         self._find = find
-        self._refusals: dict[tuple[str, bool], str] = {}  # by condition, whole or in parts; empty if S3 heeds it
+        # By condition, whole or in parts: what is wrong with the way S3 takes it, empty if nothing is.
+        self._trials: dict[tuple[str, bool], asyncio.Future[str]] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by key
 
     async def precondition(self, key: ObjectKey, write: Write) -> Precondition:
@@ -112,8 +113,8 @@ class ConditionalWrites:
 
     def caveat(self, precondition: Precondition) -> str:
         """Returns what S3 does not decide of an upload in parts that is checked; empty if it decides all."""
-        found = [refusal for name in precondition.parameters if (refusal := self._refusals.get((name, True)))]
-        return found[0] if found and self._mode == "tried" else ""
+        trials = [self._trials[name, True] for name in precondition.parameters if (name, True) in self._trials]
+        return next(filter(None, (each.result() for each in trials if _is_over(each))), "")
 
     @asynccontextmanager
     async def decided(
@@ -133,12 +134,18 @@ class ConditionalWrites:
                 raise precondition.error_class(str(error)) from error
 
     async def _refusal(self, key: ObjectKey, name: str, *, in_parts: bool) -> str:
-        """Returns what is wrong with the way S3 takes a condition, tried once; empty if it heeds it."""
-        if (refusal := self._refusals.get((name, in_parts))) is None:
-            refusal = self._refusals[name, in_parts] = await self._try(key, name, in_parts=in_parts)
-            if refusal:
-                effect = _RACE if in_parts else _FAILURE
-                _log.error("%s: %s; see `bucket.conditionalWrites`", effect % self._bucket, refusal)
+        """Returns what is wrong with the way S3 takes a condition, tried once for all uploads; empty if it heeds it."""
+        trial = self._trials.get((name, in_parts))
+        if trial is None or (trial.done() and not _is_over(trial)):
+            trial = self._trials[name, in_parts] = asyncio.get_running_loop().create_task(
+                self._tried(key, name, in_parts=in_parts)
+            )
+        return await asyncio.shield(trial)
+
+    async def _tried(self, beside: ObjectKey, name: str, *, in_parts: bool) -> str:
+        if refusal := await self._try(beside, name, in_parts=in_parts):
+            effect = _RACE if in_parts else _FAILURE
+            _log.error("%s: %s; see `bucket.conditionalWrites`", effect % self._bucket, refusal)
         return refusal
 
     async def _try(self, beside: ObjectKey, name: str, *, in_parts: bool) -> str:
@@ -187,3 +194,8 @@ class ConditionalWrites:
             pass
         except errors.StorageError as error:
             _log.warning("an object of a trial remains: %s", error)
+
+
+def _is_over(trial: asyncio.Future[str]) -> bool:
+    """Whether a trial has told what S3 does."""
+    return trial.done() and not trial.cancelled() and trial.exception() is None

@@ -161,5 +161,5 @@ def from_answer(doing: str, status: int, code: str, message: str, request_id: st
     request = f"(request {request_id})" if request_id else ""
     failure = kind(f"{doing}: " + " ".join(filter(None, (f"{answer}:" if message else answer, message, request))))
     failure.code = code
-    failure.is_refusal = 400 <= status <= HTTPStatus.NOT_IMPLEMENTED and status not in _UNCLEAR
+    failure.is_refusal = 300 <= status <= HTTPStatus.NOT_IMPLEMENTED and status not in _UNCLEAR
     return failure
