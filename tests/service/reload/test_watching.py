@@ -349,14 +349,6 @@ async def _poke_once(follower, reload):
     await reload.reached(2)
 
 
-async def test_a_poke_causes_a_reload():
-    """A reload follows a poke after a quiet time."""
-    reload = _CountingReload()
-    follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
-
-    await _run_follower(follower, _poke_once(follower, reload))
-
-
 async def test_a_poke_causes_one_reload():
     """The next reload waits for the next poke."""
     reload = _CountingReload()
