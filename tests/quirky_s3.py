@@ -25,6 +25,7 @@ QUIRKS = {
     "if-match-ignored": "ignores If-Match",
     "checksum-needed": "400 to a PUT without Content-MD5 or x-amz-checksum-*, as with Object Lock",
     "crc32-needed": "400 to a PUT without x-amz-checksum-crc32",
+    "checksum-in-vain": "400 to a PUT with any checksum or none",
     "checksums-unknown": "501 to x-amz-checksum-*",
     "busy-once": "503 to the first PUT",
     "locked": "403 to a write or removal of an object that exists, as with Object Lock and no versions",
@@ -166,6 +167,7 @@ class QuirkyS3:
             ("checksums-unknown", sums - {"content-md5"}, 501, "NotImplemented", "x-amz-checksum- is not implemented"),
             ("checksum-mode-unknown", "x-amz-checksum-mode" in headers, 400, "InvalidArgument", _UNKNOWN_MODE),
             ("checksum-needed", is_put and not sums, 400, "InvalidRequest", needed),
+            ("checksum-in-vain", is_put, 400, "InvalidRequest", needed),
             ("crc32-needed", is_put and "x-amz-checksum-crc32" not in sums, 400, "InvalidRequest", needed),
             ("properties-unknown", headers.keys() & _PROPERTIES, 501, "NotImplemented", "a header is not implemented"),
             (

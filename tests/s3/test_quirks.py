@@ -80,6 +80,14 @@ async def test_a_part_that_is_refused_without_a_checksum_is_sent_again(way):
     assert s3.objects.keys() == {"a"}
 
 
+async def test_a_checksum_is_not_tried_without_end():
+    """An S3 that is content with none refuses the upload."""
+    async with quirky_s3("checksum-in-vain") as s3, store_at(s3.url) as store:
+        with pytest.raises(UpstreamError, match="HTTP header is required"):
+            await store.put("a", async_chunks(SMALL), WRITE)
+    assert len(s3.requests) == 3
+
+
 async def test_no_checksum_is_sent_that_s3_does_not_ask_for():
     """By default, an S3 that knows no checksums gets none."""
     async with quirky_s3("checksums-unknown") as s3, store_at(s3.url) as store:

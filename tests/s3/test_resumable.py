@@ -395,15 +395,6 @@ def test_an_object_without_a_strong_etag_is_not_resumed(etag):
     assert FirstAnswer.of(ObjectHead(ObjectInfo(10, etag), None, "v1")) is None
 
 
-def test_tries_are_counted_until_a_read_gets_on():
-    """Eight failures in a row are eight tries; a MiB in between makes the next one the first again."""
-    tries = Tries()
-    for _ in range(8):
-        tries = tries.after_failure(MIB - 1)
-    assert tries.count == 8
-    assert tries.after_failure(MIB).count == 1
-
-
 def test_pauses_grow_up_to_a_limit():
     """Each pause is up to twice as long as the one before, and none is longer than ten seconds."""
     pauses = [replace(Tries(), count=count).longest_pause for count in (1, 2, 3, 20)]

@@ -306,21 +306,6 @@ async def part_body(data: bytes, memory: UploadMemory | None = None) -> PartBody
     return body
 
 
-async def test_an_upload_is_begun_sent_and_completed():
-    """An upload begins, sends each part in one request, and completes with the precondition."""
-    with scripted_s3(BEGUN, STORED, STORED, COMPLETED) as s3:
-        async with store_at(s3.url) as store:
-            upload = await begin(store)
-            await upload.send(Part(1, await part_body(b"a"), is_last=False))
-            await upload.send(Part(2, await part_body(b"b"), is_last=True))
-            assert [each.number for each in await upload.finish()] == [1, 2]
-            answer = await upload.complete({"IfNoneMatch": "*"})
-    assert answer["ETag"] == '"e"'
-    assert (s3.request_lines()[0], s3.request_lines()[3]) == ("POST /bucket/a?uploads", "POST /bucket/a?uploadId=u")
-    assert sorted(s3.request_lines()[1:3]) == [f"PUT /bucket/a?uploadId=u&partNumber={number}" for number in (1, 2)]
-    assert (s3.header(0, "Content-Type"), s3.header(3, "If-None-Match")) == ("text/x", "*")
-
-
 async def test_an_aborted_upload_gives_its_memory_back():
     """The memory of parts that are being sent or wait is given back when the upload is aborted."""
     memory, gate = UploadMemory(MIB), threading.Event()

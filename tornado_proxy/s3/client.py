@@ -247,6 +247,7 @@ def _set_parameters(
 
 # Refusals of a checksum that was sent are not among them.
 _ASKS_FOR_CHECKSUM = re.compile("Content-MD5|checksum", re.IGNORECASE)
+_CHECKSUM_NAMES = {"MD5": "Content-MD5", "CRC32": "x-amz-checksum-crc32"}  # the headers, in the order of trials
 _WRONG_CHECKSUM = ("BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch")
 
 
@@ -306,16 +307,16 @@ class _Checksums:
         is_asked = _ASKS_FOR_CHECKSUM.search(error.get("Message", "")) and error.get("Code") not in _WRONG_CHECKSUM
         if not self._may_learn or not is_asked:
             return None
-        sent, body = request_dict["headers"], request_dict["body"]
-        for kind in ("MD5", "CRC32"):
-            added = _checksum_headers(kind, operation.name, body)
-            if added and not added.keys() <= sent.keys():
-                for name in _checksum_headers(self._kind, operation.name, body):
-                    sent.pop(name, None)
+        sent, tried = request_dict["headers"], request_dict["context"].setdefault("checksums tried", {None})
+        tried |= {kind for kind, name in _CHECKSUM_NAMES.items() if sent.pop(name, None)}
+        for kind in (each for each in _CHECKSUM_NAMES if each not in tried):
+            tried.add(kind)
+            if added := _checksum_headers(kind, operation.name, request_dict["body"]):
                 _log.info("S3 wants a checksum of what is uploaded to `%s`: %s is sent from now on", self._bucket, kind)
                 self._kind = kind
                 sent.update(added)
                 return 0
+        self._kind = None  # it was not that
         return None
 
 
