@@ -259,8 +259,8 @@ def written(listing: Listing, form: str) -> Written:
         ]
         begin, end = f'{{"path": {as_json(listing.path)}, "entries": [', f'], "next": {as_json(listing.next_href)}}}\n'
         return Written(begin, as_json(objects)[1:-1], ", ", end)
-    # The title is how GDAL knows a listing.
-    title = escape(f"Index of {visible(listing.path)}")
+    # The title is how GDAL knows a listing: Apache's, which has no closing slash.
+    title = escape(f"Index of {visible(listing.path.removesuffix('/')) or '/'}")
     head = f"<!doctype html>\n<html>\n<head>\n<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1><hr><pre>\n"
     up = "" if listing.path == listing.root else '<a href="../">../</a>\n'
     lines = "".join([_index_line(listing, each) for each in listing.ordered])
