@@ -13,6 +13,7 @@ from tornado_proxy.service.run import worker
 from tornado_proxy.service.run.logs import close_logging
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.worker import Channel, Result, Start, WorkerCall
+from tornado_proxy.service.runtime import run_event_loop
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +88,20 @@ async def test_a_stopping_worker_answers_calls(snapshot, monkeypatch):
     finished.set()
     await working
     await channel.close()
+
+
+@pytest.mark.parametrize("choice", ["asyncio", "uvloop"])
+def test_messages_for_who_has_gone_are_dropped(choice):
+    """A worker whose supervisor was killed ends its requests, and has nobody to report to."""
+
+    async def main():
+        ours, theirs = socket.socketpair()
+        channel = await Channel.over(ours)
+        theirs.close()
+        while await channel.send(Result(1)):  # noqa: ASYNC110 - the transport tells nobody
+            await asyncio.sleep(0)
+        channel.post(Result(2))
+        assert not await channel.send(Result(3))
+        await channel.close()
+
+    run_event_loop(main(), choice)

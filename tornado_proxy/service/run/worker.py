@@ -104,9 +104,10 @@ class Channel:
         return True
 
     def post(self, message: Message) -> None:
-        """Sends a message without waiting."""
-        data = pickle.dumps(message)
-        self._writer.write(_LENGTH.pack(len(data)) + data)
+        """Sends a message without waiting; drops it if the other end has gone."""
+        if not self._writer.is_closing():
+            data = pickle.dumps(message)
+            self._writer.write(_LENGTH.pack(len(data)) + data)
 
     async def receive(self) -> Message | None:
         """The next message; None if the other end has gone."""
