@@ -216,7 +216,8 @@ class OidcAuthenticator(Authenticator):
         cookies = read_cookies(request.headers)
         jar = self._jar(request)
         session = self._session(jar.texts(cookies), request)
-        gone = tuple(jar.remove(cookies))
+        # Those of the whole host, too: a session may have begun before a proxy took a path off.
+        gone = tuple(line for path in {jar.path, "/"} for line in replace(jar, path=path).remove(cookies))
         try:
             end = (await self._provider.metadata()).end_session_endpoint
         except ProviderError:
