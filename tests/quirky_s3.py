@@ -22,6 +22,7 @@ QUIRKS = {
     "conditions-ignored": "writes in spite of them",
     "conditions-304": "304 instead of 412",
     "completions-ignore-conditions": "ignores them in CompleteMultipartUpload",
+    "etags-bare": "compares If-Match with ETags that have no quotes",
     "if-match-ignored": "ignores If-Match",
     "checksum-needed": "400 to a PUT without Content-MD5 or x-amz-checksum-*, as with Object Lock",
     "crc32-needed": "400 to a PUT without x-amz-checksum-crc32",
@@ -198,7 +199,7 @@ class QuirkyS3:
             raise Refusal(304 if "conditions-304" in quirks else 412, "PreconditionFailed")
         if "if-match" in request.headers and "if-match-ignored" not in quirks:
             body, _ = self._find(request.key)
-            if request.headers["if-match"] != etag(body):
+            if request.headers["if-match"] != (etag(body).strip('"') if "etags-bare" in quirks else etag(body)):
                 raise Refusal(412, "PreconditionFailed")
 
     def _complete(self, request: Request, upload: str) -> bytes:

@@ -262,6 +262,7 @@ async def test_a_probe_does_not_trust(quirk):
     ("quirk", "noted"),
     [
         ("if-match-ignored", "uploads with If-Match fail: S3 ignores `If-Match` of a PUT"),
+        ("etags-bare", "uploads with If-Match fail: 412 PreconditionFailed"),
         ("completions-ignore-conditions", "two large uploads at the same moment can replace each other: S3 ignores"),
     ],
 )

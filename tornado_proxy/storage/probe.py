@@ -163,15 +163,16 @@ async def _upload(target: Target, store: Store, key: ObjectKey, notes: list[str]
         if bucket.conditional_writes == "trusted":
             await _check_kept(store, _in_parts(key), bucket.part_size + 1, write)
     try:
-        await store.put(key, _zeros(1), Write("text/plain", conditions=Conditions(if_match=(stored.etag,))))
-    except errors.ConditionIgnored as error:
+        with suppress(errors.AccessDenied):  # Object Lock keeps what was stored
+            await store.put(key, _zeros(1), Write("text/plain", conditions=Conditions(if_match=(stored.etag,))))
+    except (errors.ConditionIgnored, errors.PreconditionFailed) as error:
         notes.append(f"uploads with If-Match fail: {_detail(error)}")
 
 
 async def _check_kept(store: Store, key: ObjectKey, size: int, write: Write) -> None:
     """Raises `ConditionIgnored` if a write replaces an object that it must not replace."""
     if not write.replace:
-        with suppress(errors.ObjectExists):
+        with suppress(errors.ObjectExists, errors.AccessDenied):
             await store.put(key, _zeros(size), write)
             raise errors.ConditionIgnored("upload: S3 replaces an object in spite of `If-None-Match`")
 
