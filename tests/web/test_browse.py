@@ -279,6 +279,7 @@ async def test_who_asks_for_no_page_gets_the_whole_directory(accept, entries):
         answer, head = [await site.request(method, "/d/", {"Accept": accept}) for method in ("GET", "HEAD")]
     assert len(set(re.findall(r"/d/[0-9s][0-9ub]+", answer.text))) == entries
     assert ("link" in answer.headers) == ("link" in head.headers) == (entries == 1000)
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
     assert head.headers["content-length"] == answer.headers["content-length"] == str(len(answer.body))
 
 

@@ -365,22 +365,6 @@ async def test_a_marker_makes_a_directory():
     assert (answer.status, json.loads(answer.body)["entries"]) == (200, [])
 
 
-@pytest.mark.parametrize(
-    ("target", "accept", "content_type"),
-    [
-        ("/", "text/html,*/*;q=0.8", "text/html; charset=utf-8"),
-        ("/", "application/json", "application/json"),
-        ("/", "*/*", "text/html; charset=utf-8"),
-        ("/?format=text", "application/json", "text/plain; charset=utf-8"),
-    ],
-)
-async def test_a_listing_has_the_requested_format(target, accept, content_type):
-    """Accept chooses the format, `?format=` overrides it, and Vary names Accept."""
-    async with serve({"x": b""}) as site:
-        answer = await site.get(target, Accept=accept)
-    assert (answer.headers["content-type"], answer.headers["vary"].split(",")[0]) == (content_type, "Accept")
-
-
 def _links(html: str) -> list[str]:
     return [unescape(href) for href in re.findall(r'<a href="(/[^"]*)"', html)]
 
