@@ -1,4 +1,4 @@
-"""Answers with a directory: a page of what its viewer sees of it, with the actions that the viewer may take."""
+"""Answers with a directory: for people a page of what they see of it, with what they may do; for programs all of it."""
 
 from __future__ import annotations
 
