@@ -228,7 +228,7 @@ def timestamp(moment: datetime | None) -> str | None:
     return f"{moment.astimezone(UTC).isoformat()[:19]}Z" if moment else None
 
 
-class Written(NamedTuple):
+class WrittenListing(NamedTuple):
     """The texts of a listing for programs; a long one has the entries of several, one after the other."""
 
     begin: str
@@ -237,14 +237,14 @@ class Written(NamedTuple):
     end: str
 
 
-def written(listing: Listing, form: str) -> Written:
+def written(listing: Listing, form: str) -> WrittenListing:
     """Writes a listing for programs as `html`, `json` or `text`; docs/http.md describes them."""
     if form == "text":
         rows = [
             (visible(each.name), "" if each.size is None else str(each.size), timestamp(each.last_modified) or "")
             for each in listing.ordered
         ]
-        return Written("", "".join(["\t".join(row).rstrip("\t") + "\n" for row in rows]), "", "")
+        return WrittenListing("", "".join(["\t".join(row).rstrip("\t") + "\n" for row in rows]), "", "")
     if form == "json":
         objects = [
             {
@@ -258,13 +258,13 @@ def written(listing: Listing, form: str) -> Written:
             for each in listing.ordered
         ]
         begin, end = f'{{"path": {as_json(listing.path)}, "entries": [', f'], "next": {as_json(listing.next_href)}}}\n'
-        return Written(begin, as_json(objects)[1:-1], ", ", end)
+        return WrittenListing(begin, as_json(objects)[1:-1], ", ", end)
     # The title is how GDAL knows a listing: Apache's, which has no closing slash.
     title = escape(f"Index of {visible(listing.path.removesuffix('/')) or '/'}")
     head = f"<!doctype html>\n<html>\n<head>\n<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1><hr><pre>\n"
     up = "" if listing.path == listing.root else '<a href="../">../</a>\n'
     lines = "".join([_index_line(listing, each) for each in listing.ordered])
-    return Written(f"{head}{up}", lines, "", "</pre><hr>\n</body>\n</html>\n")
+    return WrittenListing(f"{head}{up}", lines, "", "</pre><hr>\n</body>\n</html>\n")
 
 
 def _index_line(listing: Listing, entry: Entry) -> str:
