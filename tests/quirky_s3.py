@@ -134,11 +134,12 @@ class QuirkyS3:
 
     def _of_upload(self, request: Request) -> bytes:
         if "uploads" in request.query:
-            self.uploads[request.key] = request.headers, {}
-            return answer(
-                200,
-                f"<InitiateMultipartUploadResult><UploadId>{request.key}</UploadId></InitiateMultipartUploadResult>".encode(),
-            )
+            name = request.key
+            while name in self.uploads:
+                name += "~"
+            self.uploads[name] = request.headers, {}
+            element = "InitiateMultipartUploadResult"
+            return answer(200, f"<{element}><UploadId>{name}</UploadId></{element}>".encode())
         name = request.query["uploadId"]
         if name not in self.uploads:
             raise Refusal(404, "NoSuchUpload")
