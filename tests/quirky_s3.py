@@ -31,6 +31,7 @@ QUIRKS = {
     "busy-once": "503 to the first PUT",
     "locked": "403 to a write or removal of an object that exists, as with Object Lock and no versions",
     "checksum-mode-unknown": "400 to x-amz-checksum-mode of a read",
+    "missing-denied": "403 to a HEAD of a missing object, as without the permission to list",
     "even-parts": "400 to parts of several sizes",
     "ascii-only": "400 to other characters in headers",
     "properties-unknown": "501 to x-amz-acl and x-amz-storage-class",
@@ -179,6 +180,7 @@ class QuirkyS3:
                 "AccessDenied",
                 "the object is locked",
             ),
+            ("missing-denied", request.method == "HEAD" and request.key not in self.objects, 403, "AccessDenied", ""),
             ("busy-once", is_put and len(self.requests) == 1, 503, "SlowDown", "reduce your rate"),
         ):
             if quirk in self.quirks and is_refused:

@@ -7,11 +7,12 @@ import logging
 
 import pytest
 import real_s3
+from msgspec.structs import replace
 from quirky_s3 import etag, quirky_s3
 from scripted_s3 import object_reply, reply, scripted_s3
 from stores import async_chunks, read_object, store_at
 
-from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.store import S3Store
@@ -272,6 +273,14 @@ async def test_a_probe_notes_what_few_clients_meet(quirk, noted):
         result = await probe(target_of(s3), store, write=True)
     assert result.is_up
     assert [note for note in result.notes if note.startswith(noted)]
+
+
+async def test_a_probe_names_the_permission_of_a_head():
+    """The HEAD before a write needs the permission to list."""
+    async with quirky_s3("missing-denied") as s3, store_at(s3.url, conditional_writes="headBefore") as store:
+        get_off = Actions(get=GetAction(enabled=False), put=PutAction(enabled=True))
+        problem = (await probe(replace(target_of(s3), actions=get_off), store, write=True)).problem
+    assert problem.help == "grant `s3:ListBucket` on `arn:aws:s3:::bucket`"
 
 
 async def test_a_probe_names_the_option_of_checksums():

@@ -275,6 +275,8 @@ def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketP
             code, message = "no-bucket", f"there is no bucket `{bucket.name}`"
             cure = "create the bucket, or correct `bucket.name`, `bucket.region` or `bucket.s3Endpoint`"
         case errors.AccessDenied():
+            if action == _PUT and "HeadObject" in str(error):
+                action = _LIST  # without it S3 denies access to a missing object
             code, message = "access-denied", f"`{action}` is not permitted"
             cure = f"grant `{action}` on `{_resource(action, bucket)}`"
         case errors.Unreachable() | errors.TimedOut():
