@@ -243,8 +243,10 @@ def etag(body: bytes) -> str:
 def answer(status: int, body: bytes = b"", *, is_head: bool = False, **headers: str) -> bytes:
     """An answer; that to a HEAD has the length of the body without it."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    length = "" if status == 204 else f"Content-Length: {len(body)}\r\n"
-    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines}{length}\r\n".encode() + (b"" if is_head else body)
+    length = "" if status in (204, 304) else f"Content-Length: {len(body)}\r\n"
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines}{length}\r\n".encode() + (
+        b"" if is_head or not length else body
+    )
 
 
 @asynccontextmanager

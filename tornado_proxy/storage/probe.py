@@ -88,7 +88,7 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
     except TimeoutError:
         problem = _late(within)
     except errors.StorageError as error:
-        problem = error.problem if isinstance(error, _Unusable) else _problem(error, action, target.bucket)
+        problem = _problem(error, action, target.bucket)
     if problem and action in (_PUT, _DELETE):
         with suppress(TimeoutError, errors.StorageError):
             await asyncio.wait_for(_remove(store, key), within)
@@ -134,14 +134,6 @@ def _steps(
     yield _DELETE, lambda: _remove(store, key)
 
 
-class _Unusable(errors.StorageError):
-    """A bucket does not do what the configuration of its target needs."""
-
-    def __init__(self, problem: BucketProblem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
 async def _upload(target: Target, store: Store, key: ObjectKey, notes: list[str]) -> None:
     """Uploads as clients do: whole and in parts, with the target's properties, onto nothing and onto an object."""
     put, bucket = target.actions.put, target.bucket
@@ -151,10 +143,9 @@ async def _upload(target: Target, store: Store, key: ObjectKey, notes: list[str]
     except errors.UpstreamError as error:
         if write.properties == Properties():
             raise
-        stored = await store.put(key, _zeros(1), replace(write, properties=Properties()))
-        cure = "correct `metadata`, `systemMetadata`, `storageClass` and `cannedACL`; leave out what S3 does not know"
-        message = f"S3 refuses the properties of uploads: {_detail(error)}"
-        raise _Unusable(BucketProblem("properties-refused", message, cure)) from error
+        await store.put(key, _zeros(1), replace(write, properties=Properties()))
+        error.code = "properties-refused"
+        raise
     await _check_kept(store, key, 1, write)
     if bucket.part_size <= LARGEST_PROBE:
         large = await store.put(_in_parts(key), _zeros(bucket.part_size + 1), write)
@@ -286,6 +277,11 @@ def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketP
         case errors.Busy():
             code, message = "busy", _detail(error)
             cure = "wait, raise `s3.connections`, or send S3 fewer requests"
+        case errors.UpstreamError(code="properties-refused"):
+            code, message = error.code, f"S3 refuses the properties of uploads: {_detail(error)}"
+            cure = (
+                "correct `metadata`, `systemMetadata`, `storageClass` and `cannedACL`; leave out what S3 does not know"
+            )
         case errors.ConditionIgnored():
             code, message, cure = "condition-ignored", _detail(error), _CONDITIONS
         case errors.UpstreamError() if action == _PUT and "checksum" in str(error).lower():
