@@ -9,9 +9,8 @@ from hostile_s3 import hostile_s3
 from scripted_s3 import MODIFIED, Reply, reply
 from stores import read_object, store_at
 
-from tornado_proxy.s3.answers import NOT_S3
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
-from tornado_proxy.storage.errors import NotModified, UpstreamError
+from tornado_proxy.storage.errors import NOT_S3, NotModified, UpstreamError
 
 ANY = Conditions()
 PACKED = gzip.compress(b"console.log(1)\n" * 9000, 0)
@@ -126,7 +125,7 @@ async def test_a_date_that_is_none_is_left_out(store_of, date):
         assert await read_object(store, "a") == b"x"
 
 
-PAGE = b"<!DOCTYPE html><html><title>Console</title></html>"
+PAGE = b"<!DOCTYPE html><html><head><meta charset=utf-8><title>Console</title></html>"
 
 
 @pytest.mark.parametrize(

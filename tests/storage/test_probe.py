@@ -17,6 +17,7 @@ from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.routing.plan import Browse, Redirect, RedirectToSignedUrl, Refuse, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import (
+    NOT_S3,
     AccessDenied,
     BucketMissing,
     Busy,
@@ -132,6 +133,7 @@ async def test_bad_credentials_are_reported_if_listing_is_not_needed():
         (Unreachable("x: no connection to s3:443: refused"), "unreachable", "no connection to s3:443: refused"),
         (TimedOut("S3 did not answer within 5 s"), "timed-out", "S3 did not answer within 5 s"),
         (Busy("x: 503 SlowDown: wait"), "busy", "503 SlowDown: wait"),
+        (UpstreamError(f"x: {NOT_S3}: the document is a `html`"), "not-s3", NOT_S3),
         (UpstreamError("x: 500 InternalError: no"), "failed", "s3:ListBucket: 500 InternalError: no"),
     ],
 )

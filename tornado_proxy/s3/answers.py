@@ -21,12 +21,11 @@ import msgspec
 from tornado_proxy.s3.limits import DATES_KEPT, LARGEST_OBJECT
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
 from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.storage.errors import NOT_S3
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 Headers = Mapping[bytes, bytes]
 """Headers by lower-case name."""
-
-NOT_S3 = "something else than S3 answers at `bucket.s3Endpoint`"
 
 _CHECKSUM = b"x-amz-checksum-"
 _CHECKSUM_TYPE = b"x-amz-checksum-type"

@@ -16,7 +16,6 @@ from botocore.retries.quota import RetryQuota
 from urllib3.exceptions import HTTPError
 from urllib3.exceptions import TimeoutError as UrllibTimeoutError
 
-from tornado_proxy.s3.answers import NOT_S3
 from tornado_proxy.s3.limits import PRICE_OF_RETRY, PRICE_OF_THROTTLED, RETRIES
 from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage import errors
@@ -144,7 +143,7 @@ def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     if isinstance(error, exceptions.NoCredentialsError):
         named = _NO_CREDENTIALS
     elif isinstance(error, ResponseParserError):
-        named = f"{type(error).__name__}: {NOT_S3}: {error}"
+        named = f"{type(error).__name__}: {errors.NOT_S3}: {error}"
     failure = kind(f"{doing}: {named}")
     failure.code = type(error).__name__
     return failure

@@ -32,6 +32,7 @@ from tornado_proxy.s3.executor import InterruptibleConnection, current_call
 from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries
 from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, DISTRUSTED_FOR, PIECE_OF_THREAD
 from tornado_proxy.s3.pool import lifetime
+from tornado_proxy.storage.errors import NOT_S3, UpstreamError
 from tornado_proxy.wire.dialing import Dialer
 
 if TYPE_CHECKING:
@@ -44,6 +45,17 @@ _KEEP_ALIVE = (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 # After these failures, and where S3 asks for fewer requests, a conditional write has not happened.
 _NOT_SENT = (exceptions.ConnectTimeoutError, exceptions.EndpointConnectionError)
+
+
+# What botocore makes of the failures of urllib3; the first matching row applies.
+_KNOWN: tuple[tuple[type[Exception], type[exceptions.BotoCoreError]], ...] = (
+    (failures.SSLError, exceptions.SSLError),
+    (failures.NewConnectionError, exceptions.EndpointConnectionError),
+    (failures.ProxyError, exceptions.ProxyConnectionError),
+    (failures.ConnectTimeoutError, exceptions.ConnectTimeoutError),
+    (failures.ReadTimeoutError, exceptions.ReadTimeoutError),
+    (failures.ProtocolError, exceptions.ConnectionClosedError),
+)
 
 
 class _WholeHead:
@@ -164,20 +176,13 @@ class Transport:
             response = AWSResponse(url, answer.status, answer.headers, answer)
             if not request.stream_output:
                 response.content  # noqa: B018 - reads it
-        except failures.SSLError as error:
-            raise exceptions.SSLError(endpoint_url=url, error=self._distrusted(error)) from error
-        except failures.NewConnectionError as error:
-            raise exceptions.EndpointConnectionError(endpoint_url=url, error=error) from error
-        except failures.ProxyError as error:
-            raise exceptions.ProxyConnectionError(proxy_url=str(proxy).rpartition("@")[2], error=error) from error
-        except failures.ConnectTimeoutError as error:
-            raise exceptions.ConnectTimeoutError(endpoint_url=url, error=error) from error
-        except failures.ReadTimeoutError as error:
-            raise exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
-        except failures.ProtocolError as error:
-            raise exceptions.ConnectionClosedError(endpoint_url=url, error=error, request=request) from error
         except Exception as error:
-            raise exceptions.HTTPClientError(endpoint_url=url, error=error) from error
+            kind = next((known for theirs, known in _KNOWN if isinstance(error, theirs)), exceptions.HTTPClientError)
+            told = self._distrusted(error) if isinstance(error, failures.SSLError) else error
+            raise kind(endpoint_url=url, proxy_url=str(proxy).rpartition("@")[2], error=told) from error
+        # boto3 would take most pages for internal errors of S3.
+        if not request.stream_output and answer.status == HTTPStatus.OK and b"<html" in response.content[:1000].lower():
+            raise UpstreamError(NOT_S3)
         return response
 
     def _distrusted(self, error: failures.SSLError) -> failures.SSLError:

@@ -26,6 +26,9 @@ from tornado_proxy.semantics.conditions import ConditionResult, Conditions
 from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage.store import ObjectInfo
 
+NOT_S3 = "something else than S3 answers at `bucket.s3Endpoint`"
+"""What the text of an `UpstreamError` has for a page of a console, or of a captive portal."""
+
 
 class StorageError(StatusError):
     """A call of a store failed; the text is for the log, never for a client.

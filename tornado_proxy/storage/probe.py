@@ -256,10 +256,19 @@ _BY_CODE = {
     "307": _REGION,
 }
 
+_BY_TEXT = {
+    errors.NOT_S3: BucketProblem(
+        "not-s3",
+        errors.NOT_S3,
+        "write the address of the S3's API, not of its console; if it is right, a proxy or a portal intercepts it",
+    ),
+}
+
 
 def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketProblem:
-    if error.code in _BY_CODE:
-        return _BY_CODE[error.code]
+    known = _BY_CODE.get(error.code) or next((found for text, found in _BY_TEXT.items() if text in str(error)), None)
+    if known is not None:
+        return known
     code, message, cure = "failed", f"{action}: {_detail(error)}", "look for the error code in the S3 documentation"
     match error:
         case errors.BucketMissing() | errors.ObjectMissing():
