@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from tornado_proxy.wire.dialing import Dialer, Names, in_own_thread
+from tornado_proxy.wire.dialing import Dialer, Names
+from tornado_proxy.wire.shares import in_own_thread
 
 RESOLVE = socket.getaddrinfo
 

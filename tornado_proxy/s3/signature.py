@@ -31,7 +31,7 @@ from tornado_proxy.s3.limits import (
     SIGNING_KEYS_KEPT,
 )
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.wire.dialing import in_own_thread
+from tornado_proxy.wire.shares import in_own_thread
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials

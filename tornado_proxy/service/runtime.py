@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from tornado_proxy.service.limits import FIRST_PAUSE, LONGEST_PAUSE, SWITCH_INTERVAL, THREADS_END_WITHIN
-from tornado_proxy.wire.dialing import in_own_thread
+from tornado_proxy.wire.shares import in_own_thread
 
 
 def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:

@@ -5,35 +5,17 @@ from __future__ import annotations
 import asyncio
 import socket
 from asyncio.staggered import staggered_race
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from functools import partial
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from tornado.netutil import Resolver
 
 from tornado_proxy.wire.limits import NEXT_ADDRESS_AFTER
-
-T = TypeVar("T")
+from tornado_proxy.wire.shares import in_own_thread
 
 Address = tuple[int, Any]
 """A family of addresses, and one of them as a socket takes it."""
-
-
-async def in_own_thread(call: Callable[[], T]) -> T:
-    """Returns the result of a call that may hang: nobody else waits for its thread, and the process does not either."""
-    made: Future[T] = Future()
-    made.set_running_or_notify_cancel()
-
-    def make() -> None:
-        try:
-            made.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - raised where the call is awaited
-            made.set_exception(error)
-
-    Thread(target=make, name="own", daemon=True).start()
-    return await asyncio.wrap_future(made)
 
 
 class Names(Resolver):

@@ -1,7 +1,7 @@
 """The one way to wait: targets get their turn, and the clients of each, and none of them holds all there is.
 
 `Shares` are places, such as connections. What is no number of places, such as memory that is taken bit by bit, decides
-itself who may have more, and has a `Line` for those who wait.
+itself who may have more, and has a `Line` for those who wait. A call that may hang has a thread of its own.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Hashable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from math import inf
+from threading import Thread
 from typing import Generic, NamedTuple, TypeVar
 
 from tornado_proxy.semantics.request import StatusError
@@ -209,3 +211,18 @@ def _count(counts: Counter[Place | str], place: Place, by: int) -> None:
         counts[name] += by
         if not counts[name]:
             del counts[name]
+
+
+async def in_own_thread(call: Callable[[], T]) -> T:
+    """Returns the result of a call that may hang: nobody else waits for its thread, and the process does not either."""
+    made: Future[T] = Future()
+    made.set_running_or_notify_cancel()
+
+    def make() -> None:
+        try:
+            made.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised where the call is awaited
+            made.set_exception(error)
+
+    Thread(target=make, name="own", daemon=True).start()
+    return await asyncio.wrap_future(made)

@@ -33,7 +33,7 @@ from tornado_proxy.service.runtime import in_background
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.web.generation import Generation
-from tornado_proxy.wire.dialing import in_own_thread
+from tornado_proxy.wire.shares import in_own_thread
 
 Result = TypeVar("Result")
 
