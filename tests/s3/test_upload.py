@@ -152,6 +152,25 @@ async def test_a_client_leaves_memory_for_others():
     assert all(task.done() for task in tasks)
 
 
+async def test_a_file_that_has_arrived_leaves_memory_for_others():
+    """What is kept free for a file that is arriving is free once it ends, for the same client too."""
+    memory, has_ended = UploadMemory(16 * MIB), asyncio.Event()
+
+    async def small():
+        yield bytes(100_000)
+        await has_ended.wait()
+
+    token = CLIENT.set("a")
+    files = [asyncio.ensure_future(anext(cut(small(), 5 * MIB, Write(announced=100_000), memory))) for _ in range(30)]
+    CLIENT.reset(token)
+    await asyncio.sleep(0)
+    other = await fill(part_of("a", memory), 2 * MIB)
+    assert not other.done()
+    has_ended.set()
+    await asyncio.gather(*files)
+    await asyncio.wait_for(other, 5)
+
+
 async def test_the_oldest_part_finds_what_it_needs():
     """Parts of one client, and of several, never wait for each other only: the one begun first becomes full."""
     for clients in ("aaaa", "abcd"):

@@ -829,16 +829,18 @@ async def test_a_client_can_get_a_form_for_s3():
 
 
 async def test_a_form_for_s3_is_refused_as_the_upload_would_be():
-    """A forbidden type is a 415, an unknown size a 411, and missing access a 403."""
+    """A forbidden type is a 415, a condition a 400, an unknown size a 411, and missing access a 403."""
     sizes = _put_actions(direct_uploads=True, allow_override=True, metadata=(("size", "{{ .Input.ContentSize }}"),))
     store = _SigningStore()
     async with serve(store, actions=DIRECT) as site:
         wrong_type = await site.request("PUT", "/a.png?upload=direct")
+        condition = await site.request("PUT", "/a.css?upload=direct", {"If-None-Match": "*"})
     async with serve(store, actions=sizes) as site:
         unknown_size = await site.request("PUT", "/a.png?upload=direct")
     async with serve(store, actions=DIRECT, resources=[Resource("/public/**", ("PUT",), white_list=True)]) as site:
         no_access = await site.request("PUT", "/a.css?upload=direct")
-    assert (wrong_type.status, unknown_size.status, no_access.status) == (415, 411, 403)
+    assert (wrong_type.status, condition.status) == (415, 400)
+    assert (unknown_size.status, no_access.status) == (411, 403)
     assert store.signed == []
 
 

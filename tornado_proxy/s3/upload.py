@@ -111,6 +111,10 @@ class UploadMemory:
             del self._shares[part.client]
             if share.parts:
                 self._shares[part.client] = share  # the turn of the next client
+        self.serve()
+
+    def serve(self) -> None:
+        """Gives to those who wait what is free for them."""
         while self._line.serve():
             pass
 
@@ -186,6 +190,11 @@ class PartBody:
             self._blocks[-1][start : start + len(piece)] = piece
             self._length += len(piece)
             data = data[len(piece) :]
+
+    def end(self) -> None:
+        """Notes that no more bytes come, so that nothing is left to it any more."""
+        self.capacity = self.taken
+        self._memory.serve()
 
     def read(self, size: int = -1) -> memoryview:
         """Reads at most `size` bytes, and at most one block, without a copy; raises `ValueError` if it is closed."""
@@ -270,6 +279,7 @@ async def cut(
                 yield Part(number, full, is_last=False)
                 number, rest = number + 1, rest[taken:]
             await body.append(rest, size)
+        body.end()
         full, body = body, PartBody(memory, bucket)
         yield Part(number, full, is_last=True)
     finally:

@@ -59,6 +59,9 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
 
 async def sign_form(attempt: OfferForm, context: RequestContext) -> Answer:
     """Answers with a form for S3."""
+    asked = context.conditions
+    if asked.if_match or asked.if_none_match or asked.if_unmodified_since:
+        raise RequestError("a form of S3 has no conditions")
     file = named_file(context)
     _check_type(file, context)
     properties = _properties(attempt.key, file, context)
