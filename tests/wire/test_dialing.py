@@ -76,6 +76,28 @@ async def test_a_call_in_its_own_thread_may_be_left(hanging):
         await left
 
 
+async def test_addresses_that_answer_share_the_connections(monkeypatch):
+    """The order of the resolver holds among them; one that refused comes last."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port = one.getsockname()[1]
+        with socket.create_server(("127.0.0.2", port)):
+            orders = iter(
+                [("127.0.0.3", "127.0.0.1"), ("127.0.0.1", "127.0.0.2"), ("127.0.0.3", "127.0.0.2", "127.0.0.1")]
+            )
+
+            def resolve(host, port, *arguments, **options):
+                if options.get("flags"):
+                    return RESOLVE(host, port, *arguments, **options)
+                return [RESOLVE(each, port, *arguments, **options)[0] for each in next(orders)]
+
+            monkeypatch.setattr(socket, "getaddrinfo", resolve)
+            dialer, tried = Dialer("name", port), []
+            for _ in range(3):
+                with await dialer.connect() as made:
+                    tried.append(made.getpeername()[0])
+    assert tried == ["127.0.0.1", "127.0.0.1", "127.0.0.2"]
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_thread_connects_in_time(monkeypatch, count):
     """Without an address that answers, a call in a thread ends."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from asyncio.staggered import staggered_race
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 
 from tornado.netutil import Resolver
 
-from tornado_proxy.wire.limits import NEXT_ADDRESS_AFTER
+from tornado_proxy.wire.limits import NEXT_ADDRESS_AFTER, PASSED_OVER_FOR
 from tornado_proxy.wire.shares import in_own_thread
 
 Address = tuple[int, Any]
@@ -46,16 +47,17 @@ def addresses(host: str, port: int, flags: int = 0) -> list[Address]:
 
 
 class Dialer:
-    """Connects to a host and port: to the address that answered last, then to the others (RFC 8305).
+    """Connects to a host and port (RFC 8305).
 
-    Each address is tried as the one before has failed, or has been silent for a quarter of a second.
+    Each address is tried as the one before has failed, or has been silent for a quarter of a second. One that was
+    passed over comes last for some minutes; the others keep the resolver's order, which may spread the load by it.
     """
 
     def __init__(self, host: str, port: int) -> None:
         self.host = host
         self.port = port
         self._names = Names()
-        self._answered: Address | None = None
+        self._passed_over: dict[Address, float] = {}  # until when
 
     async def connect(self) -> socket.socket:
         """Returns a connected socket; raises `OSError`, `UnicodeError`."""
@@ -67,14 +69,17 @@ class Dialer:
         return asyncio.run(asyncio.wait_for(self._first(found), timeout))
 
     async def _first(self, found: Sequence[Address]) -> socket.socket:
-        ordered = sorted(found, key=lambda each: each != self._answered)
+        now = time.monotonic()
+        ordered = sorted(found, key=lambda each: self._passed_over.get(each, now) > now)
         connected: socket.socket | None
         connected, at, errors = await staggered_race(
             [partial(_connected, each) for each in ordered], NEXT_ADDRESS_AFTER
         )
         if connected is None:
             raise next(each for each in errors if each is not None)
-        self._answered = ordered[at or 0]
+        if at:
+            late = {each: until for each, until in self._passed_over.items() if until > now}
+            self._passed_over = late | dict.fromkeys(ordered[:at], now + PASSED_OVER_FOR)
         return connected
 
 

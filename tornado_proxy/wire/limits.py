@@ -100,6 +100,9 @@ UNSENT_IN_KERNEL = 128 * 1024
 NEXT_ADDRESS_AFTER = 0.25
 """Seconds after which the next address of a name is tried (RFC 8305 5)."""
 
+PASSED_OVER_FOR = 300.0
+"""Seconds in which an address that was silent, or refused, is tried after the others of its name."""
+
 PLACE_WITHIN = 5.0
 """Seconds that a client waits for a place."""
 PLACE_OF_BULK_WITHIN = 30.0
