@@ -34,6 +34,7 @@ QUIRKS = {
     "missing-denied": "403 to a HEAD of a missing object, as without the permission to list",
     "even-parts": "400 to parts of several sizes",
     "ascii-only": "400 to other characters in headers",
+    "acl-demanded": "403 to a write without x-amz-acl, as a policy of a bucket may say",
     "properties-unknown": "501 to x-amz-acl and x-amz-storage-class",
     "removal-200": "200 to a removal",
     "removal-404": "404 to the removal of a missing object",
@@ -181,6 +182,7 @@ class QuirkyS3:
                 "the object is locked",
             ),
             ("missing-denied", request.method == "HEAD" and request.key not in self.objects, 403, "AccessDenied", ""),
+            ("acl-demanded", is_put and "x-amz-acl" not in headers, 403, "AccessDenied", "explicit deny"),
             ("busy-once", is_put and len(self.requests) == 1, 503, "SlowDown", "reduce your rate"),
         ):
             if quirk in self.quirks and is_refused:

@@ -15,6 +15,7 @@ from stores import async_chunks, read_object, store_at
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
+from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.storage.errors import (
@@ -175,6 +176,16 @@ async def test_an_s3_that_heeds_conditions_is_tried_once(quirks):
         await store.remove("b")
         await store.remove("missing")
     assert (s3.objects.keys(), s3.uploads) == ({"a"}, {})
+
+
+async def test_a_trial_has_the_properties_of_the_upload():
+    """A policy of the bucket may demand them; where the trial is denied, the error names what leaves it out."""
+    write = Write(replace=False, properties=Properties(canned_acl="bucket-owner-full-control"))
+    async with quirky_s3("acl-demanded") as s3, store_at(s3.url, conditional_writes="tried") as store:
+        with pytest.raises(AccessDenied, match="conditionalWrites: trusted` tries nothing"):
+            await store.put("a", async_chunks(SMALL), KEPT)
+        await store.put("a", async_chunks(SMALL), write)
+    assert s3.objects.keys() == {"a"}
 
 
 async def test_an_object_that_is_locked_is_not_replaced():

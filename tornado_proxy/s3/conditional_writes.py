@@ -97,7 +97,7 @@ class ConditionalWrites:
         """Returns the precondition of a write; raises the error of one that is false if S3 cannot decide it alone."""
         return immediate_precondition(write) or checked_precondition(write, await self._find(key))
 
-    async def check(self, key: ObjectKey, precondition: Precondition, *, in_parts: bool) -> None:
+    async def check(self, key: ObjectKey, precondition: Precondition, described: Parameters, *, in_parts: bool) -> None:
         """Raises `ConditionIgnored` if the write needs an S3 that heeds its condition, and this one does not.
 
         For a completion that alone is without conditions, a HEAD just before stands, as with `headBefore`: only a file
@@ -106,10 +106,10 @@ class ConditionalWrites:
         if self._mode != "tried":
             return
         for name in precondition.parameters:
-            if refusal := await self._refusal(key, name, in_parts=False):
+            if refusal := await self._refusal(key, name, described, in_parts=False):
                 raise errors.ConditionIgnored(f"no upload to `{key}`: {refusal}; see `bucket.conditionalWrites`")
             if in_parts:
-                await self._refusal(key, name, in_parts=True)
+                await self._refusal(key, name, described, in_parts=True)
 
     def caveat(self, precondition: Precondition) -> str:
         """Returns what S3 does not decide of an upload in parts that is checked; empty if it decides all."""
@@ -133,49 +133,51 @@ class ConditionalWrites:
             except (errors.PreconditionFailed, errors.NotModified, errors.ObjectMissing) as error:
                 raise precondition.error_class(str(error)) from error
 
-    async def _refusal(self, key: ObjectKey, name: str, *, in_parts: bool) -> str:
+    async def _refusal(self, key: ObjectKey, name: str, described: Parameters, *, in_parts: bool) -> str:
         """Returns what is wrong with the way S3 takes a condition, tried once for all uploads; empty if it heeds it."""
         trial = self._trials.get((name, in_parts))
         if trial is None or (trial.done() and not _is_over(trial)):
             trial = self._trials[name, in_parts] = asyncio.get_running_loop().create_task(
-                self._tried(key, name, in_parts=in_parts)
+                self._tried(key, name, described, in_parts=in_parts)
             )
         return await asyncio.shield(trial)
 
-    async def _tried(self, beside: ObjectKey, name: str, *, in_parts: bool) -> str:
-        if refusal := await self._try(beside, name, in_parts=in_parts):
+    async def _tried(self, beside: ObjectKey, name: str, described: Parameters, *, in_parts: bool) -> str:
+        if refusal := await self._try(beside, name, described, in_parts=in_parts):
             effect = _RACE if in_parts else _FAILURE
             _log.error("%s: %s; see `bucket.conditionalWrites`", effect % self._bucket, refusal)
         return refusal
 
-    async def _try(self, beside: ObjectKey, name: str, *, in_parts: bool) -> str:
+    async def _try(self, beside: ObjectKey, name: str, described: Parameters, *, in_parts: bool) -> str:
         """Tries a write whose condition is false, beside a key; returns what is wrong with the way S3 takes it."""
         directory, slash, _ = beside.rpartition("/")
         key = ObjectKey(f"{directory}{slash}{PROBE_NAME}{secrets.token_hex(8)}")
         way = "an upload in parts" if in_parts else "a PUT"
         is_stored = False
         try:
-            await self._put(key, _NOTHING_THERE)  # true of a new name, and demanded by some policies of buckets
+            await self._put(key, described, _NOTHING_THERE)  # policies of buckets may demand both
             is_stored = True
-            await (self._put_in_parts if in_parts else self._put)(key, {name: _FALSE[name]})
-        except (errors.PreconditionFailed, errors.NotModified, errors.AccessDenied):
+            await (self._put_in_parts if in_parts else self._put)(key, described, {name: _FALSE[name]})
+        except (errors.PreconditionFailed, errors.NotModified, errors.AccessDenied) as error:
             # Object Lock denies that an object is replaced, where there are no versions.
             if not is_stored:
-                raise
+                raise type(error)(f"{error}; `bucket.conditionalWrites: trusted` tries nothing") from error
             return ""
         except errors.UpstreamError as error:
             if not error.is_refusal:
                 raise
+            if not is_stored:
+                await self._put(key, described, {})  # raises what else S3 refuses
             return f"S3 refuses `{_HEADERS[name]}` of {way} ({error.code})"
         finally:
             await self._remove(key)
         return f"S3 ignores `{_HEADERS[name]}` of {way}, and could replace a file"
 
-    async def _put(self, key: ObjectKey, condition: Parameters) -> None:
-        await self._call("PutObject", key, partial(self._client.put_object, Body=b"", **condition))
+    async def _put(self, key: ObjectKey, described: Parameters, condition: Parameters) -> None:
+        await self._call("PutObject", key, partial(self._client.put_object, **{**described, **condition, "Body": b""}))
 
-    async def _put_in_parts(self, key: ObjectKey, condition: Parameters) -> None:
-        upload = await Upload.begin(self._client, self._executor, {"Bucket": self._bucket, "Key": key}, {})
+    async def _put_in_parts(self, key: ObjectKey, described: Parameters, condition: Parameters) -> None:
+        upload = await Upload.begin(self._client, self._executor, {"Bucket": self._bucket, "Key": key}, described)
         try:
             body = PartBody(UploadMemory(0))
             await body.append(memoryview(b"x"), 1)

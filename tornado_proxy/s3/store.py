@@ -125,7 +125,7 @@ class S3Store(Reader):
             first = await anext(parts)
             described = parameters_of(write)  # with the charset of what has passed
             with closing(first.body):
-                await self._conditional.check(key, precondition, in_parts=not first.is_last)
+                await self._conditional.check(key, precondition, described, in_parts=not first.is_last)
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
                     upload = await Upload.begin(self._client, self._executor, target, described)
@@ -173,7 +173,7 @@ class S3Store(Reader):
         """
         if (precondition := await self._conditional.precondition(key, write)) != Precondition():
             checked_precondition(write, await self._head_or_none(key))
-            await self._conditional.check(key, precondition, in_parts=True)
+            await self._conditional.check(key, precondition, parameters_of(write), in_parts=True)
         target = {"Bucket": self._bucket.name, "Key": key}
         upload = await Upload.begin(self._client, self._executor, target, parameters_of(write))
         try:
@@ -210,7 +210,7 @@ class S3Store(Reader):
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
         """Turns parts into an object if the conditions of the write are true."""
         precondition = await self._conditional.precondition(key, write)
-        await self._conditional.check(key, precondition, in_parts=True)
+        await self._conditional.check(key, precondition, parameters_of(write), in_parts=True)
         sent: Parameters = {"UploadId": upload, "MultipartUpload": named_parts(parts)}
         # Ceph answers 500 while another completion of the upload is under way.
         async with (
