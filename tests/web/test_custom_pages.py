@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from contextlib import suppress
 
@@ -305,6 +306,25 @@ async def test_an_invalid_template_is_read_once(content, message):
         with pytest.raises(PageFailed, match=message):
             await pages.page("site", RECIPE, store)
     assert store.opened == 1
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        (gzip.compress(b"text"), None),
+        (gzip.compress(b"x" * 200), "`t` is larger than 100 bytes"),
+        (b"text", "`t` is not gzip"),
+    ],
+)
+async def test_a_packed_text_is_read(stored, message):
+    """A text that is stored with gzip is unpacked, within its limit."""
+    store = MemoryStore()
+    store.add("t", stored, ObjectInfo(len(stored), content_encoding="gzip"))
+    if message is None:
+        assert await read_text(store, ObjectKey("t"), 100) == "text"
+        return
+    with pytest.raises(PageFailed, match=message):
+        await read_text(store, ObjectKey("t"), 100)
 
 
 async def test_a_bad_request_page_sees_the_request():

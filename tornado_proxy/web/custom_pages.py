@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import zlib
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -113,8 +114,11 @@ def _failure(recipe: Recipe, reason: str) -> str:
     return failure
 
 
+_GZIP = 16 + zlib.MAX_WBITS  # the format of gzip only
+
+
 async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
-    """Returns the text of an object; raises `StorageError`, and `PageFailed` if it is too large or not UTF-8."""
+    """Returns the text of an object, unpacked; raises `StorageError`, `PageFailed` if it is too large or not UTF-8."""
     opened = await store.open(key, UNCONDITIONAL, None)
     content = bytearray()
     try:
@@ -126,7 +130,13 @@ async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
     finally:
         await opened.close()
     try:
+        if opened.info.content_encoding == "gzip":
+            content = bytearray(zlib.decompressobj(_GZIP).decompress(content, largest + 1))
+            if len(content) > largest:
+                raise PageFailed(f"`{key}` is larger than {largest} bytes")
         return content.decode()
+    except zlib.error:
+        raise PageFailed(f"`{key}` is not gzip") from None
     except UnicodeDecodeError:
         raise PageFailed(f"`{key}` is not UTF-8") from None
 
