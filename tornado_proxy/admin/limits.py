@@ -17,7 +17,7 @@ LONGEST_FIELD = 2048
 """Characters of a field of the form."""
 
 LARGEST_DRAFT = 128 * 1024
-"""Bytes of a draft. In the manual."""
+"""Bytes of a draft."""
 MOST_LINTED = 3_000
 """Rewrites of all files that a draft is linted with: they take a second, or several if most hide others."""
 DRAFT_WITHIN = 5.0

@@ -29,14 +29,14 @@ LARGEST_ANSWER = 1024 * 1024
 LOGIN_SECONDS = 600
 """Seconds that a login may take at the provider. In the manual."""
 MOST_LOGINS = 32
-"""Logins of a browser that wait, with a cookie of 60 bytes each: proxies limit a header to 8 KiB. In the manual."""
+"""Logins of a browser that wait, with a cookie of 60 bytes each: proxies limit a header to 8 KiB."""
 RENEWABLE_SECONDS = 30 * 24 * 3600
-"""Seconds that a session with a refresh token may rest before it is renewed. In the manual."""
+"""Seconds that a session with a refresh token may rest before it is renewed."""
 AWAY_SECONDS = 24 * 3600
-"""Seconds that a session goes on after its ID token has expired, while the provider cannot be asked. In the manual."""
+"""Seconds that a session goes on after its ID token has expired, while the provider cannot be asked."""
 
 PROVIDER_FRESH = 3600.0
-"""Seconds for which metadata and keys of a provider are used without asking again. In the manual."""
+"""Seconds for which metadata and keys of a provider are used without asking again."""
 PROVIDER_PAUSE = 10.0
 """Seconds between two attempts to ask: clients that send unknown keys must not make us flood the provider."""
 PROVIDER_PATIENCE = 2.0

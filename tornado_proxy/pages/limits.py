@@ -9,7 +9,7 @@ LARGEST_TEMPLATE = 1024 * 1024
 """Bytes of a template file. In the manual."""
 
 LARGEST_README = 32 * 1024
-"""Bytes of a README that is shown. In the manual."""
+"""Bytes of a README that is shown."""
 LARGEST_HTML = 256 * 1024
 """Bytes of a README as HTML."""
 READMES_KEPT = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tornado_proxy.config.values import GIB, MIB
 
 LARGEST_FORM = 5 * GIB
-"""Bytes of a file that S3 takes in a form. In the manual."""
+"""Bytes of a file that S3 takes in a form."""
 
 MOST_PARAMETERS = 1000
 """Parameters of a query. In the manual."""
@@ -13,7 +13,7 @@ MOST_PARAMETERS = 1000
 MOST_PARTS = 10_000
 """Parts of an object (S3 API, "Multipart upload limits")."""
 SMALLEST_PART = 5 * MIB
-"""Bytes that each part of an upload but the last must have (S3 API). In the manual."""
+"""Bytes that each part of an upload but the last must have (S3 API)."""
 LARGEST_PART = 64 * MIB
 """Bytes of a part here, since each is in memory as a whole. In the manual."""
 LONGEST_UPLOAD_ID = 1024

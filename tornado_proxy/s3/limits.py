@@ -46,21 +46,21 @@ READ_PAUSE_IF_THROTTLED = 0.5
 LONGEST_READ_PAUSE = 10.0
 """Seconds of the longest pause between two attempts."""
 RETRIES = 500
-"""Coins for the retries of a bucket. A success earns one, or what its retry cost. In the manual."""
+"""Coins for the retries of a bucket. A success earns one, or what its retry cost."""
 PRICE_OF_RETRY = 14
 """Coins that a retry costs, as in boto3."""
 PRICE_OF_THROTTLED = 5
-"""Coins that a retry costs after S3 asked for fewer requests. In the manual."""
+"""Coins that a retry costs after S3 asked for fewer requests."""
 LARGEST_SKEW = 900.0
 """Seconds between the clocks of S3 and service. S3 refuses a signature that is 15 minutes off; the answer to a HEAD
 does not name the reason. In the manual."""
 
 IDLE_FOR = 60.0
 """Seconds that an idle connection to S3 is kept. S3s close it after 5 to 60; one that a firewall has forgotten
-would only time out. In the manual."""
+would only time out."""
 LONGEST_LIFETIME = 300.0
 """Seconds that a connection to S3 is used: one that always has a request would never follow a name to another
-address. In the manual."""
+address."""
 DISTRUSTED_FOR = 10.0
 """Seconds after a certificate was refused in which the bundle of authorities is not read again."""
 SHARE_OF_DESCRIPTORS = 0.2
@@ -76,13 +76,12 @@ BUCKET_SEEN_FOR = 60.0
 """Seconds for which a bucket that answered is known to exist."""
 
 HELD_FOR_SLOW = 128 * 1024
-"""Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket. In
-the manual."""
+"""Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket."""
 MOST_WAITING_FOR_MEMORY = 1000
-"""Reads that wait for memory. In the manual."""
+"""Reads that wait for memory."""
 
 PIECE_FOR_SLOW = 64 * 1024
-"""Bytes that are asked for at once for a slow client: a complete answer holds no connection. In the manual."""
+"""Bytes that are asked for at once for a slow client: a complete answer holds no connection."""
 QUICK_WITHIN = 0.25
 """Seconds in which a client that is not slow takes a piece."""
 QUICK_PIECES = 8
@@ -119,14 +118,13 @@ CONNECTIONS_PER_THREAD = 4
 """Connections that are kept for each thread: a slow client holds one while no thread works on it."""
 
 WHOLE_UPLOAD = 8 * 1024 * 1024
-"""Bytes of a file that is sent at once, if its size is known: in parts, it would need three more calls. In the
-manual."""
+"""Bytes of a file that is sent at once, if its size is known: in parts, it would need three more calls."""
 LARGEST_EVEN_PART = 32 * 1024 * 1024
 """Bytes of a part, unless `bucket.partSize` is larger: a client may announce much, and send little of it. 10,000 of
 them hold 312 GiB, the largest file; one whose client does not announce its size has `bucket.partSize`, or what
-`maxSize` needs. In the manual."""
+`maxSize` needs."""
 UPLOAD_WITHOUT_MEMORY = 64 * 1024
-"""Bytes of an upload that need no shared memory, so that a small file never waits for large ones. In the manual."""
+"""Bytes of an upload that need no shared memory, so that a small file never waits for large ones."""
 SHARE_OF_CLIENT = 1 / 2
 """Share of the memory that the parts of one client may have. The oldest may exceed it."""
 LEFT_IN_SHARE = 3 / 8
@@ -138,10 +136,10 @@ LEFT_TO_OLDER = 7 / 16
 TRUST = 16
 """Times what has arrived of a part that is left to it, so that one that is announced only keeps nobody out."""
 MEMORY_WITHIN = 300.0
-"""Seconds that an upload waits for memory. In the manual."""
+"""Seconds that an upload waits for memory."""
 COMPLETION_WITHIN = 600.0
 """Seconds for the answer to a completion. S3 may take minutes to assemble many parts, and sends white space
-meanwhile (S3 API, "CompleteMultipartUpload"). In the manual."""
+meanwhile (S3 API, "CompleteMultipartUpload")."""
 ABORT_WITHIN = 2.0
 """Seconds that the answer to a failed upload waits until S3 has removed its parts, which goes on after that."""
 PARTS_IN_MEMORY = 2

@@ -67,7 +67,7 @@ WORKER_TICK = 1.0
 WORKER_RESPONSIVE = 5
 """Ticks without a heartbeat until a worker counts as unresponsive."""
 WORKER_STUCK = 15
-"""Seconds without a heartbeat until a worker is killed. In the manual."""
+"""Seconds without a heartbeat until a worker is killed."""
 WORKER_STARTING = 120
 """Ticks that a worker may take before its first heartbeat."""
 WORKER_ACTIVATING = 60
@@ -77,7 +77,7 @@ PURGED_WITHIN = 5.0
 COUNTS_WITHIN = 1.0
 """Seconds after which a worker's earlier counts are used."""
 AFTER_GRACE = 5.0
-"""Seconds for a worker to end by itself after its grace period. In the manual."""
+"""Seconds for a worker to end by itself after its grace period."""
 WORKER_LASTED = 10.0
 """Seconds of serving after which its end does not count as one of several in a row."""
 

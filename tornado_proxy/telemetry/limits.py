@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MOST_RULES = 1000
-"""Rewrites with a series of their own in Prometheus; hits of any more are counted as `other`. In the manual."""
+"""Rewrites with a series of their own in Prometheus; hits of any more are counted as `other`."""
 MOST_HIT = 100_000
 """Rewrites whose hits are known to the status page: edits bring new ones for years."""
 SAMPLE_EVERY = 5.0
@@ -25,12 +25,11 @@ LONGEST_HOST = 255
 """Characters of a host that is kept; a key is short enough by itself."""
 
 MOST_QUEUED = 1000
-"""Events that wait for a worker; further ones are dropped, so that a slow receiver never fills the memory. In the
-manual."""
+"""Events that wait for a worker; further ones are dropped, so that a slow receiver never fills the memory."""
 WEBHOOK_WORKERS = 8
 """Webhooks that are called at once. In the manual."""
 
 LOG_GATHERED_FOR = 0.1
 """Seconds between two writes: each takes the interpreter from the requests for a moment."""
 LOG_ROOM = 4 * 1024 * 1024
-"""Bytes of lines that wait: some 10,000 requests. In the manual."""
+"""Bytes of lines that wait: some 10,000 requests."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 WALKS_AT_ONCE = 5
 """Walks through directories for archives: each takes a share of the processor, and more at once end no earlier. The
-last one is for another target. In the manual."""
+last one is for another target."""
 MOST_WAITING_WALKS = 100
 """Such walks that wait."""
 ARCHIVES_AT_ONCE = 64
-"""Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it.
-In the manual."""
+"""Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it."""
 
 PIECE_OF_ARCHIVE = 64 * 1024
 """Bytes of an archive that are sent at once, where files are small."""
@@ -29,7 +28,7 @@ ROOM_OF_BODY = 64 * 1024
 README_WITHIN = 5.0
 """Seconds that a listing waits for its README."""
 LONGEST_PAGE = 1000
-"""Entries of a page of the service's own. In the manual."""
+"""Entries of a page of the service's own."""
 MOST_LISTS = 20
 """Answers of the store for one page of a listing."""
 LISTS_WITHOUT_TURN = 4
@@ -41,7 +40,7 @@ HELD_OF_LISTING = 4 * 1024 * 1024
 LISTED_AT_ONCE = 1000
 """Entries that S3 lists in one answer."""
 MOST_SORTED = 10_000
-"""Entries of a directory that is sorted over all its pages. In the manual."""
+"""Entries of a directory that is sorted over all its pages."""
 
 DECISIONS_A_TURN = 16
 """The decisions about paths after which other requests get a turn."""
@@ -60,7 +59,7 @@ ENTRIES_ON_LOOP = 100
 PIECE_COMPRESSED = 16 * 1024
 """Bytes that are compressed before anything else has its turn."""
 COMPRESSED_AT_ONCE = 256
-"""Objects that are compressed at once in a process; zlib takes 256 KiB for each. In the manual."""
+"""Objects that are compressed at once in a process; zlib takes 256 KiB for each."""
 
 DIGITS_OF_DIGEST = 12
 """Digits of a digest that are shown; enough to tell configurations apart."""

@@ -11,7 +11,7 @@ LARGEST_READ_OF_BODY = 256 * 1024
 """Bytes that one read of a large body can return: it costs little more than a small read, and its bytes wait
 nowhere else for their reader."""
 MOST_UNSENT = 32 * 1024
-"""Bytes for a client over which writers wait. asyncio's own limit is 64 KiB, and 512 KiB with TLS. In the manual."""
+"""Bytes for a client over which writers wait. asyncio's own limit is 64 KiB, and 512 KiB with TLS."""
 MOST_A_TURN = 256 * 1024
 """Bytes that are written to a client in one turn of the loop: TLS tells only later that its connection is lost, and
 takes all that is written until then."""
@@ -21,7 +21,7 @@ reset, and its client may never see the answer (RFC 9112 9.6)."""
 LINGER_IDLE = 5.0
 """Seconds without a byte, for the same reason, if it has not sent all that it announced."""
 LINGER_TOTAL = 30.0
-"""Seconds of waiting for a client to close, in all. In the manual."""
+"""Seconds of waiting for a client to close, in all."""
 DEPARTURE_CHECK = 0.25
 """Seconds until a look at a client that has ended its side: it may have left, or wait for its answer, and TCP shows
 which when something is sent."""
@@ -41,7 +41,7 @@ LEAVE_AFTER = 1.0
 """Seconds for requests on their way when a client is told to connect anew."""
 
 MOST_STREAMS = 100
-"""Requests of a connection that are answered at once. In the manual."""
+"""Requests of a connection that are answered at once."""
 LARGEST_FRAME = 16 * 1024
 """Bytes that a frame carries in either direction: the least that all must take."""
 PRICE_OF_REFUSAL = 5
@@ -73,7 +73,7 @@ LONGEST_CHUNK_LINE = 4096
 LONGEST_TRAILERS = 64 * 1024
 """Bytes of trailers."""
 LEAST_RATE = 1024
-"""Bytes a second that a client must send or read, on average over the time in which it may pause. In the manual."""
+"""Bytes a second that a client must send or read, on average over the time in which it may pause."""
 
 LARGEST_READ = 512 * 1024
 """Bytes that one read of a socket can return."""
