@@ -43,6 +43,8 @@ PROCEED, NOT_MODIFIED, PRECONDITION_FAILED = (
         ({"If-Unmodified-Since": f"{MODIFIED_HEADER}, {MODIFIED_HEADER}"}, Conditions()),
         ({"If-None-Match": '"a"', "If-Modified-Since": MODIFIED_HEADER}, Conditions(if_none_match=('"a"',))),
         ({"If-Match": '"a"', "If-Unmodified-Since": MODIFIED_HEADER}, Conditions(if_match=('"a"',))),
+        ({"If-Match": "", "If-Unmodified-Since": MODIFIED_HEADER}, Conditions(if_match=("",))),
+        ({"If-None-Match": "", "If-Match": ","}, Conditions(if_match=("",))),
         ({"If-None-Match": "broken", "If-Modified-Since": MODIFIED_HEADER}, Conditions(if_none_match=("broken",))),
         ({"If-Range": '"a"'}, Conditions(if_range='"a"')),
         ({"If-Range": 'W/"a"'}, Conditions(if_range='W/"a"')),

@@ -375,7 +375,12 @@ async def test_an_existing_file_can_be_replaced():
 
 @pytest.mark.parametrize(
     ("headers", "status"),
-    [({"If_None_Match": "*"}, 412), ({"If_Match": '"other"'}, 412), ({"If_None_Match": '"other"'}, 201)],
+    [
+        ({"If_None_Match": "*"}, 412),
+        ({"If_Match": '"other"'}, 412),
+        ({"If_Match": ""}, 412),
+        ({"If_None_Match": '"other"'}, 201),
+    ],
 )
 async def test_conditions_apply_to_an_upload(headers, status):
     """If-Match and If-None-Match apply to a PUT."""

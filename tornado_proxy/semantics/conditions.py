@@ -70,7 +70,8 @@ class Conditions(msgspec.Struct, frozen=True):
         """Returns the conditions in headers whose names are spelt like `If-Match` and whose values are joined."""
         if CONDITIONAL.isdisjoint(headers):
             return UNCONDITIONAL
-        if_match = parse_etags(headers.get("If-Match"))
+        # An empty list, as of a client that has lost the entity tag, contains no representation (RFC 9110 13.1.1).
+        if_match = parse_etags(headers.get("If-Match")) or (("",) if "If-Match" in headers else ())
         if_none_match = parse_etags(headers.get("If-None-Match"))
         modified_since = None if if_none_match else parse_date(headers.get("If-Modified-Since"))
         unmodified_since = None if if_match else parse_date(headers.get("If-Unmodified-Since"))
