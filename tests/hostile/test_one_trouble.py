@@ -134,7 +134,7 @@ targets:
 TARGET = """
   {name}:
     mount: {{path: /{name}}}
-    bucket: {{name: bucket, s3Endpoint: "{url}", s3ForcePathStyle: true, readTimeout: 5s, timeout: 8s,
+    bucket: {{name: bucket, s3Endpoint: "{url}", s3ForcePathStyle: true, readTimeout: 30s, timeout: 40s,
               credentials: {{accessKey: {{value: a}}, secretKey: {{value: s}}}}}}
     listing: {{archive: {{enabled: true}}}}
     resources: [{{path: /**, methods: [GET, PUT, DELETE], whiteList: true}}]
@@ -205,4 +205,4 @@ async def test_a_bucket_that_hangs_leaves_the_others_their_time(tmp_path, names,
         await asyncio.gather(*asked, return_exceptions=True)
     table = {each: (round(alone[each], 2), round(beside[each], 2)) for each in REQUESTS}
     print(call, table)
-    assert [each for each, (before, after) in table.items() if after > 2 * before + 3] == []
+    assert [each for each, (before, after) in table.items() if after > 2 * before + 10] == []
