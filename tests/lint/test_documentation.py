@@ -1,10 +1,8 @@
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
-import tornado_proxy
 from tornado_proxy.cli.main import main
 from tornado_proxy.lint.check import Category
 from tornado_proxy.lint.checks import CHECKS
@@ -20,27 +18,6 @@ def test_every_check_is_in_the_table():
     rows = [f"| `{c.name}` | {c.category.value} | {c.severity.value} | {c.summary} |" for c in CHECKS]
     table = PAGE.partition("| check | category | severity | |\n|---|---|---|---|\n")[2].partition("\n\n")[0]
     assert table.split("\n") == rows
-
-
-def _codes(package):
-    """Yields the codes of the diagnostics of a package."""
-    for file in (Path(tornado_proxy.__file__).parent / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                # For an unexpected token, `report` gets only a help.
-                if name in {"Diagnostic", "report", "warning"} and re.fullmatch(r"[a-z0-9-]+", str(node.args[0].value)):
-                    yield node.args[0].value
-
-
-def test_every_code_of_a_mistake_is_in_the_manual():
-    """The manual explains the codes of the parser, the compiler and the configuration."""
-    pages = (Path(__file__).parents[2] / "docs" / name for name in ("language.md", "configuration.md"))
-    row = r"^\| `([a-z0-9]+(?:-[a-z0-9]+)*)` \|"
-    rows = {code for page in pages for code in re.findall(row, page.read_text(), re.MULTILINE)}
-    codes = {*_codes("rules"), *_codes("config")}
-    assert "bad-source" in codes
-    assert codes - {check.name for check in CHECKS} <= rows
 
 
 @pytest.mark.parametrize(
