@@ -21,7 +21,7 @@ from tornado_proxy.rules.diagnostic import SourceFile
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
 TEXT = DOCS.read_text(encoding="utf-8")
 _TOP = "Top level"
-_SHORT = 9  # rows
+_SHORT = 12  # rows
 _HEAD = ("| option | type | default | meaning |", "|---|---|---|---|")
 
 _BLOCKS = [*re.findall(r"```(yaml|text)\n(.*?)```", TEXT, re.DOTALL), ("", "")]
