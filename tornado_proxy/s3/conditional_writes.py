@@ -177,23 +177,18 @@ class ConditionalWrites:
         await self._call("PutObject", key, partial(self._client.put_object, **{**described, **condition, "Body": b""}))
 
     async def _put_in_parts(self, key: ObjectKey, described: Parameters, condition: Parameters) -> None:
-        upload = await Upload.begin(self._client, self._executor, {"Bucket": self._bucket, "Key": key}, described)
-        try:
+        target = {"Bucket": self._bucket, "Key": key}
+        async with await Upload.begin(self._client, self._executor, target, described) as upload:
             body = PartBody(UploadMemory(0))
             await body.append(memoryview(b"x"), 1)
             await upload.send(Part(1, body, is_last=True))
             await upload.finish()
             await upload.complete(condition)
-        except BaseException:
-            with suppress(errors.StorageError):
-                await upload.abort()
-            raise
 
     async def _remove(self, key: ObjectKey) -> None:
         try:
-            await self._call("DeleteObject", key, self._client.delete_object)
-        except errors.ObjectMissing:
-            pass
+            with suppress(errors.ObjectMissing):
+                await self._call("DeleteObject", key, self._client.delete_object)
         except errors.StorageError as error:
             _log.warning("an object of a trial remains: %s", error)
 

@@ -150,7 +150,9 @@ class LoopReads:
         while True:
             asked, accepted, status = self._endpoint, self._quirks.accepted, 0
             try:
-                answer = await self._send_once(request)
+                pair = None if self._bucket.anonymous else self._keys.at_hand() or await self._keys.ask()
+                data, is_head_only = self._signed(request, pair), request.method == "HEAD"
+                answer = await self._pool.request(data, is_head_only=is_head_only, is_bulk=request.is_bulk)
                 note_request_id(answer.headers.get(b"x-amz-request-id", b"").decode("latin-1"))
                 if answer.status in (200, 206):
                     self._retries.give_back(paid)
@@ -171,11 +173,6 @@ class LoopReads:
             # Random from 0 on, so that requests that failed together do not return together.
             await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), LONGEST_READ_PAUSE)))  # noqa: S311 - no secret
             attempts += 1
-
-    async def _send_once(self, request: _ReadRequest) -> S3Response:
-        pair = None if self._bucket.anonymous else self._keys.at_hand() or await self._keys.ask()
-        data, is_head_only = self._signed(request, pair), request.method == "HEAD"
-        return await self._pool.request(data, is_head_only=is_head_only, is_bulk=request.is_bulk)
 
     def _signed(self, request: _ReadRequest, pair: KeyPair | None) -> bytes:
         """Returns the bytes of a request; unsigned without a key pair."""

@@ -175,13 +175,9 @@ class S3Store(Reader):
             checked_precondition(write, await self._head_or_none(key))
             await self._conditional.check(key, precondition, parameters_of(write), in_parts=True)
         target = {"Bucket": self._bucket.name, "Key": key}
-        upload = await Upload.begin(self._client, self._executor, target, parameters_of(write))
-        try:
+        async with await Upload.begin(self._client, self._executor, target, parameters_of(write)) as upload:
             await self.list_parts(key, upload.id)
-        except BaseException:
-            await upload.abort()
-            raise
-        return upload.id
+            return upload.id
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
         """Stores a part of an upload; the whole part is in memory, because its signature needs its digest."""
@@ -276,18 +272,15 @@ class S3Store(Reader):
     ) -> Stored:
         """Sends the parts and turns them into an object; after a failure no part remains in S3."""
         try:
-            await upload.send(first)
-            async for part in parts:
-                await upload.send(part)
-            sent = await upload.finish()
-            async with decided() as condition:
-                return await self._completed(key, sent, partial(upload.complete, condition))
-        except BaseException as error:
-            with suppress(errors.StorageError):
-                await upload.abort()
-            if isinstance(error, errors.UploadMissing):
-                raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
-            raise
+            async with upload:
+                await upload.send(first)
+                async for part in parts:
+                    await upload.send(part)
+                sent = await upload.finish()
+                async with decided() as condition:
+                    return await self._completed(key, sent, partial(upload.complete, condition))
+        except errors.UploadMissing as error:
+            raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
 
     async def _completed(
         self, key: ObjectKey, parts: Sequence[UploadedPart], complete: Callable[[], Awaitable[Parameters]]

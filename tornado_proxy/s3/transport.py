@@ -137,7 +137,7 @@ class Transport:
             "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
             "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": secured}),
         }
-        self._managers: dict[tuple[str, str], tuple[PoolManager, str | None]] = {}  # with proxies, by scheme and host
+        self._managers: dict[tuple[str, str], PoolManager] = {}  # by scheme and host
 
     def carry(self, client: S3Client) -> None:
         """Sends the requests of a client from now on, and has it repeat only what may be repeated."""
@@ -149,16 +149,15 @@ class Transport:
 
     def close(self) -> None:
         """Closes the connections that no call uses."""
-        for manager, _ in self._managers.values():
+        for manager in self._managers.values():
             manager.clear()
 
     def send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
         """Returns the answer to a request, or raises an exception of botocore; its body is read unless it streams."""
         url, place = request.url, urlsplit(request.url)
-        manager, proxy = self._manager(url, place.scheme, place.netloc)
-        target = (
-            url if proxy and place.scheme == "http" else f"{place.path or '/'}{'?' if place.query else ''}{place.query}"
-        )
+        manager, target = self._manager(url, place.scheme, place.netloc), url
+        if manager.proxy is None or place.scheme == "https":
+            target = f"{place.path or '/'}{'?' if place.query else ''}{place.query}"
         try:
             pool: Any = manager.connection_from_url(url)
             answer = pool.urlopen(
@@ -179,7 +178,7 @@ class Transport:
         except Exception as error:
             kind = next((known for theirs, known in _KNOWN if isinstance(error, theirs)), exceptions.HTTPClientError)
             told = self._distrusted(error) if isinstance(error, failures.SSLError) else error
-            raise kind(endpoint_url=url, proxy_url=str(proxy).rpartition("@")[2], error=told) from error
+            raise kind(endpoint_url=url, proxy_url=str(manager.proxy).rpartition("@")[2], error=told) from error
         # boto3 would take most pages for internal errors of S3.
         if not request.stream_output and answer.status == HTTPStatus.OK and b"<html" in response.content[:1000].lower():
             raise UpstreamError(NOT_S3)
@@ -193,13 +192,13 @@ class Transport:
             self._managers = {}
         return failures.SSLError(f"{error}; {HOW_TO_TRUST}") if "CERTIFICATE_VERIFY_FAILED" in str(error) else error
 
-    def _manager(self, url: str, scheme: str, host: str) -> tuple[PoolManager, str | None]:
+    def _manager(self, url: str, scheme: str, host: str) -> PoolManager:
         if (found := self._managers.get((scheme, host))) is None:
             options: Any = {**self._options, "ssl_context": tls_context(self._ca_path)}
             proxy = proxy_of(url)
             manager = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
             manager.pool_classes_by_scheme = self._pools
-            found = self._managers.setdefault((scheme, host), (manager, proxy))
+            found = self._managers.setdefault((scheme, host), manager)
         return found
 
     def _refuse_retry(

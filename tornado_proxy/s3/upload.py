@@ -18,7 +18,7 @@ from hashlib import md5
 from itertools import islice, takewhile
 from math import inf
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -290,7 +290,7 @@ _log = logging.getLogger(__name__)
 
 
 class Upload:
-    """A multipart upload in S3; complete it or abort it."""
+    """A multipart upload in S3; complete it or abort it, as the context of the upload does if it fails."""
 
     def __init__(self, client: S3Client, executor: Executor, names: Parameters) -> None:
         self._client = client
@@ -314,6 +314,14 @@ class Upload:
         if "UploadId" not in answer:
             raise UpstreamError(f"S3 begins an upload of `{target['Key']}` without an UploadId")
         return cls(client, executor, {**target, "UploadId": answer["UploadId"]})
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        """Aborts an upload that fails, so that no part remains in S3."""
+        if kind is not None:
+            await self.abort()
 
     @property
     def id(self) -> str:

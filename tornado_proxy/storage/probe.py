@@ -146,26 +146,22 @@ async def _upload(target: Target, store: Store, key: ObjectKey, notes: list[str]
         await store.put(key, _zeros(1), replace(write, properties=Properties()))
         error.code = "properties-refused"
         raise
-    await _check_kept(store, key, 1, write)
+    sizes = {key: 1}
     if bucket.part_size <= LARGEST_PROBE:
+        sizes[_in_parts(key)] = bucket.part_size + 1
         large = await store.put(_in_parts(key), _zeros(bucket.part_size + 1), write)
         if large.caveat:
             notes.append(f"two large uploads at the same moment can replace each other: {large.caveat}")
-        if bucket.conditional_writes == "trusted":
-            await _check_kept(store, _in_parts(key), bucket.part_size + 1, write)
+    if bucket.conditional_writes == "trusted" and not write.replace:
+        for each, size in sizes.items():
+            with suppress(errors.ObjectExists, errors.AccessDenied):
+                await store.put(each, _zeros(size), write)
+                raise errors.ConditionIgnored("upload: S3 replaces an object in spite of `If-None-Match`")
     try:
         with suppress(errors.AccessDenied):  # Object Lock keeps what was stored
             await store.put(key, _zeros(1), Write("text/plain", conditions=Conditions(if_match=(stored.etag,))))
     except (errors.ConditionIgnored, errors.PreconditionFailed) as error:
         notes.append(f"uploads with If-Match fail: {_detail(error)}")
-
-
-async def _check_kept(store: Store, key: ObjectKey, size: int, write: Write) -> None:
-    """Raises `ConditionIgnored` if a write replaces an object that it must not replace."""
-    if not write.replace:
-        with suppress(errors.ObjectExists, errors.AccessDenied):
-            await store.put(key, _zeros(size), write)
-            raise errors.ConditionIgnored("upload: S3 replaces an object in spite of `If-None-Match`")
 
 
 def _properties(put: PutAction, key: ObjectKey) -> Properties:
@@ -227,6 +223,11 @@ _IN_HOST = "; if its buckets have no host names of their own, set `bucket.s3Forc
 _REGION = BucketProblem(
     "wrong-region", "the bucket is in another region", "set `bucket.region` to the region of the bucket"
 )
+_ELSEWHERE = BucketProblem(
+    "not-s3",
+    errors.NOT_S3,
+    "write the address of the S3's API, not of its console; if it is right, a proxy or a portal intercepts it",
+)
 _DENIED = ("AccessDenied", "403")
 
 # By error code of S3, by status if the answer has no code, and by name of botocore's exceptions.
@@ -256,17 +257,9 @@ _BY_CODE = {
     "307": _REGION,
 }
 
-_BY_TEXT = {
-    errors.NOT_S3: BucketProblem(
-        "not-s3",
-        errors.NOT_S3,
-        "write the address of the S3's API, not of its console; if it is right, a proxy or a portal intercepts it",
-    ),
-}
-
 
 def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketProblem:
-    known = _BY_CODE.get(error.code) or next((found for text, found in _BY_TEXT.items() if text in str(error)), None)
+    known = _BY_CODE.get(error.code) or (_ELSEWHERE if errors.NOT_S3 in str(error) else None)
     if known is not None:
         return known
     code, message, cure = "failed", f"{action}: {_detail(error)}", "look for the error code in the S3 documentation"
