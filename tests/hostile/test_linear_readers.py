@@ -22,10 +22,10 @@ from tornado_proxy.auth.oidc_provider import Metadata
 from tornado_proxy.s3 import answers
 from tornado_proxy.s3.answers import read_listing
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
-from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.web import incoming_file
+from tornado_proxy.web.filters import CorsPolicy
 
 LONGEST = 64 * 1024
 
@@ -216,7 +216,7 @@ HEADER_READERS = {
     "tornado_proxy.web.answer.with_headers": (),  # headers of an answer
     "tornado_proxy.web.answer.without": (),
     "tornado_proxy.web.answer.private_headers": (),
-    "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # from the configuration
+    "tornado_proxy.web.filters.CorsPolicy.of": (),  # from the configuration
     "tornado_proxy.s3.signature.sign": (),  # headers of a request to S3
     "tornado_proxy.s3.signature.header_lines": (),  # the same
     "tornado_proxy.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits

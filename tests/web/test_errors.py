@@ -26,11 +26,11 @@ from tornado_proxy.storage.errors import (
     UpstreamError,
 )
 from tornado_proxy.web.answer import ErrorAnswer, answer_exception
-from tornado_proxy.web.body import BodyTimeout
 from tornado_proxy.web.custom_pages import PageFailed
 from tornado_proxy.web.handlers import CrossOrigin
 from tornado_proxy.web.incoming_file import FormTooLarge, MalformedForm, NotAForm
 from tornado_proxy.wire.incoming import ClientDisconnected, HeadTooLarge, MalformedMessage
+from tornado_proxy.wire.reading import BodyTimeout
 
 
 @pytest.mark.parametrize(

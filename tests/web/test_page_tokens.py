@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.web.page_tokens import PageTokens
+from tornado_proxy.web.generation import PageTokens
 
 
 def _secret(value):

@@ -13,7 +13,7 @@ from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.store import UploadedPart, Write
-from tornado_proxy.web.perform_uploads import UploadIncomplete, check_parts
+from tornado_proxy.web.perform import UploadIncomplete, check_parts
 
 MIB = 1024**2
 FIRST_PART = bytes(5 * MIB)

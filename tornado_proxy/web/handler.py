@@ -31,7 +31,6 @@ from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Event, Failed, ObjectUsed, RequestRecord, Served
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
-from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageUnavailable, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.web.limits import (
@@ -42,6 +41,7 @@ from tornado_proxy.web.limits import (
     WALKS_AT_ONCE,
 )
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, HeadTooLarge, MalformedMessage
+from tornado_proxy.wire.reading import NO_BODY, Body
 from tornado_proxy.wire.shares import CLIENT, Shares
 from tornado_proxy.wire.stream import Stream
 

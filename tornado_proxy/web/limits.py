@@ -22,9 +22,6 @@ LONGEST_UNPACKED = 255
 LONGEST_ENDING = 32
 """Bytes of the ending that such a name keeps when it is cut."""
 
-ROOM_OF_BODY = 64 * 1024
-"""Bytes of a body that wait for their reader; a connection reads as many at once."""
-
 README_WITHIN = 5.0
 """Seconds that a listing waits for its README."""
 LONGEST_PAGE = 1000

@@ -111,3 +111,6 @@ CLIENTS_SHARE = 3
 """A client may hold as many places as are left for others, times this: three quarters if it is alone."""
 TARGETS_SHARE = 7
 """So may a target, seven eighths if it is alone: nearly all services have few targets and many clients."""
+
+ROOM_OF_BODY = 64 * 1024
+"""Bytes of a body that wait for their reader; a connection reads as many at once."""

@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.semantics.cors import OPEN, CorsPolicy, is_preflight
+from tornado_proxy.web.filters import OPEN, CorsPolicy, is_preflight
 
 ORIGIN = "https://app.test"
 ALLOWED = ("Access-Control-Allow-Origin", ORIGIN)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from tornado_proxy.web.body import NO_BODY, Body, BodyTimeout
 from tornado_proxy.wire.incoming import ClientDisconnected
+from tornado_proxy.wire.reading import NO_BODY, Body, BodyTimeout
 
 
 async def _deliver(body: Body, *chunks: bytes) -> None:
