@@ -143,7 +143,7 @@ ATTACKS = {
         "hostile/test_slow_clients.py::test_a_client_does_not_fill_the_memory_of_uploads",
         "hostile/test_slow_clients.py::test_head_of_an_archive_walks_nothing",
         "hostile/test_slow_clients.py::test_archives_are_limited",
-        "web/test_body.py::test_a_trickling_body_times_out",
+        "wire/test_body.py::test_a_trickling_body_times_out",
         "wire/test_connection.py::test_a_client_that_reads_a_trickle_is_disconnected",
     ],
     "wrong passwords that keep others from signing in": [
