@@ -220,6 +220,8 @@ def test_dates_are_in_utc_without_fractions(date, moment):
         "<!DOCTYPE a [<!ENTITY b 'c'>]><ListBucketResult/>".encode("utf-16-le"),
         b"<?xml version='1.0' encoding='cp037'?>" + "<ListBucketResult/>".encode("cp037"),
         listing("<Contents/>"),
+        listing("<Contents>text</Contents>"),
+        listing("<Contents><Key><Key>a</Key></Key></Contents>"),
         listing("<Contents><Key>a</Key><Size>many</Size></Contents>"),
         listing("<CommonPrefixes><Prefix/></CommonPrefixes>"),
     ],

@@ -210,12 +210,6 @@ def test_certificates_are_those_of_boto3_and_the_system(monkeypatch):
         assert all(each in trusted for each in context.get_ca_certs())
 
 
-def test_certificates_are_verified():
-    """The name and the chain of S3's certificate are verified."""
-    context = tls_context()
-    assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
-
-
 def test_the_environment_can_replace_the_certificates(monkeypatch, tmp_path):
     """`AWS_CA_BUNDLE` replaces the certificates of boto3; a missing file raises an error."""
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path))

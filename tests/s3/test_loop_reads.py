@@ -85,14 +85,6 @@ async def test_a_permanent_error_is_not_tried_again(status):
     assert len([request for request in s3.requests if request.startswith("GET /bucket/a ")]) == 1
 
 
-async def test_the_number_of_attempts_is_limited():
-    """A GET raises `Busy` if its last attempt gets a 503."""
-    async with hostile_s3(error_reply(503, "SlowDown")) as s3, store_at(s3.url, max_attempts=2) as store:
-        with pytest.raises(Busy, match=r"503 SlowDown: So it is"):
-            await store.open("a", ANY)
-    assert len(s3.requests) == 2
-
-
 async def test_a_head_uses_the_region_of_an_answer():
     """A HEAD is repeated with the region of an answer, which may be a 400 without a code."""
     for status in (301, 400):

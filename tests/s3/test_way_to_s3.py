@@ -164,33 +164,21 @@ async def test_a_renewed_authority_is_trusted(way, made):
 
 
 @pytest.mark.parametrize(
-    ("no_proxy", "is_used"),
-    [
-        ("", True),
-        ("*", False),
-        ("minio.example", False),
-        ("MINIO.example", False),
-        ("example", False),
-        (".example", False),
-        ("*.example", False),
-        ("minio.example:9000", False),
-        ("minio.example:9001", True),
-        ("other, minio.example", False),
-        ("other minio.example", False),
-        ("inio.example", True),
-        ("10.0.0.0/8", True),
-    ],
-)
-def test_a_host_needs_no_proxy(monkeypatch, no_proxy, is_used):
-    """`no_proxy` names hosts, domains and ports."""
-    monkeypatch.setenv("http_proxy", "proxy.example:3128")
-    monkeypatch.setenv("no_proxy", no_proxy)
-    assert proxy_of("http://minio.example:9000/a") == ("http://proxy.example:3128" if is_used else None)
-
-
-@pytest.mark.parametrize(
     ("host", "no_proxy", "is_used"),
     [
+        ("minio.example", "", True),
+        ("minio.example", "*", False),
+        ("minio.example", "minio.example", False),
+        ("minio.example", "MINIO.example", False),
+        ("minio.example", "example", False),
+        ("minio.example", ".example", False),
+        ("minio.example", "*.example", False),
+        ("minio.example:9000", "minio.example:9000", False),
+        ("minio.example:9000", "minio.example:9001", True),
+        ("minio.example", "other, minio.example", False),
+        ("minio.example", "other minio.example", False),
+        ("minio.example", "inio.example", True),
+        ("minio.example", "10.0.0.0/8", True),
         ("10.1.2.3", "10.0.0.0/8", False),
         ("10.1.2.3", "10.1.2.3", False),
         ("10.1.2.3", "10.1.2.3:443", False),
@@ -201,10 +189,11 @@ def test_a_host_needs_no_proxy(monkeypatch, no_proxy, is_used):
         ("[2001:db8::1]", "[2001:db8::1]:443", False),
     ],
 )
-def test_an_address_needs_no_proxy(monkeypatch, host, no_proxy, is_used):
-    """`no_proxy` names addresses and networks; the variables may be in upper case."""
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
-    monkeypatch.setenv("NO_PROXY", no_proxy)
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+def test_a_host_may_need_no_proxy(monkeypatch, case, host, no_proxy, is_used):
+    """`no_proxy` names hosts, domains, addresses, networks and ports; the variables may be in upper case."""
+    monkeypatch.setenv(case("https_proxy"), "proxy.example:3128")
+    monkeypatch.setenv(case("no_proxy"), no_proxy)
     assert proxy_of(f"https://{host}/a") == ("http://proxy.example:3128" if is_used else None)
 
 
