@@ -23,7 +23,7 @@ from hyperframe.frame import Frame, GoAwayFrame, RstStreamFrame
 from serving import Received, Serving
 
 from tornado_proxy.config.server import Limits, Ssl
-from tornado_proxy.semantics.forwarded import Origin
+from tornado_proxy.semantics.request import Origin
 from tornado_proxy.wire.http2 import Http2Connection
 from tornado_proxy.wire.server import ConnectionSetup
 from tornado_proxy.wire.tls import make_context

@@ -13,8 +13,7 @@ from tornado_proxy.auth.authenticator import (
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.semantics.forwarded import ClientCertificate
-from tornado_proxy.semantics.request import Request, User
+from tornado_proxy.semantics.request import ClientCertificate, Request, User
 
 PROVIDER = HeaderProvider("proxy", "X-User", "X-Email", "X-Groups")
 

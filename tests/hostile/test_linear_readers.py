@@ -22,8 +22,7 @@ from tornado_proxy.auth.oidc_provider import Metadata
 from tornado_proxy.s3 import answers
 from tornado_proxy.s3.answers import read_listing
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
-from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
-from tornado_proxy.semantics.request import Request
+from tornado_proxy.semantics.request import Origin, Request, TrustedProxies, origin_behind
 from tornado_proxy.web import incoming_file
 from tornado_proxy.web.filters import CorsPolicy
 
@@ -198,7 +197,7 @@ def _s3_listing(field: str) -> Callable[[str], object]:
 # Readers of header fields, with the fields that each one reads.
 HEADER_READERS = {
     "tornado_proxy.semantics.conditions.Conditions.from_headers": ("If-Match", "If-None-Match", "If-Range"),
-    "tornado_proxy.semantics.forwarded.origin_behind": (
+    "tornado_proxy.semantics.request.origin_behind": (
         "Forwarded",
         "X-Forwarded-For",
         "X-Forwarded-Host",
@@ -247,7 +246,7 @@ READERS = {
     **{
         name: _conditions(name) for name in HEADER_READERS["tornado_proxy.semantics.conditions.Conditions.from_headers"]
     },
-    **{name: _forwarded(name) for name in HEADER_READERS["tornado_proxy.semantics.forwarded.origin_behind"]},
+    **{name: _forwarded(name) for name in HEADER_READERS["tornado_proxy.semantics.request.origin_behind"]},
     **{name: _upload(name) for name in ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest")},
     **{name: _preflight(name) for name in ("Origin", "Access-Control-Request-Headers")},
     "Cookie": lambda text: read_cookies((("Cookie", text),)),

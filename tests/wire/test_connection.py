@@ -16,7 +16,7 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate, 
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.server import Limits
-from tornado_proxy.semantics.forwarded import Origin
+from tornado_proxy.semantics.request import Origin
 from tornado_proxy.telemetry.events import ErrorServed, Failed
 from tornado_proxy.wire.connection import Connection, Http1Stream
 from tornado_proxy.wire.incoming import ClientDisconnected, Fields

@@ -18,7 +18,7 @@ from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.config.providers import HeaderProvider, Resource
 from tornado_proxy.config.server import Limits, Server
-from tornado_proxy.semantics.forwarded import PROXY_SIGNATURE, TrustedProxies
+from tornado_proxy.semantics.request import PROXY_SIGNATURE, TrustedProxies
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 
 

@@ -26,8 +26,7 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
-from tornado_proxy.semantics.forwarded import client_at
-from tornado_proxy.semantics.request import Request, User
+from tornado_proxy.semantics.request import Request, User, client_at
 from tornado_proxy.wire.shares import Shares
 
 # The last character of the salt has four unused bits, which the library requires to be zero.

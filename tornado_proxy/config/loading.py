@@ -15,7 +15,7 @@ from typing import assert_never
 
 import msgspec
 
-from tornado_proxy.config import access_checks, checks, document, shared_buckets
+from tornado_proxy.config import checks, document, shared_buckets
 from tornado_proxy.config.limits import LARGEST_CONFIGURATION
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, OptionGroup, OptionType, SettingsSection, members_of
@@ -25,7 +25,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span, d
 
 MASK = "•"
 
-_CHECKS = (*checks.CHECKS, *access_checks.CHECKS, *shared_buckets.CHECKS)
+_CHECKS = (*checks.CHECKS, *shared_buckets.CHECKS)
 
 _Range = tuple[int, int]
 

@@ -14,7 +14,7 @@ import msgspec
 from tornado_proxy.config.limits import MOST_TRIED
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import TRIED_PATH, objection
-from tornado_proxy.semantics.forwarded import read_public_path
+from tornado_proxy.semantics.request import read_public_path
 from tornado_proxy.templates.go import PageMistake, compile_page
 from tornado_proxy.templates.template import AnyUser, HeaderFields, PutData, PutInput
 

@@ -30,8 +30,7 @@ from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import RedirectToSignedUrl, Serve
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.semantics.request import Request, RequestPath, User
+from tornado_proxy.semantics.request import Request, RequestPath, TrustedProxies, User
 from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.telemetry.events import Event, Retired
 from tornado_proxy.web.custom_pages import PageRenderer

@@ -25,8 +25,7 @@ from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.fields import Headers
-from tornado_proxy.semantics.forwarded import Origin, client_at
-from tornado_proxy.semantics.request import WRITING, Request, RequestPath, StatusError
+from tornado_proxy.semantics.request import WRITING, Origin, Request, RequestPath, StatusError, client_at
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Event, Failed, ObjectUsed, RequestRecord, Served

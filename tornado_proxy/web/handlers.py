@@ -38,8 +38,15 @@ from tornado_proxy.routing.plan import Attempt, ListTargets, Receive, Refuse, Vi
 from tornado_proxy.routing.request import ASSETS_AT, RequestError, host_name, read_address, read_request
 from tornado_proxy.routing.upload_steps import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind, read_public_path
-from tornado_proxy.semantics.request import READING, RequestPath, User
+from tornado_proxy.semantics.request import (
+    READING,
+    Origin,
+    RequestPath,
+    User,
+    is_proxy,
+    origin_behind,
+    read_public_path,
+)
 from tornado_proxy.telemetry.events import AccessDecided, Event, SignInTried
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_attempt, page
 from tornado_proxy.web.custom_pages import customized

@@ -25,7 +25,7 @@ from tornado.httputil import (
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.semantics.forwarded import Origin
+from tornado_proxy.semantics.request import Origin
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, RequestParser
 from tornado_proxy.wire.limits import (
     DEPARTURE_CHECK,

@@ -20,7 +20,7 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.semantics.forwarded import Origin
+from tornado_proxy.semantics.request import Origin
 from tornado_proxy.wire.http2_frames import LAST_STREAM, ConnectionBroken, FrameReader, Protocol, Purse
 from tornado_proxy.wire.http2_stream import Head, Http2Stream, StreamConnection, check_trailers, read_head, stand_in
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, MalformedMessage

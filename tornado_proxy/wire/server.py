@@ -23,9 +23,18 @@ from msgspec.structs import replace
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
-from tornado_proxy.semantics import forwarded
-from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies, peer_address
 from tornado_proxy.semantics.limits import LONGEST_PROXY_LINE
+from tornado_proxy.semantics.request import (
+    PROXY_HEAD,
+    PROXY_SIGNATURE,
+    NotProxied,
+    Origin,
+    TrustedProxies,
+    peer_address,
+    proxy_header_rest,
+    read_proxy_header,
+    read_proxy_line,
+)
 from tornado_proxy.wire.connection import Connection
 from tornado_proxy.wire.limits import (
     ACCEPTED_AT_ONCE,
@@ -328,15 +337,15 @@ async def _client_behind(accepted: socket.socket) -> str | None:
 
     Only the header is read: what follows it belongs to TLS or HTTP.
     """
-    start = await _exactly(accepted, len(forwarded.PROXY_SIGNATURE))
-    if start == forwarded.PROXY_SIGNATURE:
-        head = start + await _exactly(accepted, forwarded.PROXY_HEAD - len(start))
-        return forwarded.read_proxy_header(head, await _exactly(accepted, forwarded.proxy_header_rest(head)))
+    start = await _exactly(accepted, len(PROXY_SIGNATURE))
+    if start == PROXY_SIGNATURE:
+        head = start + await _exactly(accepted, PROXY_HEAD - len(start))
+        return read_proxy_header(head, await _exactly(accepted, proxy_header_rest(head)))
     while not start.endswith(b"\n"):
         if len(start) >= LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
             raise NotProxied("there is no header of the PROXY protocol")
         start += await _exactly(accepted, 1)
-    return forwarded.read_proxy_line(start)
+    return read_proxy_line(start)
 
 
 async def _exactly(accepted: socket.socket, count: int) -> bytes:

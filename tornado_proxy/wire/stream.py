@@ -23,7 +23,7 @@ from tornado.httputil import (
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import BadAddress, RequestError
-from tornado_proxy.semantics.forwarded import ClientCertificate, Origin, peer_address
+from tornado_proxy.semantics.request import ClientCertificate, Origin, peer_address
 from tornado_proxy.wire.incoming import ClientDisconnected, Fields
 from tornado_proxy.wire.limits import LEAST_RATE, READ_OF_CLIENT
 from tornado_proxy.wire.reading import ReadingProtocol

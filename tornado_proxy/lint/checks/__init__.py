@@ -1,7 +1,7 @@
 """All checks of the linter: a function for each check, in a module for each topic, in a single list."""
 
 from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.checks import order, results, security, sources, tests, texts
+from tornado_proxy.lint.checks import order, results, security, sources, texts
 
 CHECKS: tuple[Check, ...] = (
     texts.unknown_target,
@@ -13,7 +13,7 @@ CHECKS: tuple[Check, ...] = (
     texts.percent_encoding,
     texts.query_in_rule,
     results.refused_result,
-    tests.failing_test,
+    results.failing_test,
     sources.unanchored_source,
     sources.unescaped_dot,
     sources.unused_group,
@@ -25,6 +25,6 @@ CHECKS: tuple[Check, ...] = (
     security.unsafe_insertion,
     security.missing_user,
     security.missing_value,
-    tests.untested_rewrite,
+    results.untested_rewrite,
     texts.unused_allowance,  # last: it uses the findings of the others
 )

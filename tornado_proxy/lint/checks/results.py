@@ -1,4 +1,4 @@
-"""Checks of results that are always refused, lack their leading slash, or are of the wrong kind."""
+"""Checks of results that are always refused, lack their leading slash, or are of the wrong kind, and of their tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gotemplate.regexp.automaton import Automaton, Budget, bits, language
 from gotemplate.regexp.classes import contains
-from gotemplate.regexp.proofs import Example, overlap
+from gotemplate.regexp.proofs import Covered, Example, NoKey, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.config.model import Target
@@ -22,11 +22,11 @@ from tornado_proxy.lint.check import (
     reworded,
     shown,
 )
-from tornado_proxy.lint.limits import KIND_STEPS
+from tornado_proxy.lint.limits import KIND_STEPS, LONGEST_COPIED_TEST
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.rules.diagnostic import Safety, Severity
-from tornado_proxy.rules.model import Rewrite, objection, path_objection
-from tornado_proxy.rules.tree import Dialect, Verdict
+from tornado_proxy.rules.model import Rewrite, failure, objection, path_objection
+from tornado_proxy.rules.tree import Dialect, Literal, TestStatement, Verdict, string_text
 from tornado_proxy.templates.template import PlainTemplate
 
 _ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
@@ -174,3 +174,47 @@ def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> s
     kind = _FILES if files else _DIRECTORIES
     answer = overlap(target.languages[index], kind, budget.portion())
     return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None
+
+
+@check(Category.TESTS, Severity.ERROR)
+def failing_test(subject: Subject) -> Iterator[LintFinding]:
+    """A test that fails."""
+    if subject.whole:
+        for target in subject.targets:
+            for outcome in target.outcomes:
+                if not outcome.passed:
+                    said = failure(outcome)
+                    yield LintFinding(said.message, said.span, said.help or "", said.notes, said.fixes)
+
+
+@check(Category.TESTS, Severity.INFO)
+def untested_rewrite(subject: Subject) -> Iterator[LintFinding]:
+    """A rewrite that no test reaches."""
+    if not subject.whole:
+        return
+    for target in subject.targets:
+        if any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements):
+            for index, rewrite in enumerate(target.rewrites):
+                if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
+                    yield _unreached(rewrite, _suggestion(target, index))
+        else:
+            untested = [untested_rewrite.diagnostic(_unreached(each)) for each in target.rewrites]
+            asked = [index for index, each in enumerate(untested) if not subject.allowances.silence(each)]
+            if asked:
+                message = f"the target `{target.name}` has no test"
+                yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
+
+
+def _unreached(rewrite: Rewrite, advice: str = "") -> LintFinding:
+    return LintFinding("no test reaches this rewrite", rewrite.statement.source.span, advice)
+
+
+def _suggestion(target: TargetRules, index: int) -> str:
+    """Returns a test that passes now, as help."""
+    key = target.example(index)
+    result = None if key is None else target.result(key)
+    if key is None or result is None or len(key + result) > LONGEST_COPIED_TEST:
+        return "add a `test` of a key that it takes"
+    span = target.rewrites[index].span
+    written = (string_text(Literal(each, span)) for each in (key, result))
+    return f"add a test of a real key, such as `test {' -> '.join(written)}`"

@@ -13,7 +13,7 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.routing.compare import KeptRequest
-from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.semantics.request import TrustedProxies
 from tornado_proxy.service.limits import STORES_CLOSE_WITHIN, WEBHOOKS_WITHIN
 from tornado_proxy.service.reload.building import GenerationBuilder, cache_counts, forget_written, missing_extra, purge
 from tornado_proxy.service.reload.snapshot import Configuration
