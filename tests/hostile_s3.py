@@ -6,12 +6,24 @@ import asyncio
 import socket
 import ssl
 import struct
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
 from scripted_s3 import Reply, Then
+
+
+@contextmanager
+def silent_port(host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
+    """A port at which nobody accepts a connection, as its queue is full."""
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind((host, port))
+        full.listen(0)
+        for each in (first, second):
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        yield full.getsockname()[1]
 
 
 @dataclass

@@ -16,7 +16,7 @@ from real_s3 import Endpoint
 
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.store import S3Store
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage.store import ObjectInfo, Store, UploadForm
 
 _NUMBERS = itertools.count(1)
@@ -95,9 +95,11 @@ def in_memory() -> StoreUnderTest:
     )
 
 
-async def read_object(store: Store, key: str, conditions: Conditions | None = None) -> bytes:
-    """Reads all bytes of an object."""
-    opened = await store.open(key, conditions or Conditions())
+async def read_object(
+    store: Store, key: str, conditions: Conditions | None = None, part: ByteRange | None = None
+) -> bytes:
+    """Reads all bytes of an object, or of a part of it."""
+    opened = await store.open(key, conditions or Conditions(), part)
     try:
         return b"".join([chunk async for chunk in opened.chunks()])
     finally:

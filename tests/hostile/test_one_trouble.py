@@ -9,6 +9,7 @@ import time
 from contextlib import asynccontextmanager, closing, suppress
 
 import pytest
+from hostile_s3 import silent_port
 from quirky_s3 import answer
 from serving import head
 
@@ -74,13 +75,8 @@ async def hanging_at(call: str):
         yield "http://name.hangs:9000"
         return
     if call == "connection":
-        with socket.socket() as full, socket.socket() as first, socket.socket() as second:
-            full.bind(("127.0.0.1", 0))
-            full.listen(0)
-            for each in (first, second):
-                each.setblocking(False)
-                each.connect_ex(full.getsockname())
-            yield f"http://127.0.0.1:{full.getsockname()[1]}"
+        with silent_port() as port:
+            yield f"http://127.0.0.1:{port}"
         return
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -3,12 +3,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import random
-import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hostile_s3 import hostile_s3, wait_until
+from hostile_s3 import hostile_s3, silent_port, wait_until
 from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
 from tornado_proxy.s3 import pool as pools
@@ -145,20 +144,8 @@ async def test_a_slow_client_does_not_time_s3_out():
 
 async def test_a_connection_that_is_not_accepted_times_out():
     """A request times out if its connection is not accepted in time."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        port = full.getsockname()[1]
-        sockets = []
-        for _ in range(3):
-            sockets.append(socket.socket())
-            sockets[-1].setblocking(False)
-            sockets[-1].connect_ex(("127.0.0.1", port))
-        pool = pool_at(port, connect_timeout=0.2)
-        with pytest.raises(TimedOut, match="no connection"):
-            await get(pool)
-        for each in sockets:
-            each.close()
+    with silent_port() as port, pytest.raises(TimedOut, match="no connection"):
+        await get(pool_at(port, connect_timeout=0.2))
 
 
 # Closing

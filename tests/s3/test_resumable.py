@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from ranged_s3 import RangedS3
 from scripted_s3 import Then
-from stores import store_at
+from stores import read_object, store_at
 
 from tornado_proxy.config.model import CallHeaders
 from tornado_proxy.s3.answers import ObjectHead
@@ -43,11 +43,7 @@ async def store_of(ranged: RangedS3, reads: str = "loop", **options):
 
 
 async def read(store, part: ByteRange | None = None) -> bytes:
-    opened = await store.open("a", ANY, part)
-    try:
-        return b"".join([chunk async for chunk in opened.chunks()])
-    finally:
-        await opened.close()
+    return await read_object(store, "a", part=part)
 
 
 def first_only(after: int, then: Then):
@@ -313,14 +309,8 @@ async def test_thirty_downloads_with_a_random_cut_arrive_whole():
 
     ranged.breaks = breaks
     async with store_of(ranged, max_attempts=2) as (store, _):
-
-        async def download(key):
-            opened = await store.open(key, ANY)
-            content = b"".join([chunk async for chunk in opened.chunks()])
-            await opened.close()
-            return content
-
-        whole = [content == BODY for content in await asyncio.gather(*[download(f"a{number}") for number in range(30)])]
+        contents = await asyncio.gather(*[read_object(store, f"a{number}") for number in range(30)])
+        whole = [content == BODY for content in contents]
     assert (whole, len(ranged.s3.requests)) == ([True] * 30, 60)
 
 

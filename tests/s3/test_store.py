@@ -355,9 +355,7 @@ async def test_a_form_stores_the_object(bucket):
     """A POST of a form stores an object."""
     form = await bucket.store.presign_upload("d/é.txt", Write("text/css", max_size=10), 60)
     await asyncio.to_thread(post_form, form, b"abc")
-    opened = await bucket.store.open("d/é.txt", ANY)
-    assert b"".join([chunk async for chunk in opened.chunks()]) == b"abc"
-    await opened.close()
+    assert await read_object(bucket.store, "d/é.txt") == b"abc"
 
 
 async def test_a_closed_store_is_unreachable():

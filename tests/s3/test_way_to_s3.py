@@ -6,12 +6,12 @@ import asyncio
 import socket
 import ssl
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from certificates import pair
-from hostile_s3 import hostile_s3
+from hostile_s3 import hostile_s3, silent_port
 from scripted_s3 import Reply, error_reply, object_reply, reply
 from stores import async_chunks, read_object, store_at
 
@@ -47,18 +47,6 @@ def way(request):
 # Addresses
 
 
-@contextmanager
-def silent(port: int):
-    """An address of which nobody accepts a connection."""
-    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
-        full.bind(("127.0.0.2", port))
-        full.listen(0)
-        for each in (first, second):
-            each.setblocking(False)
-            each.connect_ex(("127.0.0.2", port))
-        yield
-
-
 def named(monkeypatch, *hosts: str) -> None:
     """Gives the name `s3.test` these addresses, in order."""
 
@@ -75,7 +63,7 @@ async def test_a_silent_address_is_passed_over(monkeypatch, way):
     named(monkeypatch, "127.0.0.2", "127.0.0.1")
     once = replace(answer, data=answer.data.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
     async with hostile_s3(once) as s3, store_at(f"http://s3.test:{s3.port}", reads, force_path_style=True) as store:
-        with silent(s3.port):
+        with silent_port("127.0.0.2", s3.port):
             took = []
             for _ in range(2):
                 begun = time.monotonic()

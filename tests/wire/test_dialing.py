@@ -7,6 +7,7 @@ import socket
 import threading
 
 import pytest
+from hostile_s3 import silent_port
 
 from tornado_proxy.wire.dialing import Dialer, Names
 from tornado_proxy.wire.shares import in_own_thread
@@ -102,11 +103,5 @@ async def test_addresses_that_answer_share_the_connections(monkeypatch):
 def test_a_thread_connects_in_time(monkeypatch, count):
     """Without an address that answers, a call in a thread ends."""
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, **_: RESOLVE("127.0.0.1", port, **_) * count)
-    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        for each in (first, second):
-            each.setblocking(False)
-            each.connect_ex(full.getsockname())
-        with pytest.raises(TimeoutError):
-            Dialer("name", full.getsockname()[1]).connect_in_thread(0.5)
+    with silent_port() as port, pytest.raises(TimeoutError):
+        Dialer("name", port).connect_in_thread(0.5)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from msgspec import structs
-from stores import BucketUnderTest
+from stores import BucketUnderTest, read_object
 
 from tornado_proxy.config.model import CallHeaders
 from tornado_proxy.config.server import S3Pool
@@ -98,11 +98,7 @@ async def store_behind(
 
 
 async def _read(store: S3Store, part: ByteRange | None = None) -> bytes:
-    opened = await store.open("a", Conditions(), part)
-    try:
-        return b"".join([chunk async for chunk in opened.chunks()])
-    finally:
-        await opened.close()
+    return await read_object(store, "a", part=part)
 
 
 def _upload_in_parts(bucket: BucketUnderTest) -> None:
