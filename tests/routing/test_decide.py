@@ -14,6 +14,7 @@ from tornado_proxy.routing.decide import (
     beside,
     decide,
     decide_beside,
+    listed,
     opens_all_below,
     simulate,
     trace,
@@ -412,12 +413,13 @@ def test_a_directory_without_access_rules_is_open_below(make_site):
     assert not is_open(make_site(actions=ISOLATED))
 
 
-def test_a_path_beside_has_no_query(make_site, scripted_template):
-    """A template reads an empty query for a path beside the requested one."""
+@pytest.mark.parametrize(("deciding", "query"), [(listed, ""), (beside, "format=zip")])
+def test_an_entry_of_a_directory_has_no_query(make_site, scripted_template, deciding, query):
+    """A template reads an empty query for what is listed, and that of the request for what answers in its place."""
     site = make_site((".*", scripted_template(lambda data: f"/{data.request.raw_query}{len(data.request.query)}")))
     mounts = Mounts([site])
     asked = simulate(mounts, read_request("/d/?format=zip"), None)
-    assert _beside(mounts, asked, "/d/a").plan[0] == Serve("0")
+    assert deciding(mounts, asked, "/d/a", permitted=True).plan[0] == Serve(f"{query}{len(query) and 1}")
 
 
 def test_a_path_beside_is_planned_for_the_same_user(make_site):

@@ -268,6 +268,13 @@ async def test_a_site_has_addresses_without_endings(path, text):
     assert (head.status, head.headers["content-length"]) == (200, str(len(text)))
 
 
+async def test_each_address_that_is_tried_has_the_query_of_the_request():
+    """A rewrite may read it, of an address after the first and of an index document alike."""
+    rules = """rewrite `^/(?P<rest>.*)$` -> jinja "/{{ request.query['d'] }}/{{ groups.rest }}" """
+    async with serve({"docs/intro.html": b"intro", "docs/index.html": b"home"}, rules=rules, get=TRYING) as site:
+        assert [(await site.get(path)).text for path in ("/intro?d=docs", "/?d=docs")] == ["intro", "home"]
+
+
 async def test_a_directory_that_is_tried_is_still_listed():
     """A listing comes before the page of an app, and has links only at its own address."""
     async with serve(SITE, get=TRYING) as site:
@@ -491,12 +498,12 @@ async def test_a_plan_without_an_answer_is_a_missing_object():
 @pytest.mark.parametrize(
     ("limit", "entries"),
     [
-        *[("1", 1), ("2", 2), ("3", 3)],
-        *[(text, 3) for text in ("4", "0", "-1", "x", "", "%D9%A3", "9" * 5000, "2.0", "%2B2", "%202")],
+        *[("1", 1), ("2", 2), ("3", 3), ("4", 3)],
+        *[(text, 5) for text in ("0", "-1", "x", "", "%D9%A3", "9" * 5000, "2.0", "%2B2", "%202")],
     ],
 )
 async def test_the_limit_of_a_listing_has_a_maximum(limit, entries):
-    """A limit from 1 to the target's is used; any other value means the target's."""
+    """A limit up to the target's is used, a larger one means the target's; what is no number asks for no page."""
     async with serve(dict.fromkeys("abcde", b""), bucket=Bucket("b", list_max_keys=3)) as site:
         answer = await site.get(f"/?format=json&limit={limit}")
     assert len(json.loads(answer.body)["entries"]) == entries

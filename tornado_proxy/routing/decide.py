@@ -291,8 +291,7 @@ class Deciding:
 
 def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
     """Decides what a decision's user would be answered at another path; refuses one who would have to sign in again."""
-    request = decision.request
-    asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
+    asked = replace(decision.request, method=method or decision.request.method, path=path)
     deciding = Deciding(decide(mounts, asked, tries=False))
     while (question := deciding.question) is not None:
         deciding.answer((yield question) if isinstance(question, Authorize) else _remembered(question, decision))
@@ -313,6 +312,12 @@ def _remembered(question: Authenticate | NameFile, decision: Decision) -> Questi
 def beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "", *, permitted: bool) -> Decision:
     """Decides as `decide_beside`, with `permitted` for the answer of every policy server."""
     return _driven(decide_beside(mounts, decision, path, method), lambda _: permitted)
+
+
+def listed(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "", *, permitted: bool) -> Decision:
+    """Decides as `beside` about an entry of a directory, which does not have the query of the request."""
+    bare = replace(decision, request=replace(decision.request, raw_query="", query=()))
+    return beside(mounts, bare, path, method, permitted=permitted)
 
 
 def opens_all_below(mounts: Mounts, decision: Decision) -> bool:

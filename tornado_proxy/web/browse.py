@@ -65,11 +65,12 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     accept, named = context.headers.get("Accept"), query.get("format")
     form = choose(LISTING_FORMS, accept, named)
     order = None if is_custom else requested_order(query, directories_first=site.target.listing.directories_first)
-    by_page = is_custom or "limit" in query or "after" in query or (form is Form.HTML and asks_for_page(accept))
+    asked = _number(query.get("limit", ""))
+    by_page = is_custom or asked or "after" in query or (form is Form.HTML and asks_for_page(accept))
     if not by_page and (not named or named == form.value):
         return await _whole(attempt, form, order, context)
     most = site.target.bucket.list_max_keys
-    limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
+    limit = min(asked or most, most if is_custom else min(most, LONGEST_PAGE))
     content = await Directory(attempt.prefix, context).page(limit, order)
     if not content.exists and not attempt.root:
         return None
@@ -236,10 +237,9 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
     return name, None
 
 
-def _limit(text: str, most: int) -> int:
-    """Returns the number of entries that a query asks for; an invalid one counts as absent."""
-    limit = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else most
-    return limit if 0 < limit < most else most
+def _number(text: str) -> int:
+    """Returns the number that a limit is, 0 for what is none: that asks for no page."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:

@@ -25,7 +25,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.listing import link
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.decide import Decision, beside, opens_all_below
+from tornado_proxy.routing.decide import Decision, listed, opens_all_below
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import RedirectToSignedUrl, Serve
 from tornado_proxy.rules.model import path_objection
@@ -236,7 +236,7 @@ class RequestContext(msgspec.Struct, frozen=True):
 
     def beside(self, path: str, method: str = "", *, permitted: bool = False) -> Decision:
         """Decides what a request for another path would be answered, with `permitted` for the answer of a policy."""
-        return beside(self.parts.mounts, self.decision, RequestPath(path), method, permitted=permitted)
+        return listed(self.parts.mounts, self.decision, RequestPath(path), method, permitted=permitted)
 
     def file(self, decision: Decision) -> Serve | RedirectToSignedUrl | None:
         """Returns the plan's first attempt, if it serves a file of this target."""
