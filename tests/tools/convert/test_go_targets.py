@@ -1,8 +1,8 @@
 import pytest
 
 from gotemplate.template.errors import TemplateMistake
-from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.patterns import Here, NotConvertible
+from tornado_proxy.tools.convert.rewrites import Surroundings, go_target_here
 
 SOURCE = Here("^/(?P<rest>.*)$")
 WITHOUT_PREFIX = Surroundings("", "")

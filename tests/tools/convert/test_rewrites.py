@@ -3,9 +3,8 @@ from conversions import converted_target
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.tree import Dialect
-from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.rewrites import KeysAs, RewriteEntry, Written, converted
+from tornado_proxy.tools.convert.rewrites import KeysAs, RewriteEntry, Surroundings, Written, converted
 
 
 def test_a_rewrite_that_calls_a_helper_is_converted():

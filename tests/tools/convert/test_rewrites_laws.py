@@ -19,8 +19,7 @@ from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates import go
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData, compile_plain
-from tornado_proxy.tools.convert.go_targets import Surroundings
-from tornado_proxy.tools.convert.rewrites import KeysAs, RewriteEntry, converted, rule_text
+from tornado_proxy.tools.convert.rewrites import KeysAs, RewriteEntry, Surroundings, converted, rule_text
 
 NOWHERE = Span(SourceFile("conf.yaml", "\n"), 0, 0)
 ANN = User("ann")

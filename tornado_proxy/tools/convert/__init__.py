@@ -2,7 +2,7 @@
 
 `options` reads s3-proxy's files, by the table `options.toml` and the model of our configuration; `conversion` converts
 them with the help of the others and writes the result; `settings`, `resources` and `rewrites` each convert one part;
-`patterns` and `go_targets` have the proofs about rewrites.
+`patterns` has the proofs about rewrites.
 
 Configurations that s3-proxy refuses or fails on are refused: nothing would run as before. The sources are its packages
 pkg/s3-proxy/config and pkg/s3-proxy/server. Its validator does not look into `targets` and `authProviders`, so a

@@ -17,7 +17,6 @@ from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import CacheHeaders, Cors, Ssl
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
-from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import (
     Section,
     Setting,
@@ -25,7 +24,7 @@ from tornado_proxy.tools.convert.options import (
     remark_on_relative,
 )
 from tornado_proxy.tools.convert.resources import Providers, closed, resources, signs_in
-from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, rewrites
+from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, Surroundings, ignores_client, rewrites
 from tornado_proxy.tools.limits import LONGEST_PREFLIGHT_AGE, MOST_LISTED_KEYS
 
 _PORTS = {"server": 8080, "internalServer": 9090}
