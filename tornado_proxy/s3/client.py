@@ -163,7 +163,7 @@ def make_session(bucket: Bucket) -> Session:
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_moment)
     if (pair := bucket.credentials) is None:
         chain = core.get_component("credential_provider")
-        core.register_component("credential_provider", _LazyChain(chain))
+        core.register_component("credential_provider", _LazyCredentials(chain))
     else:
         core.set_credentials(*pair.reveal())
     return core
@@ -350,25 +350,21 @@ def _blocks(body: Any) -> Iterable[bytes]:
         body.seek(0)
 
 
-class _LazyChain:
-    """boto3's credential chain, searched later than the session asks for it."""
-
-    def __init__(self, chain: CredentialResolver) -> None:
-        self._chain = chain
-
-    def load_credentials(self) -> Credentials:
-        """Returns credentials that are looked up when they are needed."""
-        return _LazyCredentials(self._chain)
-
-
 class _LazyCredentials(Credentials):
-    """The credentials of the chain, looked up by the first signed request, and again until some are found."""
+    """The credentials of boto3's chain, looked up by the first signed request, and again until some are found.
+
+    They stand for the chain as well, which a session would search at once.
+    """
 
     def __init__(self, chain: CredentialResolver) -> None:
         super().__init__("", "", method="lazy")
         self._chain = chain
         self._found: Credentials | None = None
         self._lock = Lock()
+
+    def load_credentials(self) -> Credentials:
+        """Returns themselves, in place of the chain."""
+        return self
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
         """Returns the current credentials, refreshed if they are about to expire."""

@@ -89,8 +89,9 @@ class ConditionalWrites:
         self._executor = executor
         self._call = call
         self._find = find
-        # By condition, whole or in parts: what is wrong with the way S3 takes it, empty if nothing is.
-        self._trials: dict[tuple[str, bool], asyncio.Future[str]] = {}
+        self._trials: dict[tuple[str, bool], asyncio.Task[str]] = {}  # by condition, whole or in parts
+        # What is wrong with the way S3 takes each, empty if nothing is.
+        self._found: dict[tuple[str, bool], str] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by key
 
     async def precondition(self, key: ObjectKey, write: Write) -> Precondition:
@@ -113,8 +114,7 @@ class ConditionalWrites:
 
     def caveat(self, precondition: Precondition) -> str:
         """Returns what S3 does not decide of an upload in parts that is checked; empty if it decides all."""
-        trials = [self._trials[name, True] for name in precondition.parameters if (name, True) in self._trials]
-        return next(filter(None, (each.result() for each in trials if _is_over(each))), "")
+        return next(filter(None, (self._found.get((name, True)) for name in precondition.parameters)), "")
 
     @asynccontextmanager
     async def decided(
@@ -135,8 +135,10 @@ class ConditionalWrites:
 
     async def _refusal(self, key: ObjectKey, name: str, described: Parameters, *, in_parts: bool) -> str:
         """Returns what is wrong with the way S3 takes a condition, tried once for all uploads; empty if it heeds it."""
+        if (found := self._found.get((name, in_parts))) is not None:
+            return found
         trial = self._trials.get((name, in_parts))
-        if trial is None or (trial.done() and not _is_over(trial)):
+        if trial is None or trial.done():
             trial = self._trials[name, in_parts] = asyncio.get_running_loop().create_task(
                 self._tried(key, name, described, in_parts=in_parts)
             )
@@ -146,6 +148,7 @@ class ConditionalWrites:
         if refusal := await self._try(beside, name, described, in_parts=in_parts):
             effect = _RACE if in_parts else _FAILURE
             _log.error("%s: %s; see `bucket.conditionalWrites`", effect % self._bucket, refusal)
+        self._found[name, in_parts] = refusal
         return refusal
 
     async def _try(self, beside: ObjectKey, name: str, described: Parameters, *, in_parts: bool) -> str:
@@ -191,8 +194,3 @@ class ConditionalWrites:
                 await self._call("DeleteObject", key, self._client.delete_object)
         except errors.StorageError as error:
             _log.warning("an object of a trial remains: %s", error)
-
-
-def _is_over(trial: asyncio.Future[str]) -> bool:
-    """Whether a trial has told what S3 does."""
-    return trial.done() and not trial.cancelled() and trial.exception() is None

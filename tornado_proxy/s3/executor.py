@@ -28,9 +28,7 @@ Parameters = Mapping[str, Any]
 """Parameters of an operation by their names in the S3 API."""
 
 
-# Bytes that the kernel buffers before it sends them (tcp(7)). Its default is megabytes, so that a slow connection looks
-# silent long after the last byte was handed over.
-_TCP_NOTSENT_LOWAT = 25
+_TCP_NOTSENT_LOWAT = 25  # tcp(7)
 
 _thread = threading.local()
 _lock = threading.Lock()  # guards the links between calls and connections
