@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import msgspec
 
-from tornado_proxy.config.actions import GetAction
+from tornado_proxy.config.actions import GetAction, PutAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import Step
 from tornado_proxy.routing.limits import LARGEST_FORM
@@ -17,7 +16,7 @@ from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, obje
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import TRIED_PATH, Key
 from tornado_proxy.semantics.fields import path_reference
-from tornado_proxy.semantics.request import WRITING, Request, RequestPath
+from tornado_proxy.semantics.request import READING, Request, RequestPath
 
 
 class Serve(msgspec.Struct, frozen=True):
@@ -146,26 +145,35 @@ _QUERY_AS_IT_IS = "!$%&'()*+,/:;=?@[\\]^`{|}~"
 
 def plan_early(match: RouteMatch, request: Request) -> Plan:
     """Plans requests that rules cannot change: slash redirects, refused directories, uploads without a name."""
-    if request.method in WRITING and f"/{ASSETS_AT}" in request.path:
+    is_directory = request.path.endswith("/")
+    # The mount path without its closing slash is a directory too, but not spelt as one.
+    is_file = not is_directory and match.key != "/"
+    if request.method in READING:
+        return () if is_file or is_directory else (Redirect(_slashed(request)),)
+    if f"/{ASSETS_AT}" in request.path:
         return (_OURS,)
-    return _METHODS[request.method].early(match, request)
+    if request.method == "PUT":
+        return _early_upload(match, request, is_file=is_file)
+    if "upload" in request.parameters:
+        # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
+        return (_STEP_OF_REMOVAL,)
+    return () if is_file else (_WHOLE_DIRECTORY,)
 
 
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
     """Plans a request with a rewritten key; `path` includes the file name of an upload. Raises `RequestError`."""
-    return _METHODS[request.method].plan(match, request, path, key)
+    if request.method in READING:
+        return _plan_read(match, request, key)
+    if key.endswith("/"):
+        return (Refuse(403, _BECAME_A_DIRECTORY),)
+    target = match.site.target
+    stored_at = object_key(target.bucket, key)
+    if request.method == "PUT":
+        return _plan_upload(target.actions.put, request, path, stored_at)
+    return (Remove(stored_at),)
 
 
-def _is_file(match: RouteMatch, request: Request) -> bool:
-    # The mount path without its closing slash is a directory too, but not spelt as one.
-    return not request.path.endswith("/") and match.key != "/"
-
-
-def _early_read(match: RouteMatch, request: Request) -> Plan:
-    return () if _is_file(match, request) or request.path.endswith("/") else (Redirect(_slashed(request)),)
-
-
-def _plan_read(match: RouteMatch, request: Request, _path: RequestPath, key: Key) -> Plan:
+def _plan_read(match: RouteMatch, request: Request, key: Key) -> Plan:
     target = match.site.target
     if request.path.endswith("/"):
         return _browse(match, request, key)
@@ -180,43 +188,27 @@ def _plan_read(match: RouteMatch, request: Request, _path: RequestPath, key: Key
     return (opening, Redirect(_slashed(request), below, (RequestPath(f"{request.path}/"),)), _NO_OBJECT)
 
 
-def _early_upload(match: RouteMatch, request: Request) -> Plan:
+def _early_upload(match: RouteMatch, request: Request, *, is_file: bool) -> Plan:
     put, named = match.site.target.actions.put, request.parameters.get("upload")
     if named == "direct" and not put.direct_uploads:
         return (_NOT_DIRECT,)
     if named is not None:
-        return () if _is_file(match, request) else (_NOT_A_FILE,)
+        return () if is_file else (_NOT_A_FILE,)
     if request.path.endswith("/"):
         return (ReadForm(put.max_size),)
-    return () if put.raw_uploads and _is_file(match, request) else (_NO_SLASH,)
+    return () if put.raw_uploads and is_file else (_NO_SLASH,)
 
 
-def _plan_upload(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
-    if key.endswith("/"):
-        return (Refuse(403, _BECAME_A_DIRECTORY),)
-    target = match.site.target
-    stored_at, put = object_key(target.bucket, key), target.actions.put
+def _plan_upload(put: PutAction, request: Request, path: RequestPath, key: ObjectKey) -> Plan:
+    location = path_reference(request.public(path))
     if (named := request.parameters.get("upload")) is None:
-        return (Receive(stored_at, path_reference(request.public(path)), put.allow_override, put.max_size),)
+        return (Receive(key, location, put.allow_override, put.max_size),)
     if named != "direct":
-        return (upload_step(request, stored_at, path_reference(request.public(path)), put),)
-    if "${filename}" in stored_at:
+        return (upload_step(request, key, location, put),)
+    if "${filename}" in key:
         return (_NAMED_BY_S3,)
     most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
-    return (OfferForm(stored_at, path_reference(request.public(path)), most, put.direct_upload_expiration),)
-
-
-def _early_removal(match: RouteMatch, request: Request) -> Plan:
-    if "upload" in request.parameters:
-        # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
-        return (_STEP_OF_REMOVAL,)
-    return () if _is_file(match, request) else (_WHOLE_DIRECTORY,)
-
-
-def _plan_removal(match: RouteMatch, _request: Request, _path: RequestPath, key: Key) -> Plan:
-    if key.endswith("/"):
-        return (Refuse(403, _BECAME_A_DIRECTORY),)
-    return (Remove(object_key(match.site.target.bucket, key)),)
+    return (OfferForm(key, location, most, put.direct_upload_expiration),)
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
@@ -265,22 +257,6 @@ def plan_tries(own: Plan, tries: Sequence[tuple[str, Attempt]]) -> Plan:
 def tries_files(plan: Sequence[Attempt]) -> bool:
     """Whether a plan has several files, which are tried in turn."""
     return sum(isinstance(each, Serve | RedirectToSignedUrl) for each in plan) > 1
-
-
-class _MethodPlan(NamedTuple):
-    """How the requests of a method are planned: before the rules, where they change nothing, and after them."""
-
-    early: Callable[[RouteMatch, Request], Plan]
-    plan: Callable[[RouteMatch, Request, RequestPath, Key], Plan]
-
-
-_READ = _MethodPlan(_early_read, _plan_read)
-_METHODS = {
-    "GET": _READ,
-    "HEAD": _READ,
-    "PUT": _MethodPlan(_early_upload, _plan_upload),
-    "DELETE": _MethodPlan(_early_removal, _plan_removal),
-}
 
 
 def _slashed(request: Request) -> str:

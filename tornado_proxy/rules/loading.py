@@ -246,24 +246,23 @@ class _Target(msgspec.Struct):
     def add(self, block: tree.TargetBlock) -> Iterator[Diagnostic]:
         """Adds a block; yields its mistakes."""
         for statement in block.statements:
-            if isinstance(statement, RewriteStatement):
-                yield from self._add_rewrite(statement)
-            elif isinstance(test := compile_test(statement), RuleTest):
-                self.tests.append(test)
-            else:
-                yield from test
-
-    def _add_rewrite(self, statement: RewriteStatement) -> Iterator[Diagnostic]:
-        self.number += 1
-        if statement.name is not None:
-            yield from self._claim(statement.name)
-        compiled = self._compiled(statement)
-        if isinstance(compiled, list):
-            yield from compiled
-            return
-        name = statement.name.value if statement.name else None
-        pattern, template = compiled
-        self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
+            if not isinstance(statement, RewriteStatement):
+                test = compile_test(statement)
+                if isinstance(test, RuleTest):
+                    self.tests.append(test)
+                else:
+                    yield from test
+                continue
+            self.number += 1
+            if statement.name is not None:
+                yield from self._claim(statement.name)
+            compiled = self._compiled(statement)
+            if isinstance(compiled, list):
+                yield from compiled
+                continue
+            name = statement.name.value if statement.name else None
+            pattern, template = compiled
+            self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
 
     def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | list[Diagnostic]:
         source, template, dialect = statement.source, statement.template, statement.dialect

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 
 from msgspec.structs import replace
@@ -112,21 +112,15 @@ _NAMES = re.compile(r"(?i)(?:user\W{1,2}|get|given_?|family_?)name\b")
 def unsafe_insertion(subject: Subject) -> Iterator[LintFinding]:
     """A template that inserts a client's value, which may span several segments of the key."""
     for rewrite, target, index in subject.rewrites:
-        if rewrite.dialect in _ADVICE:
-            for what, place in _insertions(target, index).items():
+        key = target.example(index) if rewrite.dialect in _ADVICE else None
+        if key is None:
+            continue
+        template, reported = rewrite.statement.template, set[str]()
+        for what, place, request, user in _probes(template.value, key):
+            if what not in reported and _INSERTED in str(target.result(key, request, user)).lower():
+                reported.add(what)
                 message = f"this inserts {what}: if it contains `/`, it spans several segments of the key"
-                yield LintFinding(message, rewrite.statement.template.at(*place), _ADVICE[rewrite.dialect])
-
-
-def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]]:
-    """Returns the values that appear in the result with their slashes, and where the template reads them."""
-    text = target.rewrites[index].statement.template.value
-    places: dict[str, tuple[int, int]] = {}
-    if (key := target.example(index)) is not None:
-        for what, place, request, user in _probes(text, key):
-            if what not in places and _INSERTED in str(target.result(key, request, user)).lower():
-                places[what] = place
-    return places
+                yield LintFinding(message, template.at(*place), _ADVICE[rewrite.dialect])
 
 
 def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request, User | None]]:
