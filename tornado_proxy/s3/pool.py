@@ -136,7 +136,6 @@ class Pool:
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 sock = await self._dialer.connect()
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
                 _, made = await loop.create_connection(
                     make, sock=sock, ssl=self._tls, server_hostname=host if self._tls else None
                 )

@@ -100,9 +100,7 @@ class S3Store(Reader):
         self._transport.carry(self._client)
         self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
-        self._conditional = ConditionalWrites(
-            bucket, self._client, self._executor, partial(self._call, is_upload=True), self._head_or_none
-        )
+        self._conditional = ConditionalWrites(bucket, self._client, self._executor, self._call, self._head_or_none)
         self._place = f"{bucket.s3_endpoint or ''}/{bucket.name}"  # whose share of the memory it is
         self._memory = memory or UploadMemory(pool.upload_memory)
         limits = ReadLimits(
@@ -139,7 +137,7 @@ class S3Store(Reader):
         if conditions != UNCONDITIONAL:
             checked_precondition(Write(conditions=conditions), await self._head_or_none(key))
         with suppress(errors.ObjectMissing):
-            answer: Parameters = await self._call("DeleteObject", key, self._client.delete_object)
+            answer: Parameters = await self._call("DeleteObject", key, self._client.delete_object, is_upload=False)
             if _status(answer) != _NO_CONTENT:
                 await self.head(key, UNCONDITIONAL)
                 raise errors.UpstreamError(f"S3 answers {_status(answer)} to the removal of `{key}`, and keeps it")
@@ -214,7 +212,7 @@ class S3Store(Reader):
             self._conditional.decided(key, write, precondition, in_parts=True) as condition,
         ):
             complete = partial(self._client.complete_multipart_upload, **sent, **condition)
-            call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION_WITHIN, is_upload=True)
+            call = partial(self._call, "CompleteMultipartUpload", key, complete, COMPLETION_WITHIN)
             return await self._completed(key, parts, call)
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
@@ -254,7 +252,7 @@ class S3Store(Reader):
         whole: Parameters = {**described, **condition, "Body": body}
         put = partial(self._client.put_object, **whole)
         try:
-            return _stored(await self._call("PutObject", key, put, is_upload=True), f"S3 stores `{key}`")
+            return _stored(await self._call("PutObject", key, put), f"S3 stores `{key}`")
         except errors.StorageError as error:
             if error.is_refusal or not condition:
                 raise
@@ -316,12 +314,12 @@ class S3Store(Reader):
     async def _call_part(self, operation: str, key: str, method: Callable[..., Any]) -> Parameters:
         """Makes a call on a multipart upload; for an unknown upload Ceph says that the key does not exist."""
         try:
-            return await self._call(operation, key, method, is_upload=True)
+            return await self._call(operation, key, method)
         except errors.ObjectMissing as error:
             raise errors.UploadMissing(str(error)) from error
 
     async def _call(
-        self, operation: str, key: str, method: Callable[..., T], within: float = 0, *, is_upload: bool = False
+        self, operation: str, key: str, method: Callable[..., T], within: float = 0, *, is_upload: bool = True
     ) -> T:
         """Makes a call on an object; `within` seconds apply if they are longer than the limit for other calls."""
         if not key:

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 
-_KEEP_ALIVE = (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-
 # After these failures, and where S3 asks for fewer requests, a conditional write has not happened.
 _NOT_SENT = (exceptions.ConnectTimeoutError, exceptions.EndpointConnectionError)
 
@@ -112,8 +110,6 @@ class _AgingConnection(InterruptibleConnection):
         except OSError as error:
             raise failures.NewConnectionError(connection, str(error)) from error
         made.settimeout(connection.timeout)
-        for option in (*HTTPConnection.default_socket_options, _KEEP_ALIVE):
-            made.setsockopt(*option)
         return made
 
 

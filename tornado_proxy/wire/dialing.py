@@ -87,6 +87,8 @@ async def _connected(address: Address) -> socket.socket:
     made = socket.socket(address[0], socket.SOCK_STREAM)
     try:
         made.setblocking(False)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await asyncio.get_running_loop().sock_connect(made, address[1])
     except BaseException:
         made.close()
