@@ -330,7 +330,22 @@ def opens_all_below(mounts: Mounts, decision: Decision) -> bool:
 
 def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:
     """Decides about a request of `user`, without checking a password, with the file name of an upload's form."""
-    return _driven(decide(mounts, request), lambda question: _simulated(question, user, file_name))
+
+    def answer(question: Question) -> QuestionAnswer:
+        match question:
+            case NameFile():
+                return file_name
+            case Authorize():
+                return True  # a policy server is not at hand
+            case Authenticate(guard=guard):
+                if user is None:
+                    return Refuse(401, f"nobody is signed in with `{guard.provider}`")
+                unlisted = guard.users is not None and guard.find(user.username) is None
+                return Refuse(401, f"`{user.username}` is not listed") if unlisted else user
+            case _:
+                assert_never(question)
+
+    return _driven(decide(mounts, request), answer)
 
 
 def _driven(steps: Steps, answer_to: Callable[[Question], QuestionAnswer]) -> Decision:
@@ -338,21 +353,6 @@ def _driven(steps: Steps, answer_to: Callable[[Question], QuestionAnswer]) -> De
     while deciding.question is not None:
         deciding.answer(answer_to(deciding.question))
     return deciding.decision
-
-
-def _simulated(question: Question, user: User | None, file_name: str | None) -> QuestionAnswer:
-    match question:
-        case NameFile():
-            return file_name
-        case Authorize():
-            return True  # a policy server is not at hand
-        case Authenticate(guard=guard):
-            if user is None:
-                return Refuse(401, f"nobody is signed in with `{guard.provider}`")
-            unlisted = guard.users is not None and guard.find(user.username) is None
-            return Refuse(401, f"`{user.username}` is not listed") if unlisted else user
-        case _:
-            assert_never(question)
 
 
 class RewriteTrace(msgspec.Struct, frozen=True):

@@ -408,7 +408,11 @@ class ContentCheck:
     def __init__(self, content_md5: str | None, content_digest: str | None) -> None:
         """Raises ValueError for a malformed header; unknown algorithms are ignored."""
         announced = [("md5", content_md5.strip())] if content_md5 is not None else []
-        announced += _dictionary(content_digest) if content_digest is not None else []
+        for member in content_digest.split(",") if content_digest is not None else ():
+            # A member of a dictionary of byte sequences (RFC 9651 3.2).
+            if not (match := _DIGEST_MEMBER.fullmatch(member)):
+                raise ValueError("the header is not a dictionary of byte sequences")
+            announced.append((match[1], match[2]))
         self._expected = [
             (name, hashlib.new(_CHECKED[name], usedforsecurity=False), b64decode(value, validate=True))
             for name, value in announced
@@ -430,12 +434,3 @@ class ContentCheck:
     def mismatch(self) -> str | None:
         """Returns the first algorithm whose digest of the content differs from the announced one."""
         return next((name for name, made, value in self._expected if made.digest() != value), None)
-
-
-def _dictionary(header: str) -> Iterator[tuple[str, str]]:
-    """Yields the members of a dictionary of byte sequences (RFC 9651 3.2); raises ValueError for anything else."""
-    for member in header.split(","):
-        match = _DIGEST_MEMBER.fullmatch(member)
-        if not match:
-            raise ValueError("the header is not a dictionary of byte sequences")
-        yield match[1], match[2]

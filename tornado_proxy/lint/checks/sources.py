@@ -44,27 +44,26 @@ def unanchored_source(subject: Subject) -> Iterator[LintFinding]:
     """A source without anchors, which matches more keys than its author probably means."""
     for rewrite, target, index in subject.rewrites:
         tree = target.languages[index].tree
-        ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
-        if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
-            yield _unanchored(rewrite, tree, ends)
-
-
-def _unanchored(rewrite: Rewrite, tree: Node, ends: tuple[bool, bool]) -> LintFinding:
-    start, end = ends
-    source, meant = rewrite.statement.source, undelimited(rewrite.pattern.text)
-    if meant is not None:
-        message = "the slashes around this are part of the source, which matches anywhere in a key"
-        return LintFinding(message, source.span, f"write `{meant}`")
-    wrapped = isinstance(tree, Alternation)
-    opening = ("^" if start else "") + ("(?:" if wrapped else "")
-    closing = (")" if wrapped else "") + ("$" if end else "")
-    places = ((0, opening), (len(source.value), closing))
-    edits = tuple(edit for at, text in places if text for edit in inserted(source, at, text))
-    key = guess(tree)
-    example = f"{'/x' if start else ''}{key or ''}{'x' if end else ''}"  # which the author hardly meant
-    is_matched = key is not None and rewrite.pattern.search(example)
-    message = _MATCHES[ends] + (f", such as {shown(example)}" if is_matched else "")
-    return LintFinding(message, source.span, _ADVICE[ends], fixes=offer("anchor it", edits))
+        if tree is None:
+            continue
+        start, end = ends = open_start(tree), open_end(tree)
+        if not (start or end) or isinstance(target.reaches[index], NoKey):
+            continue
+        source, meant = rewrite.statement.source, undelimited(rewrite.pattern.text)
+        if meant is not None:
+            message = "the slashes around this are part of the source, which matches anywhere in a key"
+            yield LintFinding(message, source.span, f"write `{meant}`")
+            continue
+        wrapped = isinstance(tree, Alternation)
+        opening = ("^" if start else "") + ("(?:" if wrapped else "")
+        closing = (")" if wrapped else "") + ("$" if end else "")
+        places = ((0, opening), (len(source.value), closing))
+        edits = tuple(edit for at, text in places if text for edit in inserted(source, at, text))
+        key = guess(tree)
+        example = f"{'/x' if start else ''}{key or ''}{'x' if end else ''}"  # which the author hardly meant
+        is_matched = key is not None and rewrite.pattern.search(example)
+        message = _MATCHES[ends] + (f", such as {shown(example)}" if is_matched else "")
+        yield LintFinding(message, source.span, _ADVICE[ends], fixes=offer("anchor it", edits))
 
 
 @check(Category.DOUBTS, Severity.WARNING)
@@ -163,34 +162,30 @@ def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice
 def unused_group(subject: Subject) -> Iterator[LintFinding]:
     """A group that captures what the template never uses."""
     for rewrite, tree in subject.sources:
-        yield from _unused(rewrite, tree)
-
-
-def _unused(rewrite: Rewrite, tree: Node) -> Iterator[LintFinding]:
-    """Yields findings for a template that uses groups by name only, and only groups that exist."""
-    text, references = rewrite.template.text, rewrite.template.group_references
-    uses_key = rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(text)
-    if uses_key or len(_MENTIONS[rewrite.dialect].findall(text)) > len(references):
-        return
-    used = {name for name, _, _ in references}
-    unused = [*_unused_groups(tree, used)] if all(has_group(rewrite.pattern, name) for name in used) else []
-    if not unused or next(slips(rewrite), None) is not None:
-        return
-    repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)}
-    for group in unused:
-        holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
-        if group.name or not holds_together:
-            source = rewrite.statement.source
-            opening = f"(?P<{group.name}>" if group.name else "("
-            start, end = group.extent
-            if group.name and not source.value.startswith(opening, start):
-                opening = f"(?<{group.name}>"
-            safe = rewrite.dialect is Dialect.PLAIN and not any(map(group_number, used))
-            edits = reworded(source, start, start + len(opening), "(?:")
-            fixes = offer("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE)
-            message = f"the template never uses group {f'`{group.name}`' if group.name else group.number}"
-            advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it should become one"
-            yield LintFinding(message, source.at(start, end), advice, fixes=fixes)
+        # Only where the template uses groups by name alone, and only groups that exist.
+        text, references = rewrite.template.text, rewrite.template.group_references
+        uses_key = rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(text)
+        if uses_key or len(_MENTIONS[rewrite.dialect].findall(text)) > len(references):
+            continue
+        used = {name for name, _, _ in references}
+        unused = [*_unused_groups(tree, used)] if all(has_group(rewrite.pattern, name) for name in used) else []
+        if not unused or next(slips(rewrite), None) is not None:
+            continue
+        repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)}
+        for group in unused:
+            holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
+            if group.name or not holds_together:
+                source = rewrite.statement.source
+                opening = f"(?P<{group.name}>" if group.name else "("
+                start, end = group.extent
+                if group.name and not source.value.startswith(opening, start):
+                    opening = f"(?<{group.name}>"
+                safe = rewrite.dialect is Dialect.PLAIN and not any(map(group_number, used))
+                edits = reworded(source, start, start + len(opening), "(?:")
+                fixes = offer("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE)
+                message = f"the template never uses group {f'`{group.name}`' if group.name else group.number}"
+                advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it should become one"
+                yield LintFinding(message, source.at(start, end), advice, fixes=fixes)
 
 
 def _unused_groups(tree: Node, used: Collection[str]) -> Iterator[Group]:
