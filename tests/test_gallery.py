@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tornado_proxy.cli.demo import read_demo
 from tornado_proxy.config.loading import load as load_configuration
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.routing.decide import simulate
@@ -20,7 +21,6 @@ from tornado_proxy.rules.model import evaluate
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.rules.tree import print_document
 from tornado_proxy.semantics.request import User
-from tornado_proxy.service.demo import read_demo
 from tornado_proxy.service.reload.snapshot import compile_snapshot
 
 GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))

@@ -61,7 +61,7 @@ def _run(installed: Path, *arguments: str, folder: Path) -> subprocess.Completed
         "gotemplate/template/gotemplate.lark",
         "tornado_proxy/gallery/site.rules",
         "tornado_proxy/gallery/demo.yaml",
-        "tornado_proxy/service/sample_objects/site/index.html",
+        "tornado_proxy/cli/sample_objects/site/index.html",
         "tornado_proxy-1.2.3.data/data/lib/systemd/system/tornado-proxy.service",
         "tornado_proxy-1.2.3.data/data/share/man/man1/tornado-proxy.1",
         "tornado_proxy-1.2.3.data/data/share/man/man5/tornado-proxy.yaml.5",

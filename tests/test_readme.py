@@ -15,7 +15,7 @@ import pytest
 from fresh_checkout import clean_environment, clone
 from running import start_demo, start_proxy
 
-from tornado_proxy.service.demo import BUCKET, S3_KEY, S3_PORT
+from tornado_proxy.cli.demo import BUCKET, S3_KEY, S3_PORT
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.units import UnitSocket, is_wider, other_addresses
+from tornado_proxy.cli.serve import UnitSocket, is_wider, other_addresses
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import InternalServer, Server
 

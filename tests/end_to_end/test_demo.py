@@ -67,7 +67,7 @@ def test_a_taken_port_is_an_error():
 _EDITED = """
 import sys, pathlib
 from tornado_proxy.cli.main import main
-from tornado_proxy.service import demo
+from tornado_proxy.cli import demo
 demo._GALLERIES = (pathlib.Path(sys.argv[1]),)
 sys.exit(main(["demo", "--port", "0", "--quiet"]))
 """

@@ -24,7 +24,7 @@ COMMANDS = {
     "probe": ("configuration", "check whether each bucket can be used, and say what to grant if not"),
     "reload": ("admin", "have the running service reload, and fail if it refuses the files"),
     "config": ("configuration", "show a configuration with defaults filled in and secrets left out"),
-    "demo": ("serve", "run everything with sample objects, on an S3 in the process"),
+    "demo": ("demo", "run everything with sample objects, on an S3 in the process"),
     "explain": ("requests", "show which rewrite takes a path, and why"),
     "lint": ("lint", "find mistakes in rule files, and code that is probably not meant"),
     "fmt": ("rules", "format rule files"),

@@ -1,4 +1,7 @@
-"""Commands that serve: `serve` a configuration, and `demo` with sample objects from an S3 in the process."""
+"""The command `serve`: serves a configuration, or checks it, on request as a unit of systemd would run it.
+
+The check of a unit has its user, its credentials and its limits, and is against its sockets.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import argparse
 import asyncio
 import logging
 import os
-import shlex
-import shutil
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -18,14 +21,14 @@ from pathlib import Path
 import msgspec
 
 from tornado_proxy.admin.application import admin_listener
-from tornado_proxy.cli.inputs import add_count, add_file, add_flag, number
+from tornado_proxy.cli.inputs import add_count, add_file, add_flag
 from tornado_proxy.cli.output import CommandError, ExitStatus, not_a_file, show
-from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.server import Log
-from tornado_proxy.rules.diagnostic import Diagnostic, counted
+from tornado_proxy.config.server import Listener, Log
+from tornado_proxy.config.values import EVERY_INTERFACE
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.rules.model import FAILING_TEST
-from tornado_proxy.service import demo, runtime
+from tornado_proxy.service import runtime
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.snapshot import (
@@ -51,7 +54,7 @@ from tornado_proxy.service.run.process import (
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.supervisor import Supervisor
 from tornado_proxy.storage.limits import PROBE_WITHIN
-from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
+from tornado_proxy.telemetry.log import log_diagnostics
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -59,6 +62,16 @@ _WITH_CHECK = {
     "probe": "the service probes its buckets by itself",
     "unit": "systemd starts the service as the unit says by itself",
 }
+
+# Directives that decide what a process may read, open and call. What only a running service needs stays away, such as
+# its state directory, whose owner systemd would change.
+_DIRECTIVES = (
+    *("User", "Group", "DynamicUser", "SupplementaryGroups", "UMask", "WorkingDirectory", "Root", "Capability"),
+    *("LoadCredential", "SetCredential", "ImportCredential", "Environment", "PassEnvironment", "UnsetEnvironment"),
+    *("Limit", "Protect", "Private", "Inaccessible", "ReadOnly", "Bind", "TemporaryFileSystem", "NoNewPrivileges"),
+    *("Restrict", "IPAddress", "MemoryDenyWriteExecute", "SystemCall", "LockPersonality"),
+)
+_OF_SYSTEMD = 200  # the first exit status for what systemd could not set up (systemd.exec(5), "Process Exit Codes")
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -256,56 +269,101 @@ def _fail(message: str, log: Log | None = None) -> int:
     return ExitStatus.FAILED
 
 
-def demo_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument(
-        "--port",
-        type=number(int, 0, 0xFFFF),
-        help="the port on loopback; 0 is any free one (default: 8080 if it is free)",
-    )
-    add_flag(parser, "--quiet", "do not log requests")
+class UnitSocket(msgspec.Struct, frozen=True):
+    """A socket of a unit: which of its names (`FileDescriptorName=`), and where it listens."""
+
+    unit: str
+    name: str
+    address: str  # without brackets; empty for a path
+    port: int
 
 
-def run_demo(arguments: argparse.Namespace) -> int:
-    """Serves the demo until it is stopped."""
+def run_as_unit(unit: str, command: Sequence[str]) -> int:
+    """Runs a command of this program with a unit's user, credentials and limits; returns its exit status."""
+    program = [sys.executable, "-m", "tornado_proxy", *command]
+    properties = [f"--property={each}" for each in _properties(unit)]
+    if not any("Credential" in each for each in properties):
+        # A service without credentials must not pass for a shell, which only lacks them.
+        properties.append("--property=Environment=CREDENTIALS_DIRECTORY=/nonexistent")
+    run = ["systemd-run", "--pipe", "--wait", "--collect", "--quiet", *properties, "--", *program]
+    status = _ran(run, capture=False).returncode
+    if status >= _OF_SYSTEMD:
+        reason = "its credentials" if status == 243 else "its user" if status in (216, 217) else "what it needs"
+        raise CommandError(f"`{unit}` cannot start: systemd cannot set up {reason} (status {status}); see `journalctl`")
+    return status
+
+
+def other_addresses(settings: Settings, sockets: Sequence[UnitSocket]) -> Iterator[Diagnostic]:
+    """Yields a warning for each socket that listens elsewhere than the configuration says."""
+    sections = {"admin": ("internalServer", settings.internal_server), "http": ("server", settings.server)}
+    for each in sockets:
+        section, listener = sections.get(each.name, sections["http"])
+        if each.port and not _is_same(listener, each):
+            written, opened = _shown(listener.address, listener.port), _shown(each.address, each.port)
+            message = f"`{section}` says {written}, but `{each.unit}` listens on {opened}, and that counts"
+            advice = f"make them the same: with `systemctl edit {each.unit}`, or `listenAddr` and `port`"
+            yield Diagnostic("other-address", message, help=advice, severity=Severity.WARNING)
+
+
+def is_wider(listener: Listener, opened: socket.socket) -> bool:
+    """Whether a socket of systemd listens on every interface, against the configuration."""
+    address = opened.getsockname()
+    return isinstance(address, tuple) and address[0] in EVERY_INTERFACE and listener.address not in EVERY_INTERFACE
+
+
+def sockets_of(unit: str) -> list[UnitSocket]:
+    """Returns the sockets that are enabled or active for a unit."""
+    return [opened for each in _property(unit, "TriggeredBy").split() for opened in _listening(each)]
+
+
+def _listening(unit: str) -> Iterator[UnitSocket]:
+    if _property(unit, "ActiveState") != "active" and _property(unit, "UnitFileState") != "enabled":
+        return
+    name = _property(unit, "FileDescriptorName")
+    for line in _property(unit, "Listen").splitlines():
+        address, _, port = line.partition(" ")[0].rpartition(":")
+        yield UnitSocket(unit, name, address.strip("[]"), int(port) if port.isdecimal() else 0)
+
+
+def _is_same(listener: Listener, opened: UnitSocket) -> bool:
+    same_addresses = EVERY_INTERFACE if opened.address in EVERY_INTERFACE else {opened.address, "localhost"}
+    return listener.port == opened.port and listener.address in same_addresses
+
+
+def _shown(address: str, port: int) -> str:
+    if address in EVERY_INTERFACE:
+        return f"port {port} of every interface"
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _properties(unit: str) -> Iterator[str]:
+    """Yields what a unit sets about its processes, in the form of `systemd-run --property`."""
+    _, _, instance = unit.removesuffix(".service").partition("@")
+    for name, value in _directives(unit):
+        if name.startswith(_DIRECTIVES):
+            yield f"{name}={value.replace('%i', instance)}"
+
+
+def _directives(unit: str) -> Iterator[tuple[str, str]]:
+    """Yields the names and values in the section [Service] of a unit and its drop-ins, in their order."""
+    shown = _ran(["systemctl", "cat", "--", unit])
+    if shown.returncode:
+        raise CommandError(f"there is no unit `{unit}`")
+    section = ""
+    for line in shown.stdout.replace("\\\n", " ").splitlines():
+        if line.startswith("["):
+            section = line.strip()
+        elif section == "[Service]" and line.strip() and line.lstrip()[0] not in "#;":
+            name, _, value = line.partition("=")
+            yield name.strip(), value.strip()
+
+
+def _property(unit: str, name: str) -> str:
+    return _ran(["systemctl", "show", f"--property={name}", "--value", "--", unit]).stdout.strip()
+
+
+def _ran(command: Sequence[str], *, capture: bool = True) -> subprocess.CompletedProcess[str]:
     try:
-        with demo.sample_s3(demo.S3_PORT if arguments.port is None else 0) as endpoint:
-            return _demonstrate(arguments, endpoint)
-    except ModuleNotFoundError as error:
-        advice = "install it with `pip install '.[demo]'` in a checkout"
-        raise CommandError(f"the extra `demo` is missing ({error.name}); {advice}") from error
-
-
-def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
-    read = partial(demo.read_demo, endpoint)
-    configuration = compile_snapshot(read())
-    show(configuration.diagnostics)
-    if not configuration.usable:
-        return ExitStatus.FINDINGS
-    try:
-        listener, port = configuration.settings.server, arguments.port
-        sockets = (
-            demo.open_demo_sockets(listener)
-            if port is None
-            else open_sockets(msgspec.structs.replace(listener, port=port))
-        )
-        admin = demo.open_demo_sockets(configuration.settings.internal_server)
-    except CannotListen as error:
-        raise CommandError(str(error)) from error
-    configure_logging(Log(level="warning" if arguments.quiet else "info"))
-    # Only a newcomer's requests and edits are logged; the text below announces the addresses.
-    _LOG.setLevel(logging.WARNING)
-    logging.getLogger(EVENTS).setLevel(logging.INFO)
-    logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    administer = partial(admin_listener, sockets=admin.sockets)
-    launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
-    runtime.run_event_loop(Process(launch, SingleProcess(configuration)).run(), listener.event_loop)
-    return runtime.end_process(ExitStatus.CLEAN)
-
-
-def _welcome(url: str, admin: str, s3: str) -> None:
-    # The program may not be on the PATH.
-    command = "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
-    text = Path(__file__).with_name("welcome.txt").read_text(encoding="utf-8")
-    places = {"url": url, "admin": admin, "s3": s3, "gallery": demo.gallery(), "bucket": demo.BUCKET}
-    print(text.format(**places, command=command, password=demo.PASSWORD, key=demo.S3_KEY), flush=True)
+        return subprocess.run(command, capture_output=capture, text=True, check=False)  # noqa: S603 - no shell
+    except OSError as error:
+        raise CommandError(f"`--unit` needs systemd: `{Path(command[0]).name}` cannot be run") from error

@@ -1,12 +1,17 @@
-"""The demo: its configuration, and an S3 with sample objects in this process."""
+"""The command `demo`: serves the gallery's configuration, on an S3 with sample objects in this process."""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import logging
+import shlex
+import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,10 +20,19 @@ from urllib.parse import quote
 import msgspec
 from msgspec.structs import replace
 
-from tornado_proxy.config.server import Listener
+from tornado_proxy.admin.application import admin_listener
+from tornado_proxy.cli.inputs import add_flag, number
+from tornado_proxy.cli.output import CommandError, ExitStatus, show
+from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.semantics.fields import type_of_name, with_charset
-from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
-from tornado_proxy.service.run.process import CannotListen, Sockets, open_sockets
+from tornado_proxy.service import runtime
+from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot, read_snapshot
+from tornado_proxy.service.run.logs import configure_logging
+from tornado_proxy.service.run.process import CannotListen, Launch, Process, Sockets, open_sockets
+from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.telemetry.log import EVENTS
+
+_LOG = logging.getLogger("tornado_proxy")
 
 S3_PORT = 9000  # the port of the S3 that a newcomer's first configuration names
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
@@ -27,6 +41,53 @@ _PACKAGE = Path(__file__).parent.parent
 _GALLERIES = (_PACKAGE / "gallery", _PACKAGE.parent / "rules")
 S3_KEY = "demo"  # the access key and the secret key of the S3, which checks neither
 _SECRETS = {"DEMO_ACCESS_KEY": S3_KEY, "DEMO_SECRET_KEY": S3_KEY, "DEMO_PASSWORD": PASSWORD}
+
+
+def demo_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "--port",
+        type=number(int, 0, 0xFFFF),
+        help="the port on loopback; 0 is any free one (default: 8080 if it is free)",
+    )
+    add_flag(parser, "--quiet", "do not log requests")
+
+
+def run_demo(arguments: argparse.Namespace) -> int:
+    """Serves the demo until it is stopped."""
+    try:
+        with sample_s3(S3_PORT if arguments.port is None else 0) as endpoint:
+            read = partial(read_demo, endpoint)
+            configuration = compile_snapshot(read())
+            show(configuration.diagnostics)
+            if not configuration.usable:
+                return ExitStatus.FINDINGS
+            try:
+                listener, port = configuration.settings.server, arguments.port
+                sockets = open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
+                admin = open_demo_sockets(configuration.settings.internal_server)
+            except CannotListen as error:
+                raise CommandError(str(error)) from error
+            configure_logging(Log(level="warning" if arguments.quiet else "info"))
+            # Only a newcomer's requests and edits are logged; the text below announces the addresses.
+            _LOG.setLevel(logging.WARNING)
+            logging.getLogger(EVENTS).setLevel(logging.INFO)
+            logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
+            administer = partial(admin_listener, sockets=admin.sockets)
+            launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
+            runtime.run_event_loop(Process(launch, SingleProcess(configuration)).run(), listener.event_loop)
+            return runtime.end_process(ExitStatus.CLEAN)
+    except ModuleNotFoundError as error:
+        advice = "install it with `pip install '.[demo]'` in a checkout"
+        raise CommandError(f"the extra `demo` is missing ({error.name}); {advice}") from error
+
+
+def _welcome(url: str, admin: str, s3: str) -> None:
+    # The program may not be on the PATH.
+    command = "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
+    text = Path(__file__).with_name("welcome.txt").read_text(encoding="utf-8")
+    places = {"url": url, "admin": admin, "s3": s3, "gallery": gallery(), "bucket": BUCKET}
+    print(text.format(**places, command=command, password=PASSWORD, key=S3_KEY), flush=True)
 
 
 def gallery() -> Path:
@@ -99,9 +160,9 @@ def sample_objects() -> Iterator[SampleObject]:
         yield SampleObject(f"releases/{version}/notes.txt", f"Tool {version}\n".encode(), "text/plain; charset=utf-8")
     for name in ("100% sure.txt", "a+b.txt", "C#.txt", "what?.txt", "Änderungen.txt", "日本語.txt"):
         yield SampleObject(f"releases/odd names/{name}", f"{name}\n".encode(), "text/plain; charset=utf-8")
-    for number in range(1, 241):
-        build = f"releases/nightly/build-{number:04}.log"
-        yield SampleObject(build, f"build {number}\n".encode() * number, "text/plain; charset=utf-8")
+    for build_number in range(1, 241):
+        build = f"releases/nightly/build-{build_number:04}.log"
+        yield SampleObject(build, f"build {build_number}\n".encode() * build_number, "text/plain; charset=utf-8")
 
 
 def _fill(host: str, port: int) -> None:

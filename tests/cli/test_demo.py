@@ -6,8 +6,8 @@ import socket
 
 from running import Bucket
 
+from tornado_proxy.cli.demo import BUCKET, open_demo_sockets, sample_objects, sample_s3
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.demo import BUCKET, open_demo_sockets, sample_objects, sample_s3
 
 
 def test_the_samples_include_difficult_listings():
