@@ -32,10 +32,6 @@ _SINGLE_CLAUSES = {"AS": "user", "METHOD": "method", "HOST": "host", "USER_GROUP
 _CONTENT = {"NAME", "STRING", "RAW"}
 
 
-_Setting = tuple[Span, tuple[Comment, ...], Comment | None, bool]
-"""The last fields of every statement: its span, its comments (above and at its end), whether a blank line is above."""
-
-
 class Builder(msgspec.Struct):
     """Builds the nodes of a file in the order of its text; the children of a tree are all symbols of its rule."""
 
@@ -74,20 +70,18 @@ class Builder(msgspec.Struct):
             blank = self.comments.blank_above(start)
             above += self.comments.before(end)  # comments between its tokens have no better place
             trailing = self.comments.behind(end)
-            setting = Span(self.source, start, end), above, trailing, blank
-            if _is_whole(tree.scan_values(lambda _: True)):
-                yield self._rewrite(setting, *symbols) if tree.data == "rewrite" else self._test(setting, *symbols)
-
-    def _rewrite(self, setting: _Setting, *symbols: Any) -> RewriteStatement:
-        _, name, source, _, dialect, template = symbols
-        written_in = _DIALECTS[dialect.type] if dialect else nodes.Dialect.PLAIN
-        named = self._literal(name) if name else None
-        return RewriteStatement(named, self._literal(source), written_in, self._literal(template), *setting)
-
-    def _test(self, setting: _Setting, *symbols: Any) -> TestStatement:
-        _, key, *clauses, _, expected = symbols
-        result = _VERDICTS.get(expected.type) or self._literal(expected)
-        return TestStatement(self._literal(key), self._clauses(clauses), result, *setting)
+            setting = Span(self.source, start, end), above, trailing, blank  # the last fields of every statement
+            if not _is_whole(tree.scan_values(lambda _: True)):
+                continue
+            if tree.data == "rewrite":
+                _, name, source, _, dialect, template = symbols
+                written_in = _DIALECTS[dialect.type] if dialect else nodes.Dialect.PLAIN
+                named = self._literal(name) if name else None
+                yield RewriteStatement(named, self._literal(source), written_in, self._literal(template), *setting)
+            else:
+                _, key, *clauses, _, expected = symbols
+                result = _VERDICTS.get(expected.type) or self._literal(expected)
+                yield TestStatement(self._literal(key), self._clauses(clauses), result, *setting)
 
     def _clauses(self, clauses: Iterable[Any]) -> nodes.RequestClauses:
         singles: dict[str, Literal] = {}

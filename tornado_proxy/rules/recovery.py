@@ -19,8 +19,25 @@ from tornado_proxy.rules.tree import undelimited
 def recover(reading: Reading, token: Token) -> None:
     """Reports a token that does not fit, and continues after it or, with the parser changed, at it."""
     unexpected = _Unexpected(reading, _misread(reading, token))
-    if not any(strategy(unexpected) for strategy in _STRATEGIES):
-        _resynchronise(unexpected)
+    if any(strategy(unexpected) for strategy in _STRATEGIES):
+        return
+    # The statement is left out, and reading continues at the next one.
+    is_named = [each.type for each in reading.begun()] == ["REWRITE", "NAME"]
+    table = (
+        (is_named, f"`{reading.last}` is read as the rewrite's name"),
+        (unexpected.where is Where.FILE, "a rule file consists of blocks: `target NAME { … }`"),
+        (unexpected.where is not Where.BLOCK, None),
+        (unexpected.token in CLAUSES, "the clauses of a test stand before its `->`"),
+        (reading.text.startswith(_OTHER_COMMENTS, unexpected.start), _COMMENT),
+        (unexpected.is_surplus, "the statement before it is complete"),
+        (True, "a statement begins with `rewrite` or `test`"),
+    )
+    unexpected.report(next(advice for applies, advice in table if applies))
+    if unexpected.in_statement:
+        reading.cut_back()
+    text, start = reading.text, unexpected.start
+    end = _next_statement(text, start)
+    unexpected.pass_over(min(end, _line_end(text, start)) if unexpected.is_surplus else end)
 
 
 def _misread(reading: Reading, token: Token) -> Token:
@@ -357,23 +374,3 @@ _STRATEGIES = (
     *(_unclosed_block, _outside_block, _header, _broken_off),
     *(_repaired, _bare_text),
 )
-
-
-def _resynchronise(unexpected: _Unexpected) -> None:
-    """Leaves the statement out, and continues at the next one."""
-    is_named = [each.type for each in unexpected.reading.begun()] == ["REWRITE", "NAME"]
-    table = (
-        (is_named, f"`{unexpected.reading.last}` is read as the rewrite's name"),
-        (unexpected.where is Where.FILE, "a rule file consists of blocks: `target NAME { … }`"),
-        (unexpected.where is not Where.BLOCK, None),
-        (unexpected.token in CLAUSES, "the clauses of a test stand before its `->`"),
-        (unexpected.reading.text.startswith(_OTHER_COMMENTS, unexpected.start), _COMMENT),
-        (unexpected.is_surplus, "the statement before it is complete"),
-        (True, "a statement begins with `rewrite` or `test`"),
-    )
-    unexpected.report(next(advice for applies, advice in table if applies))
-    if unexpected.in_statement:
-        unexpected.reading.cut_back()
-    text, start = unexpected.reading.text, unexpected.start
-    end = _next_statement(text, start)
-    unexpected.pass_over(min(end, _line_end(text, start)) if unexpected.is_surplus else end)
