@@ -89,9 +89,8 @@ class Url(msgspec.Struct, frozen=True):
     def __bytes__(self) -> bytes:
         scheme = self.scheme + b":" if self.scheme else b""
         fragment = b"#" + self.escaped_fragment if self.fragment else b""
-        return (scheme + self.opaque if self.opaque else self._hierarchy(scheme)) + self._query + fragment
-
-    def _hierarchy(self, scheme: bytes) -> bytes:
+        if self.opaque:
+            return scheme + self.opaque + self._query + fragment
         start, path = scheme, self.escaped_path
         if self.user is not None or self.host or (scheme and not self.omit_host):
             start += b"//" if self.host or self.path or self.user is not None else b""
@@ -102,7 +101,7 @@ class Url(msgspec.Struct, frozen=True):
         if not start and b":" in path.partition(b"/")[0]:
             # Without `./`, this segment would be read as a scheme.
             start = b"./"
-        return start + path
+        return start + path + self._query + fragment
 
 
 def escape(text: bytes, kept: bytes) -> bytes:

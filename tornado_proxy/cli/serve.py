@@ -110,7 +110,12 @@ def run_serve(arguments: argparse.Namespace) -> int:
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(not_a_file(arguments.config))
     if arguments.unit:
-        return _checked_as_unit(arguments)
+        # A process as the unit would start it checks; its sockets are compared here.
+        command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
+        status = run_as_unit(arguments.unit, command)
+        if (settings := read_to_check(arguments.config, dict(os.environ)).settings) is not None:
+            show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
+        return status
     if not arguments.check:
         # The service outlives its working directory.
         for option in ("config", "last_good", "admin_socket"):
@@ -171,15 +176,6 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
     results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
     print(probe_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
-
-
-def _checked_as_unit(arguments: argparse.Namespace) -> int:
-    """Checks in a process as a unit would start it, and compares its sockets; returns an exit status."""
-    command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
-    status = run_as_unit(arguments.unit, command)
-    if (settings := read_to_check(arguments.config, dict(os.environ)).settings) is not None:
-        show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
-    return status
 
 
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:

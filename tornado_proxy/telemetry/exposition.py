@@ -106,27 +106,25 @@ def service_metrics(state: ServiceState) -> Iterator[Metric]:
     yield counter("tornado_proxy_reloads", "Reloads of changed files", ("outcome",), reloads)
     ends = {(): state.worker_ends}
     yield counter("tornado_proxy_worker_ends", "Workers that ended without being asked to", (), ends)
-    for name, text, labels, values in _service_gauges(state):
-        yield gauge(f"tornado_proxy_{name}", text, labels, values)
-
-
-def _service_gauges(state: ServiceState) -> Iterator[tuple[str, str, tuple[str, ...], Mapping[Any, float]]]:
     versions = {(state.version, python_version()): 1}
-    yield "build_info", "Always 1; the labels are versions", ("version", "python"), versions
-    yield "generation", "The generation in force", (), {(): state.generation}
-    yield "generation_info", "Always 1; the label is the digest of the files", ("digest",), {(state.digest,): 1}
-    text = "Whether the files on disk are in force (1 or 0)"
-    yield "config_last_reload_successful", text, (), {(): state.is_current}
-    text = "When the generation in force was loaded (Unix time)"
-    yield "config_last_reload_success_timestamp_seconds", text, (), {(): state.loaded_at}
     up = {(each.target,): each.is_up for each in state.probes}
-    yield "target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up
     seconds = {(each.target,): each.seconds for each in state.probes}
-    yield "target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
-    text = "When a certificate in force expires (Unix time)"
-    yield "certificate_not_after_seconds", text, ("listener", "name"), state.not_after
-    text = "Whether the last good copy cannot be kept (1 or 0)"
-    yield "last_good_trouble", text, (), {(): state.last_good_trouble}
+    in_force = "Whether the files on disk are in force (1 or 0)"
+    loaded = "When the generation in force was loaded (Unix time)"
+    expires = "When a certificate in force expires (Unix time)"
+    gauges: list[tuple[str, str, tuple[str, ...], Mapping[Any, float]]] = [
+        ("build_info", "Always 1; the labels are versions", ("version", "python"), versions),
+        ("generation", "The generation in force", (), {(): state.generation}),
+        ("generation_info", "Always 1; the label is the digest of the files", ("digest",), {(state.digest,): 1}),
+        ("config_last_reload_successful", in_force, (), {(): state.is_current}),
+        ("config_last_reload_success_timestamp_seconds", loaded, (), {(): state.loaded_at}),
+        ("target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up),
+        ("target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds),
+        ("certificate_not_after_seconds", expires, ("listener", "name"), state.not_after),
+        ("last_good_trouble", "Whether the last good copy cannot be kept (1 or 0)", (), {(): state.last_good_trouble}),
+    ]
+    for name, text, labels, values in gauges:
+        yield gauge(f"tornado_proxy_{name}", text, labels, values)
 
 
 class ProcessMetrics(ProcessCollector):
