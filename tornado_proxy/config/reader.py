@@ -331,17 +331,14 @@ def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> I
     node = place.node
     kinds = {SequenceNode: "a list", MappingNode: "a mapping"}
     kind = node.kind.value if isinstance(node, ScalarNode) else kinds[type(node)]
-    return InvalidValue(f"must be {expected}, but is {kind}", shape or _help(expected, place), "wrong-type")
-
-
-def _help(expected: str, place: _NamedNode) -> str:
-    if isinstance(place.node, ScalarNode):
+    advice = shape or _FORMS[expected]
+    if not shape and isinstance(node, ScalarNode):
+        unquoted = _UNQUOTED.get(expected) if node.kind is ScalarKind.STRING else None
         if expected.startswith("a string"):
-            return f'quote it: `"{place.text}"`'
-        unquoted = _UNQUOTED.get(expected) if place.node.kind is ScalarKind.STRING else None
-        if unquoted and unquoted.fullmatch(place.text):
-            return f"write it without quotes: `{place.text}`"
-    return _FORMS[expected]
+            advice = f'quote it: `"{place.text}"`'
+        elif unquoted and unquoted.fullmatch(place.text):
+            advice = f"write it without quotes: `{place.text}`"
+    return InvalidValue(f"must be {expected}, but is {kind}", advice, "wrong-type")
 
 
 def _instead_of(name: str, section: type[SettingsSection], group: OptionGroup | None) -> str:
