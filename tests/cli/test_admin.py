@@ -10,7 +10,6 @@ import re
 import socket
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -157,9 +156,6 @@ def test_the_default_scheme_is_http(text, url):
     assert admin_url(text).geturl() == url
 
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def service_folder(tmp_path_factory):
     """Creates the directory with the files of the service."""
@@ -213,7 +209,7 @@ def test_a_reload_without_changes_succeeds(command, listener_url, rule_file):
 
 
 def test_warnings_of_an_earlier_reload_are_printed_again(command, listener_url, rule_file, service_folder):
-    """If the watcher loaded the edit first, its warning and the needed restart are printed, as the manual shows."""
+    """If the watcher loaded the edit first, its warning and the needed restart are printed."""
     configuration = service_folder / "proxy.yaml"
     before = configuration.read_text()
     configuration.write_text(before.replace("server: {port: 0}", "server: {port: 81}", 1))
@@ -221,11 +217,9 @@ def test_warnings_of_an_earlier_reload_are_printed_again(command, listener_url, 
     command("reload", "--admin", listener_url)
     result = command("reload", "--admin", listener_url)
     configuration.write_text(before)
-    printed = (result.err + result.out).replace(f"{service_folder}/", "/etc/tornado-proxy/")
-    (number,) = re.findall(r"generation (\d+)", printed)
-    example = printed.replace(f"ion {number} ", "ion 4 ")
-    example = re.sub(r"loaded at \S+", "loaded at 2026-05-01T10:05:00.000Z", example)
-    assert f"$ tornado-proxy reload --config /etc/tornado-proxy/proxy.yaml\n{example}```\n" in MANUAL
+    assert "site.rules:3:18: warning[failing-test]" in result.err
+    assert "`server` changed, and needs a restart to take effect" in result.err
+    assert re.fullmatch(r"generation \d+ is in force, loaded at [\dT:.-]+Z\n", result.out)
 
 
 def test_a_reload_of_invalid_rules_fails(command, listener_url, rule_file):
