@@ -34,8 +34,8 @@ ATTACKS = {
         "auth/test_authenticator.py::test_missing_or_ambiguous_headers_are_refused",
     ],
     "forged headers that name a client, a host or a scheme": [
-        "semantics/test_forwarded.py::test_an_untrusted_peer_is_the_client",
-        "semantics/test_forwarded.py::test_no_client_chooses_its_address",
+        "semantics/test_request.py::test_an_untrusted_peer_is_the_client",
+        "semantics/test_request.py::test_no_client_chooses_its_address",
     ],
     "a forged certificate, and the certificate of a proxy": [
         "wire/test_tls.py::test_a_certificate_of_an_unknown_authority_is_refused",
@@ -56,7 +56,7 @@ ATTACKS = {
     ],
     "a client of a proxy that does not know it, with the headers of a trusted proxy": [
         "wire/test_server.py::test_a_client_without_an_address_names_no_user",
-        "semantics/test_forwarded.py::test_nobody_is_believed_behind_a_proxy_that_does_not_know_its_client",
+        "semantics/test_request.py::test_nobody_is_believed_behind_a_proxy_that_does_not_know_its_client",
     ],
     "an open redirect": [
         "end_to_end/test_sign_in.py::test_a_login_leads_back_to_this_site_only",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
 
@@ -105,3 +106,19 @@ def test_a_thread_connects_in_time(monkeypatch, count):
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, **_: RESOLVE("127.0.0.1", port, **_) * count)
     with silent_port() as port, pytest.raises(TimeoutError):
         Dialer("name", port).connect_in_thread(0.5)
+
+
+async def test_who_leaves_at_any_moment_leaves_no_connection():
+    """A connection that is made as its caller is cancelled is closed; one that is left open is an error of the tests."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dialer = Dialer("127.0.0.1", server.getsockname()[1])
+        for steps in range(12):
+            connecting = asyncio.ensure_future(dialer.connect())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            connecting.cancel()
+            (made,) = await asyncio.gather(connecting, return_exceptions=True)
+            if isinstance(made, socket.socket):
+                made.close()
+            del made, connecting
+            gc.collect()

@@ -71,19 +71,25 @@ class Dialer:
     async def _first(self, found: Sequence[Address]) -> socket.socket:
         now = time.monotonic()
         ordered = sorted(found, key=lambda each: self._passed_over.get(each, now) > now)
-        connected: socket.socket | None
-        connected, at, errors = await staggered_race(
-            [partial(_connected, each) for each in ordered], NEXT_ADDRESS_AFTER
-        )
+        connected: socket.socket | None = None
+        made: list[socket.socket] = []
+        try:
+            connected, at, errors = await staggered_race(
+                [partial(_connected, each, made) for each in ordered], NEXT_ADDRESS_AFTER
+            )
+        finally:  # a caller that is cancelled at that moment never gets the one that is made
+            for each in made:
+                if each is not connected:
+                    each.close()
         if connected is None:
-            raise next(each for each in errors if each is not None)
+            raise next(error for error in errors if error is not None)
         if at:
             late = {each: until for each, until in self._passed_over.items() if until > now}
             self._passed_over = late | dict.fromkeys(ordered[:at], now + PASSED_OVER_FOR)
         return connected
 
 
-async def _connected(address: Address) -> socket.socket:
+async def _connected(address: Address, done: list[socket.socket]) -> socket.socket:
     made = socket.socket(address[0], socket.SOCK_STREAM)
     try:
         made.setblocking(False)
@@ -93,4 +99,5 @@ async def _connected(address: Address) -> socket.socket:
     except BaseException:
         made.close()
         raise
+    done.append(made)
     return made
