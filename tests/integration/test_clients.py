@@ -1,4 +1,4 @@
-"""Clients that read a listing: each sees all of a directory of 2,500 files, and nothing else."""
+"""Clients that people use: each sees all of a directory of 2,500 files and nothing else, and the bytes of a file."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ targets:
     actions: {{GET: {{config: {{redirectWithTrailingSlashForNotFoundFile: true}}}}}}
 """
 MANY = [f"{number:04}.txt" for number in range(2500)]
+LARGE = bytes(range(256)) * 40_000
 ODD = ["a b.txt", "colon:time.txt", "per%41.txt", "größe.txt", "what?#.txt", "sub/x.txt"]
 
 
@@ -37,6 +38,9 @@ def url(tmp_path_factory) -> Iterator[str]:
             endpoint.backend.put_object(bucket.name, key, key.encode())
         for name in _files(repository):
             bucket.put(f"repository.git/{name}", (repository / name).read_bytes())
+        bucket.put("large.bin", LARGE)
+        for path in _packages(folder / "debian"):
+            bucket.put(f"debian/{path.name}", path.read_bytes())
         with start_proxy(folder, CONFIGURATION.format(name=bucket.name, endpoint=endpoint.url)) as proxy:
             yield proxy.url
         bucket.client.close()
@@ -51,11 +55,25 @@ def _repository(folder: Path) -> Path:
     return folder / ".git"
 
 
+def _packages(folder: Path) -> list[Path]:
+    """Returns a package, whose name has a `+` and a `~`, and the list of it, as APT reads them."""
+    (folder / "made/DEBIAN").mkdir(parents=True)
+    fields = "Package: a-sample\nVersion: 1.0+x~1\nArchitecture: all\nMaintainer: ann <ann@example.org>\nDescription: a sample\n"
+    (folder / "made/DEBIAN/control").write_text(fields)
+    subprocess.run(
+        ["dpkg-deb", "--build", "made", "a-sample_1.0+x~1_all.deb"], cwd=folder, check=True, capture_output=True
+    )
+    listed = subprocess.run(["dpkg-scanpackages", "."], cwd=folder, check=True, capture_output=True).stdout
+    (folder / "Packages").write_bytes(listed)
+    return [each for each in folder.iterdir() if each.is_file()]
+
+
 def _run(folder: Path, *command: str) -> list[str]:
     """Returns the lines that a program writes."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"no {command[0]}: run `tests/integration/install clients`")
-    ran = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=300)
+    ran = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()
 
 
@@ -118,3 +136,33 @@ def test_gdal_reads_the_directory(url, tmp_path):
     """`ReadDir` knows the listing by its title."""
     script = "import sys; from osgeo import gdal; print(*gdal.ReadDir('/vsicurl/' + sys.argv[1] + '/many/'), sep='\\n')"
     assert sorted(_run(tmp_path, "/usr/bin/python3", "-c", script, url)) == MANY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl --silent --fail --output got {url}/large.bin",
+        "curl --silent --fail --continue-at - --output begun {url}/large.bin",
+        "wget --quiet --continue --output-document=begun {url}/large.bin",
+        "aria2c --quiet --split=8 --max-connection-per-server=8 --min-split-size=1M --out=got {url}/large.bin",
+        "axel --quiet --num-connections=6 --output=got {url}/large.bin",
+    ],
+    ids=lambda command: command.partition(" {")[0],
+)
+def test_a_file_arrives_whole(url, tmp_path, command):
+    """At once, in several connections, and the rest of one that was begun."""
+    (tmp_path / "begun").write_bytes(LARGE[:1_000_000])
+    _run(tmp_path, *command.format(url=url).split())
+    assert (tmp_path / ("begun" if "begun" in command else "got")).read_bytes() == LARGE
+
+
+def test_apt_reads_a_repository(url, tmp_path):
+    """The list is read, and a package with `+` and `~` in its name is fetched."""
+    (tmp_path / "sources.list").write_text(f"deb [trusted=yes] {url}/debian ./\n")
+    (tmp_path / "lists/partial").mkdir(parents=True)
+    places = {"etc::sourcelist": "sources.list", "etc::sourceparts": "none", "state::lists": "lists", "cache": "cache"}
+    options = [f"-oDir::{name}={tmp_path / place}" for name, place in places.items()]
+    options += ["-oAPT::Sandbox::User=root", "-oDir::State::status=/dev/null"]
+    _run(tmp_path, "apt-get", "update", *options)
+    _run(tmp_path, "apt-get", "download", *options, "a-sample")
+    assert (tmp_path / "a-sample_1.0+x~1_all.deb").stat().st_size > 0
