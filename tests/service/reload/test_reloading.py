@@ -264,7 +264,7 @@ def test_a_hanging_file_system_is_read_once(scene, monkeypatch):
         return scene.files.read()
 
     async def scenario():
-        monkeypatch.setattr(reloading, "READ_WITHIN", 0.01)
+        monkeypatch.setattr(reloading, "READ_WITHIN", 0.1)
         reloader = Reloader(scene.serving, read, scene.events.append)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
         resumed.set()
