@@ -24,9 +24,9 @@ _MARK = "--- next command"
 def _own_ports(text: str) -> str:
     """The page's text, with ports that are free here."""
     first = free_port(3)
-    for port, own_port in zip(("8080", "9090", "5000"), range(first, first + 3), strict=True):
-        text = text.replace(port, str(own_port))
-    return text
+    own_port = {"8080": first, "9090": first + 1, "5000": first + 2}
+    # In one pass: a port put in place may have the digits of the next one, such as 25000.
+    return re.sub("|".join(own_port), lambda port: str(own_port[port[0]]), text)
 
 
 def _script(steps: str) -> tuple[list[str], list[str]]:

@@ -163,7 +163,8 @@ def test_the_tutorial_ends_in_production(packages, s3):
     *_, rules = re.findall(r"^```rules\n(.*?)^```", tutorial, re.MULTILINE | re.DOTALL)
     own_s3 = bucket.replace("us-east-1,", f'us-east-1, s3Endpoint: "{s3}", s3ForcePathStyle: true,')
     with boot_site(release, s3, folder) as site:
-        ports = configuration.replace("8080", str(site.port)).replace("9090", str(site.admin_port))
+        own_port = {"8080": site.port, "9090": site.admin_port}
+        ports = re.sub("8080|9090", lambda port: str(own_port[port[0]]), configuration)
         site.machine.run("rm", "--recursive", "/etc/tornado-proxy")
         site.machine.write("/root/site/proxy.yaml", re.sub(r"^    bucket: .*\n", own_s3, ports, flags=re.MULTILINE))
         site.machine.write("/root/site/rules/site.rules", rules)
