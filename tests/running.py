@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import http.client
 import itertools
@@ -46,15 +47,19 @@ class Response:
 
 
 def free_port(count: int = 1) -> int:
-    """The first of `count` consecutive ports on which no process listens; it is a multiple of 10.
+    """The first of `count` consecutive ports, at most 9, on which no process listens; it is a multiple of 10.
 
-    The ports are below those that Linux gives to outgoing connections, which could take a port before it is used.
+    The ports are below those that Linux gives to outgoing connections, which could take a port before it is used. This
+    process listens on the last of the ten, so that tests that run beside these get others.
     """
     while True:
         first = 20000 + next(_TENS) % 1276 * 10
         with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            taken = stack.enter_context(socket.create_server(("127.0.0.1", first + 9)))
             for port in range(first, first + count):
-                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                socket.create_server(("127.0.0.1", port)).close()
+            stack.pop_all()
+            atexit.register(taken.close)
             return first
 
 
