@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tornado_proxy.lint.settings import LintSettings
+from tornado_proxy.lint.engine import LintSettings
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.rules.tree import Document

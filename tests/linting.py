@@ -9,8 +9,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lint.check import Subject, TargetRules, subject_of
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, fix_all, lint
-from tornado_proxy.lint.settings import LintSettings
+from tornado_proxy.lint.engine import LintReport, LintSettings, fix_all, lint
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 

@@ -9,8 +9,7 @@ import pytest
 
 from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import lint
-from tornado_proxy.lint.settings import LintSettings
+from tornado_proxy.lint.engine import LintSettings, lint
 from tornado_proxy.rules.diagnostic import Severity, SourceFile, render
 from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files
 from tornado_proxy.rules.model import evaluate

@@ -3,7 +3,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from werkzeug.http import parse_cookie
 
-from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
+from tornado_proxy.auth.oidc import CookieJar, CookieTooLarge, Sealer, read_cookies
 
 NOW = 1_800_000_000
 SEALER = Sealer(b"0123456789abcdef", "session")

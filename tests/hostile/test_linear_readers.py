@@ -17,7 +17,7 @@ import tornado_proxy.s3
 import tornado_proxy.semantics
 import tornado_proxy.telemetry
 import tornado_proxy.web
-from tornado_proxy.auth.cookies import Sealer, read_cookies
+from tornado_proxy.auth.oidc import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
 from tornado_proxy.s3 import answers
 from tornado_proxy.s3.answers import read_listing
@@ -204,7 +204,7 @@ HEADER_READERS = {
         "X-Forwarded-Proto",
         "X-Forwarded-Prefix",
     ),
-    "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
+    "tornado_proxy.auth.oidc.read_cookies": ("Cookie",),
     "tornado_proxy.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.s3.answers.content_range": (b"content-range",),
     "tornado_proxy.s3.answers.version_id": (),  # the text as it is

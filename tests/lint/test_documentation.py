@@ -6,8 +6,8 @@ import pytest
 from tornado_proxy.cli.main import main
 from tornado_proxy.lint.check import Category
 from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import _FIELDS, find_settings
 from tornado_proxy.lint.reporters import FORMATS
-from tornado_proxy.lint.settings import _FIELDS, find_settings
 from tornado_proxy.rules.diagnostic import Safety
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.settings import LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
+from tornado_proxy.lint.engine import LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.rules.diagnostic import Severity
 
 BY_NAME = {check.name: check for check in CHECKS}

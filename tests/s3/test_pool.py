@@ -10,8 +10,8 @@ import pytest
 from hostile_s3 import hostile_s3, silent_port, wait_until
 from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
-from tornado_proxy.s3 import pool as pools
-from tornado_proxy.s3.pool import Pool, PoolLimits, most_connections
+from tornado_proxy.s3 import connection as connections
+from tornado_proxy.s3.connection import Pool, PoolLimits, most_connections
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
@@ -47,7 +47,7 @@ async def test_a_connection_is_reused():
 
 async def test_an_old_connection_is_not_used_again(monkeypatch):
     """A connection of a certain age is replaced although it always works, so that requests follow a name's address."""
-    monkeypatch.setattr(pools, "LONGEST_LIFETIME", 0.0)
+    monkeypatch.setattr(connections, "LONGEST_LIFETIME", 0.0)
     async with hostile_s3(object_reply(b"x")) as s3:
         pool = pool_at(s3.port)
         assert [await get(pool) for _ in range(3)] == [b"x"] * 3
@@ -116,7 +116,7 @@ async def test_half_closed_connections_are_not_used():
 )
 def test_the_descriptors_limit_the_connections(monkeypatch, descriptors, buckets, expected):
     """All buckets together have a fifth of the descriptors of the process, and none has more than is configured."""
-    monkeypatch.setattr(pools.resource, "getrlimit", lambda _: (descriptors, descriptors))
+    monkeypatch.setattr(connections.resource, "getrlimit", lambda _: (descriptors, descriptors))
     assert most_connections(512, buckets) == expected
 
 
@@ -221,6 +221,6 @@ async def test_a_lack_of_descriptors_is_busy(monkeypatch):
     async def fail(*_arguments, **_options):
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(pools.Dialer, "connect", fail)
+    monkeypatch.setattr(connections.Dialer, "connect", fail)
     with pytest.raises(Busy, match="Too many open files"):
         await Pool("127.0.0.1", 1, None, PoolLimits(**LIMITS)).request(b"")

@@ -11,7 +11,7 @@ from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.s3 import pool as pools
+from tornado_proxy.s3 import connection
 from tornado_proxy.s3.client import make_client
 from tornado_proxy.s3.failures import Retries
 from tornado_proxy.s3.transport import Transport
@@ -33,7 +33,7 @@ def client_of(url: str, **settings):
 @pytest.mark.parametrize(("lifetime", "connections"), [(300.0, 1), (0.0, 3)])
 def test_an_old_connection_is_not_used_again(monkeypatch, lifetime, connections):
     """A connection of a certain age is replaced although it always works, so that calls follow a name's address."""
-    monkeypatch.setattr(pools, "LONGEST_LIFETIME", lifetime)
+    monkeypatch.setattr(connection, "LONGEST_LIFETIME", lifetime)
     with scripted_s3(*[reply(204)] * 3) as s3, client_of(s3.url) as client:
         for _ in range(3):
             client.delete_object(Bucket="bucket", Key="k")

@@ -30,7 +30,7 @@ from tornado_proxy.web.custom_pages import PageFailed
 from tornado_proxy.web.handlers import CrossOrigin
 from tornado_proxy.web.incoming_file import FormTooLarge, MalformedForm, NotAForm
 from tornado_proxy.wire.incoming import ClientDisconnected, HeadTooLarge, MalformedMessage
-from tornado_proxy.wire.reading import BodyTimeout
+from tornado_proxy.wire.stream import BodyTimeout
 
 
 @pytest.mark.parametrize(

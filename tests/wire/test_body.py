@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tornado_proxy.wire.incoming import ClientDisconnected
-from tornado_proxy.wire.reading import NO_BODY, Body, BodyTimeout
+from tornado_proxy.wire.stream import NO_BODY, Body, BodyTimeout
 
 
 async def _deliver(body: Body, *chunks: bytes) -> None:

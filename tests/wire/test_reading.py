@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from tornado_proxy.wire.reading import BodyBuffer, ReadingProtocol
+from tornado_proxy.wire.stream import BodyBuffer, ReadingProtocol
 
 
 class _Reading(ReadingProtocol):

@@ -18,8 +18,7 @@ from tornado_proxy.admin.limits import DRAFT_WITHIN, LARGEST_DRAFT, MOST_DRAFT_D
 from tornado_proxy.admin.status import Explanation, PathStep, Piece
 from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import lint
-from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
+from tornado_proxy.lint.engine import LintSettings, SettingsMistake, find_settings, lint
 from tornado_proxy.routing.access import Anyone, SignedIn
 from tornado_proxy.routing.compare import KeptRequest, Kind
 from tornado_proxy.routing.decide import Decision, RewriteTrace, beside, trace

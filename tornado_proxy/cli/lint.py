@@ -18,9 +18,22 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_b
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, Look, changed, difference, fix_all, lint, replace_file
+from tornado_proxy.lint.engine import (
+    ALL,
+    LintReport,
+    LintSettings,
+    Look,
+    SettingsMistake,
+    UnknownWord,
+    changed,
+    difference,
+    find_settings,
+    fix_all,
+    lint,
+    read_words,
+    replace_file,
+)
 from tornado_proxy.lint.reporters import FORMATS, render_full
-from tornado_proxy.lint.settings import ALL, LintSettings, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.rules.loading import HelperTexts, RuleFile, compile_rule_files, no_helpers, read_rule_files
 

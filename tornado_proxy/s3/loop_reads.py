@@ -30,7 +30,7 @@ from tornado_proxy.s3.client import (
     refuses_checksum_mode,
     tls_context,
 )
-from tornado_proxy.s3.connection import S3Response
+from tornado_proxy.s3.connection import Pool, PoolLimits, S3Response
 from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries, from_answer
 from tornado_proxy.s3.limits import (
     LARGEST_ERROR,
@@ -40,7 +40,6 @@ from tornado_proxy.s3.limits import (
     READ_PAUSE,
     READ_PAUSE_IF_THROTTLED,
 )
-from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
 from tornado_proxy.semantics.conditions import parse_date

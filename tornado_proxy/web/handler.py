@@ -40,9 +40,8 @@ from tornado_proxy.web.limits import (
     WALKS_AT_ONCE,
 )
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, HeadTooLarge, MalformedMessage
-from tornado_proxy.wire.reading import NO_BODY, Body
 from tornado_proxy.wire.shares import CLIENT, Shares
-from tornado_proxy.wire.stream import Stream
+from tornado_proxy.wire.stream import NO_BODY, Body, Stream
 
 REQUEST_ID = "X-Request-Id"
 

@@ -38,8 +38,8 @@ from tornado_proxy.wire.limits import (
     MOST_UNSENT,
     READ_OF_CLIENT,
 )
-from tornado_proxy.wire.reading import NEVER
 from tornado_proxy.wire.stream import (
+    NEVER,
     STAND_IN,
     AnswerState,
     ClientConnection,

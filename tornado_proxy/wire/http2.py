@@ -33,8 +33,7 @@ from tornado_proxy.wire.limits import (
     MOST_STREAMS,
     PRICE_OF_REFUSAL,
 )
-from tornado_proxy.wire.reading import NEVER
-from tornado_proxy.wire.stream import AnswerState, Notify, RequestState
+from tornado_proxy.wire.stream import NEVER, AnswerState, Notify, RequestState
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -33,8 +33,7 @@ from tornado_proxy.wire.incoming import (
     spelt,
 )
 from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS, PIECE_OF_STREAM
-from tornado_proxy.wire.reading import NEVER
-from tornado_proxy.wire.stream import STAND_IN, AnswerState, ClientConnection, RequestState, Stream
+from tornado_proxy.wire.stream import NEVER, STAND_IN, AnswerState, ClientConnection, RequestState, Stream
 
 RawFields = Sequence[tuple[bytes, bytes]]
 

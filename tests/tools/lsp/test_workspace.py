@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import parsed
 
-from tornado_proxy.lint.engine import edited
-from tornado_proxy.lint.settings import LintSettings
+from tornado_proxy.lint.engine import LintSettings, edited
 from tornado_proxy.rules.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.rules.tree import print_document

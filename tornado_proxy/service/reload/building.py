@@ -21,7 +21,7 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.rules.diagnostic import Diagnostic
-from tornado_proxy.s3.pool import most_connections
+from tornado_proxy.s3.connection import most_connections
 from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory

@@ -27,7 +27,7 @@ from pygls.workspace import PositionCodec
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
+from tornado_proxy.lint.engine import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.rules.tree import Document, RewriteStatement, TargetBlock
