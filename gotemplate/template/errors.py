@@ -64,12 +64,24 @@ class RenderLimits(msgspec.Struct, frozen=True):
 DEFAULT_LIMITS = RenderLimits()
 
 
-class RenderBudget:
-    """The steps that one rendering has left, and its limits; each method raises `LimitError` beyond them."""
+INSERTED, INSERTED_END = "\x02", "\x03"
+"""The marks around what the actions of a template insert, where a budget asks for them."""
 
-    def __init__(self, limits: RenderLimits) -> None:
+
+class RenderBudget:
+    """The steps that one rendering has left, and its limits; each method raises `LimitError` beyond them.
+
+    With `marked`, the rendering puts marks around what actions insert.
+    """
+
+    def __init__(self, limits: RenderLimits, *, marked: bool = False) -> None:
         self.limits = limits
         self.left = limits.steps
+        self.marked = marked
+
+    def inserted(self, text: str) -> str:
+        """Returns the text of an action as it is written."""
+        return marked(text) if self.marked else text
 
     def spend(self, steps: int = 1) -> None:
         """Charges for steps."""
@@ -97,3 +109,13 @@ class RenderBudget:
         """Checks how deep templates or values nest."""
         if depth > self.limits.depth:
             raise LimitError(f"the template nests deeper than {self.limits.depth} levels")
+
+
+def unmarked(text: str) -> str:
+    """Returns a text without marks."""
+    return text.replace(INSERTED, "").replace(INSERTED_END, "")
+
+
+def marked(text: str) -> str:
+    """Returns a text between the marks of what is inserted."""
+    return f"{INSERTED}{unmarked(text)}{INSERTED_END}"

@@ -48,11 +48,11 @@ class Run:
 
     def capture(self, template: Execute, dot: Value) -> bytes:
         """Runs a template and returns its output instead of writing it."""
-        out, size = self.out, self.size
-        self.out, self.size = [], 0
+        out, size, marked = self.out, self.size, self.budget.marked
+        self.out, self.size, self.budget.marked = [], 0, False
         self.invoke(template, dot)
         text = b"".join(self.out)
-        self.out, self.size = out, size
+        self.out, self.size, self.budget.marked = out, size, marked
         return text
 
 

@@ -12,7 +12,7 @@ from gotemplate.template.errors import DEFAULT_LIMITS, LimitError, RenderBudget,
 from gotemplate.template.formatting import printed
 from gotemplate.template.operands import HIDDEN, UNSET, Execute, Operands, Run
 from gotemplate.template.parser import OUTERMOST, ParsedStart, parse, parse_start
-from gotemplate.template.text import runes
+from gotemplate.template.text import go_string, runes
 from gotemplate.template.values import INVALID, ExecutionError, Map, Slice, Value, from_python, is_true, type_name
 
 
@@ -77,8 +77,10 @@ class Statements:
 
         def execute(run: Run, dot: Value) -> None:
             value = evaluate(run, dot)
-            if not silent:
-                run.write(value if type(value) is bytes else printed(value, run.budget))
+            if silent:
+                return
+            text = value if type(value) is bytes else printed(value, run.budget)
+            run.write(go_string(run.budget.inserted(runes(text))) if run.budget.marked else text)
 
         return execute
 

@@ -34,7 +34,7 @@ from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.diagnostic import Severity, render
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import Counted, RuleSet
 from tornado_proxy.service.reload.building import look_now
 from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.snapshot import Configuration
@@ -124,7 +124,7 @@ class Administration:
                     "host": target.mount.host,
                     "paths": list(target.mount.paths),
                     "methods": list(target.actions.methods),
-                    "rewrites": len(configuration.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+                    "rewrites": len(configuration.rule_sets.get(target.name, RuleSet(target.name)).counted),
                     "probe": probe_fields(self._probes[target.name]) if target.name in self._probes else None,
                 }
                 for target in configuration.settings.targets
@@ -161,7 +161,7 @@ class Administration:
             tuple(each for each in activity.recent[::-1] if f"/{ASSETS_AT}" not in each.path),
         )
 
-    def _table(self, configuration: Configuration, rewrites: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
+    def _table(self, configuration: Configuration, rewrites: Sequence[tuple[str, Counted, int]]) -> RewriteTable:
         rows = (
             replace(
                 _rewrite_row(configuration, *each),
@@ -268,7 +268,6 @@ class Administration:
 
 _OUTCOMES: Mapping[type, str] = {
     Browse: "200 OK, a listing",
-    Redirect: "302 Found",
     VisitProvider: "a page of the provider",
     ListTargets: "200 OK, the list of targets",
 }
@@ -286,22 +285,24 @@ def _outcome(outlook: Outlook) -> Iterator[str]:
         yield info.content_type or "without a type"
         yield f"changed {info.last_modified:%Y-%m-%d %H:%M} UTC" if info.last_modified else "changed at an unknown time"
     elif attempt is not None:
-        yield _OUTCOMES.get(type(attempt), "not tried, since it would change something")
         if isinstance(attempt, Redirect):
+            yield f"{attempt.status} {HTTPStatus(attempt.status).phrase}"
             yield attempt.location
+        else:
+            yield _OUTCOMES.get(type(attempt), "not tried, since it would change something")
 
 
-def _rewrites(configuration: Configuration, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
+def _rewrites(configuration: Configuration, activity: Activity) -> Iterator[tuple[str, Counted, int]]:
     """Yields each rewrite in force with its target and its hits; of equal ones, only the first is ever hit."""
     left = activity.hits.copy()
     for target, rules in configuration.rule_sets.items():
-        for rewrite in rules.rewrites:
+        for rewrite in rules.counted:
             yield target, rewrite, left.pop(rewrite_id(target, rewrite), 0)
 
 
-def _rewrite_row(configuration: Configuration, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
+def _rewrite_row(configuration: Configuration, target: str, rewrite: Counted, hits: int) -> RewriteRow:
     place = rewrite.span.place.removeprefix(f"{configuration.settings.directory}/")
-    return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
+    return RewriteRow(target, rewrite.number, rewrite.name, rewrite.source_text, rewrite.result_text, place, hits)
 
 
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:

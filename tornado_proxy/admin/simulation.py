@@ -26,7 +26,7 @@ from tornado_proxy.routing.mounts import Mounts, sites, target_data
 from tornado_proxy.routing.plan import Attempt, Redirect, RedirectToSignedUrl, Refuse, Serve
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors, render
 from tornado_proxy.rules.loading import RuleFile, unknown_targets
-from tornado_proxy.rules.model import FAILING_TEST, Rewrite, TestOutcome, evaluate, failure
+from tornado_proxy.rules.model import FAILING_TEST, ListedAddress, Rewrite, TestOutcome, evaluate, failure
 from tornado_proxy.semantics.request import User
 from tornado_proxy.service.reload.reloading import changes
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
@@ -66,7 +66,7 @@ def _steps(found: Decision) -> Iterator[PathStep]:
     yield _step("access", permitted, who, outcome="bad" if is_refused else "good")
     if rewriting is None:
         return
-    yield rewrite_step("rewrite", rewriting, len(match.site.rules.rewrites))
+    yield rewrite_step("rewrite", rewriting, len(match.site.rules.counted))
     if rewriting.object_key is not None:
         yield _step("key", rewriting.object_key or "(the whole bucket)")
 
@@ -74,6 +74,8 @@ def _steps(found: Decision) -> Iterator[PathStep]:
 def rewrite_step(title: str, rewriting: RewriteTrace, count: int) -> PathStep:
     """Returns the application of the rules to a key, of `count` rewrites, as a step with the groups in colour."""
     matched, captures = rewriting.matched, rewriting.captures
+    if isinstance(matched, ListedAddress):
+        return _step(title, matched.label, f"\N{RIGHTWARDS ARROW} {matched.result_text}")
     if matched is None or captures is None:
         return _step(title, "none matches" if count else "none", rewriting.key)
     names = {number: name for name, number in captures.names.items()}
@@ -337,7 +339,7 @@ def _changed(change: Change, old: Simulator, new: Simulator) -> ChangedRequest:
     for title, server in (("in force", old), ("draft", new)):
         decision = server.ask(change.request)
         if decision.match is not None and (applied := trace(decision)) is not None:
-            steps.append(rewrite_step(title, applied, len(decision.match.site.rules.rewrites)))
+            steps.append(rewrite_step(title, applied, len(decision.match.site.rules.counted)))
     assert change.request.kept is not None, "only kept requests are compared"
     return ChangedRequest(
         change.request.kept, change.times, change.kind.value, change.old.text, change.new.text, tuple(steps)

@@ -73,6 +73,8 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     try_files: Annotated[tuple[str, ...], values.tried_files] = ()
     """Addresses below the mount that are tried in turn, at most 8, such as `["$path", "$path.html", "$path/",
     "/index.html"]`; `$path` is the requested one without its closing slash."""
+    redirect_cache_control: Line = "no-cache"
+    """The Cache-Control of what the rules redirect or call gone, such as `max-age=3600`."""
     disable_listing: bool = False
     """Whether directories without an index document are answered with 403."""
     redirect_to_signed_url: bool = False

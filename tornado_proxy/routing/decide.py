@@ -26,6 +26,8 @@ from tornado_proxy.routing.plan import (
     Serve,
     VisitProvider,
     plan_early,
+    plan_missing,
+    plan_moved,
     plan_object,
     plan_tries,
 )
@@ -34,9 +36,9 @@ from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.model import (
     InvalidResult,
     Key,
-    Rewrite,
     RewriteError,
     Rewritten,
+    Rule,
     fold,
     fold_objection,
     segment_objection,
@@ -88,8 +90,8 @@ class Decision(msgspec.Struct, frozen=True):
         return self.match.site is other.match.site
 
     @property
-    def rewrite(self) -> Rewrite | None:
-        """The rewrite that matched the key, even if it failed; None without a match."""
+    def rewrite(self) -> Rule | None:
+        """The rule that took the key, even if it failed; None if none did."""
         return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
 
 
@@ -219,15 +221,20 @@ def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath,
         rewritten = site.rules.apply(data)
     except RewriteError as error:
         return Decision(request, _refused(error), match, checks, user, data, None, error)
+    moved = rewritten.moved
     try:
-        if reason := fold_objection(rewritten.key, site.folding):
-            plan: Plan = (Refuse(400, f"the rewritten key, as the store reads it, {reason}"),)
+        if moved and not moved.if_missing:
+            plan: Plan = plan_moved(match, request, moved, home)
+        elif reason := fold_objection(rewritten.key, site.folding):
+            plan = (Refuse(400, f"the rewritten key, as the store reads it, {reason}"),)
         elif not rewritten.key.startswith(home):
             plan = _NOT_HOME
         else:
             plan = plan_object(match, request, path, rewritten.key)
             if tries and site.target.actions.get.try_files:
                 plan = plan_tries(plan, tuple(_tried(decision, match, plan[0])))
+            if moved and request.method in READING:
+                plan = plan_missing(plan, plan_moved(match, request, moved, home))
     except RequestError as error:
         plan = _refused(error)
     return Decision(request, plan, match, checks, user, data, rewritten)
@@ -324,7 +331,7 @@ def opens_all_below(mounts: Mounts, decision: Decision) -> bool:
     """Whether `beside` refuses nothing below the path of a decision: a short cut for sites without access rules."""
     assert decision.match is not None
     site = decision.match.site
-    is_closed = site.target.resources or site.target.actions.get.user_isolation or site.rules.rewrites
+    is_closed = site.target.resources or site.target.actions.get.user_isolation or site.rules.counted
     return not is_closed and not mounts.has_below(decision.request.path, site)
 
 
@@ -359,7 +366,7 @@ class RewriteTrace(msgspec.Struct, frozen=True):
     """The application of the rules to a key."""
 
     key: str
-    matched: Rewrite | None  # earlier ones did not match, later ones were not tried
+    matched: Rule | None  # earlier ones did not match, later ones were not tried
     captures: Captures | None
     result: str | None = None  # of the template, raw
     rewritten: Key | None = None

@@ -14,7 +14,8 @@ from tornado_proxy.routing.limits import LARGEST_FORM
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, object_key
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
-from tornado_proxy.rules.model import TRIED_PATH, Key
+from tornado_proxy.rules.model import TRIED_PATH, Key, Moved
+from tornado_proxy.rules.tree import REDIRECTS
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.semantics.request import READING, Request, RequestPath
 
@@ -72,11 +73,13 @@ class RedirectToSignedUrl(msgspec.Struct, frozen=True):
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """Redirect to `location`, a path with its query."""
+    """Redirect to `location`, a path or a URL, with its query."""
 
     location: str
     below: ObjectKey | None = None  # pass on if there is no key below it
     paths: tuple[RequestPath, ...] = ()  # pass on unless each would be answered
+    status: int = 302
+    cache_control: str = "no-cache"
 
 
 class VisitProvider(msgspec.Struct, frozen=True):
@@ -136,6 +139,13 @@ _NOT_A_FILE = Refuse(
 )
 _STEP_OF_REMOVAL = Refuse(
     400, "a step of an upload in parts is a PUT", message="A step of an upload in parts is a PUT, not a DELETE"
+)
+_GONE = Refuse(410, "the rules call the address gone")
+_MOVED_UNDER_WAY = Refuse(
+    409, "the rules redirect the address of a form", message="This address has moved; upload the file to its new one"
+)
+_MOVED_TO_READ = Refuse(
+    409, "a redirect with 303 is for reading", message="This address has moved to one that can only be read"
 )
 _BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
@@ -255,11 +265,44 @@ def plan_tries(own: Plan, tries: Sequence[tuple[str, Attempt]]) -> Plan:
 
 
 def tries_files(plan: Sequence[Attempt]) -> bool:
-    """Whether a plan has several files, which are tried in turn."""
-    return sum(isinstance(each, Serve | RedirectToSignedUrl) for each in plan) > 1
+    """Whether a plan goes on after a file that is not there."""
+    files = sum(isinstance(each, Serve | RedirectToSignedUrl) for each in plan)
+    return files > 1 or (files == 1 and isinstance(plan[-1], Redirect))
+
+
+def plan_moved(match: RouteMatch, request: Request, moved: Moved, home: str) -> Plan:
+    """Plans a request whose address has moved or is gone; `home` is what the keys of an isolated user begin with.
+
+    A write is redirected so that it keeps its method and its body, or else refused.
+    """
+    location = moved.location
+    if location is None:
+        return (_GONE,)
+    status = moved.status if request.method in READING else REDIRECTS[moved.status]
+    if status is None:
+        return (_MOVED_TO_READ,)
+    if request.method == "PUT" and request.path.endswith("/"):
+        return (_MOVED_UNDER_WAY,)
+    place = location.path
+    if not location.is_url:
+        place = place.removeprefix(path_reference(home).removesuffix("/"))
+        place = path_reference(request.public(match.mount.removesuffix("/"))) + place
+        place = f"/%2F{place[2:]}" if place.startswith("//") else place
+    query = location.query or (f"?{_query(request)}" if moved.keeps_query and request.raw_query else "")
+    cache_control = match.site.target.actions.get.redirect_cache_control
+    to = f"{place}{query}{location.fragment}"
+    return (Redirect(to, status=status, cache_control=cache_control),)
+
+
+def plan_missing(plan: Plan, moved: Plan) -> Plan:
+    """Returns a plan that ends with another one, instead of an error, if nothing is found."""
+    return (*plan[:-1], *moved) if isinstance(plan[-1], Refuse) else plan
 
 
 def _slashed(request: Request) -> str:
     path = path_reference(request.public(f"{request.path}/"))
-    query = quote(request.raw_query.encode("latin-1"), safe=_QUERY_AS_IT_IS)
-    return f"{path}?{query}" if query else path
+    return f"{path}?{_query(request)}" if request.raw_query else path
+
+
+def _query(request: Request) -> str:
+    return quote(request.raw_query.encode("latin-1"), safe=_QUERY_AS_IT_IS)

@@ -18,6 +18,9 @@ LARGEST_RULES = 8 * 1024 * 1024
 """Bytes of all rule files: ten times what 10,000 rewrites need. Compiling takes 80 to 280 bytes for each. In the
 manual."""
 
+LARGEST_LISTS = 32 * 1024 * 1024
+"""Bytes of all lists of addresses: three times what 100,000 lines need. In the manual."""
+
 LONGEST_OBJECT_KEY = 1024
 """Bytes of UTF-8 in a key of S3 (S3 API, PutObject). In the manual."""
 

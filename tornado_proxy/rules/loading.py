@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from urllib.parse import unquote
 
 import msgspec
 
 from gotemplate.regexp.matching import Pattern, compile_source
 from gotemplate.regexp.syntax import PatternError
-from gotemplate.template.errors import TemplateMistake
+from gotemplate.template.errors import TemplateMistake, marked
 from tornado_proxy.rules import model, tree
 from tornado_proxy.rules.diagnostic import (
     Diagnostic,
@@ -28,6 +29,7 @@ from tornado_proxy.rules.diagnostic import (
     Note,
     Safety,
     Severity,
+    SourceFile,
     Span,
     counted,
     decode,
@@ -36,13 +38,36 @@ from tornado_proxy.rules.diagnostic import (
     read_file,
     render,
 )
-from tornado_proxy.rules.limits import LARGEST_RULES, MOST_SOURCE_MEMORY, MOST_TEMPLATE_MISTAKES
-from tornado_proxy.rules.model import Key, LoadedRules, Making, Rewrite, RuleSet, RuleTest
+from tornado_proxy.rules.limits import (
+    LARGEST_LISTS,
+    LARGEST_RULES,
+    MOST_MISTAKES,
+    MOST_SOURCE_MEMORY,
+    MOST_TEMPLATE_MISTAKES,
+)
+from tornado_proxy.rules.location import NoLocation, read_location
+from tornado_proxy.rules.model import (
+    AddressList,
+    Key,
+    LoadedRules,
+    Making,
+    Moved,
+    Rewrite,
+    RuleSet,
+    RuleTest,
+    objection,
+    path_objection,
+)
 from tornado_proxy.rules.parser import Parsed, parse
 from tornado_proxy.rules.tree import (
+    DEFAULT_STATUS,
+    REDIRECTS,
     Dialect,
     Document,
+    Kind,
+    ListStatement,
     Literal,
+    RedirectTo,
     RequestClauses,
     RewriteStatement,
     TestStatement,
@@ -77,11 +102,28 @@ class RuleFile:
     data: bytes = field(repr=False)
 
 
+ListFile = Callable[[str], bytes]
+"""Returns the content of a list of addresses by its path; raises `OSError`."""
+
+
+def from_disk(path: str) -> bytes:
+    """Returns the content of a list that is read now; raises `OSError`."""
+    return read_file(Path(path), LARGEST_LISTS, regular=True)
+
+
 class Read(msgspec.Struct, frozen=True):
-    """Rule files in order, and what cannot be read."""
+    """Rule files in order, the lists that they name, and what cannot be read."""
 
     files: tuple[RuleFile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    lists: Mapping[str, bytes | str] = {}  # by path; a text says why a list cannot be read
+
+    def list_file(self, path: str) -> bytes:
+        """Returns the content of a list as it was when the rules were read; raises `OSError`."""
+        content = self.lists.get(path, "it was not there when the rules were read")
+        if isinstance(content, str):
+            raise OSError(0, content)
+        return content
 
 
 def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
@@ -94,9 +136,12 @@ def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
 
 
 def compile_rule_files(
-    files: Iterable[RuleFile], before: LoadedRules | None = None, helpers: HelperTexts = no_helpers
+    files: Iterable[RuleFile],
+    before: LoadedRules | None = None,
+    helpers: HelperTexts = no_helpers,
+    list_file: ListFile = from_disk,
 ) -> LoadedRules:
-    """Parses and compiles files; what has not changed since `before` is reused."""
+    """Parses and compiles files with the lists that they name; what has not changed since `before` is reused."""
     parsed: list[Parsed] = []
     diagnostics: list[Diagnostic] = []
     parsed_before = {each.document.source: each for each in before.parsed} if before else {}
@@ -107,7 +152,8 @@ def compile_rule_files(
             continue
         parsed.append(parsed_before.get(source) or parse(source))
         diagnostics.extend(parsed[-1].diagnostics)
-    compiled = compile_documents([each.document for each in parsed], before.rule_sets if before else {}, helpers)
+    documents = [each.document for each in parsed]
+    compiled = compile_documents(documents, before.rule_sets if before else {}, helpers, list_file)
     return replace(compiled, diagnostics=(*diagnostics, *compiled.diagnostics), parsed=tuple(parsed))
 
 
@@ -129,7 +175,40 @@ def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = N
             return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
         files |= {file.name: file for file in read.files}
         diagnostics += read.diagnostics
-    return Read(tuple(files.values()), tuple(diagnostics))
+    return Read(tuple(files.values()), tuple(diagnostics), _read_lists(files.values()))
+
+
+# Any text that could be such a statement: to read a file that none names does no harm.
+_NAMED = re.compile(rb"\b(?:redirects|rewrites)\b[^\"`\n#]*[\"`]([^\"`\n]+)[\"`]")
+
+
+def _read_lists(files: Iterable[RuleFile]) -> Mapping[str, bytes | str]:
+    """Reads the lists that rule files name."""
+    lists: dict[str, bytes | str] = {}
+    left = LARGEST_LISTS
+    for file in files:
+        for name in _NAMED.findall(file.data):
+            path = list_path(file.name, name.decode(errors="replace"))
+            if path in lists:
+                continue
+            try:
+                lists[path] = content = read_file(Path(path), left, regular=True)
+            except OSError as error:
+                lists[path] = _why(error)
+            else:
+                left -= len(content)
+    return lists
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, FileTooLargeError):
+        return f"the lists are larger than {LARGEST_LISTS // 1024**2} MiB together"
+    return error.strerror or str(error)
+
+
+def list_path(rule_file: str, name: str) -> str:
+    """Returns the path of a list that a rule file names: relative to its directory."""
+    return os.path.normpath(os.path.join(os.path.dirname(rule_file), name))  # noqa: PTH118, PTH120 - names are texts
 
 
 def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *, again: bool) -> Read:
@@ -197,7 +276,10 @@ _ACTION = re.compile(
 
 
 def compile_documents(
-    documents: Sequence[Document], before: Mapping[str, RuleSet] | None = None, helpers: HelperTexts = no_helpers
+    documents: Sequence[Document],
+    before: Mapping[str, RuleSet] | None = None,
+    helpers: HelperTexts = no_helpers,
+    list_file: ListFile = from_disk,
 ) -> LoadedRules:
     """Compiles files in order, without mistaken statements; what rule sets in `before` have compiled is reused."""
     targets: dict[str, _Target] = {}
@@ -208,11 +290,16 @@ def compile_documents(
             name = block.name.value
             if name not in targets:
                 old = (before or {}).get(name, RuleSet(name))
-                made = {each.making: each for each in old.rewrites}
-                targets[name] = _Target(name, old, made, room, helpers(name))
+                made = {_making(each.statement, each.making[-1]): each for each in old.rewrites}
+                targets[name] = _Target(name, old, made, room, list_file, helpers(name))
             diagnostics.extend(targets[name].add(block))
     rule_sets = {name: target.rule_set() for name, target in targets.items()}
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
+
+
+def _making(statement: RewriteStatement, helpers: tuple[str, ...]) -> Making:
+    """Returns all that the pattern and the template of a statement are made of."""
+    return statement.source.value, statement.dialect, statement.template.value, helpers
 
 
 class _Room(msgspec.Struct):
@@ -222,7 +309,7 @@ class _Room(msgspec.Struct):
 
 
 def _places(rules: RuleSet) -> list[str]:
-    return [each.span.place for each in rules.rewrites] + [each.statement.span.place for each in rules.tests]
+    return [each.span.place for each in rules.counted] + [each.statement.span.place for each in rules.tests]
 
 
 class _Target(msgspec.Struct):
@@ -232,21 +319,24 @@ class _Target(msgspec.Struct):
     before: RuleSet
     made: Mapping[Making, Rewrite]  # the rewrites of the rule set before
     room: _Room
+    list_file: ListFile
     helpers: tuple[str, ...] = ()
     number: int = 0
     rewrites: list[Rewrite] = []
+    lists: list[AddressList] = []
     tests: list[RuleTest] = []
     names: dict[str, Literal] = {}
 
     def rule_set(self) -> RuleSet:
         """Returns what has been added so far; the rule set before if nothing has changed, and nothing has moved."""
-        before, made = self.before, RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.before.first_match)
+        before, of_sources = self.before, self.before.first_match
+        made = RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), tuple(self.lists), of_sources)
         return before if before == made and _places(before) == _places(made) else made
 
     def add(self, block: tree.TargetBlock) -> Iterator[Diagnostic]:
         """Adds a block; yields its mistakes."""
         for statement in block.statements:
-            if not isinstance(statement, RewriteStatement):
+            if isinstance(statement, TestStatement):
                 test = compile_test(statement)
                 if isinstance(test, RuleTest):
                     self.tests.append(test)
@@ -254,6 +344,9 @@ class _Target(msgspec.Struct):
                     yield from test
                 continue
             self.number += 1
+            if isinstance(statement, ListStatement):
+                yield from self._add_list(statement)
+                continue
             if statement.name is not None:
                 yield from self._claim(statement.name)
             compiled = self._compiled(statement)
@@ -264,10 +357,31 @@ class _Target(msgspec.Struct):
             pattern, template = compiled
             self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
 
+    def _add_list(self, statement: ListStatement) -> Iterator[Diagnostic]:
+        """Adds a list; one that has not changed is not read again."""
+        file = statement.file
+        path = list_path(file.span.source.name, file.value)
+        try:
+            source = decode(path, self.list_file(path))
+        except OSError as error:
+            message = f"the list `{file.value}` cannot be read: {_why(error)}"
+            yield Diagnostic("unreadable-list", message, file.span, "its path is relative to the rule file")
+            return
+        if isinstance(source, Diagnostic):
+            yield source
+            return
+        old = next((each for each in self.before.lists if (each.statement, each.source) == (statement, source)), None)
+        if old is None:
+            made, mistakes = read_list(statement, source, self.number)
+            yield from mistakes
+        else:
+            made = replace(old, statement=statement, number=self.number)
+        self.lists.append(made)
+
     def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | list[Diagnostic]:
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
-        made = self.made.get((source.value, dialect, template.value, helpers))
+        made = self.made.get(_making(statement, helpers))
         if self.room.used > MOST_SOURCE_MEMORY:
             return []  # the rules are refused for the source that did not fit
         try:
@@ -282,7 +396,7 @@ class _Target(msgspec.Struct):
             return pattern, made.template
         compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
         try:
-            return pattern, compile_text(template.value)
+            return _bad_location(statement) or (pattern, compile_text(template.value))
         except TemplateMistake as first:
             return [
                 Diagnostic("bad-template", str(each), template.at(each.offset, each.end), help=each.help)
@@ -295,6 +409,29 @@ class _Target(msgspec.Struct):
             message = f"`{self.name}` has two rewrites named `{name.value}`"
             note = Note("the first is here", first.span)
             yield Diagnostic("duplicate-name", message, name.span, "give one of them another name, or none", (note,))
+
+
+_LEADS_TO = 'write a path below the mount, "/new/$1", or a URL, "https://example.org/new/$1"'
+_OWN_HOST = 'write scheme and host as they are, "https://example.org/$1": who chooses them can lead others away'
+_FIRST_ACTION = re.compile(r"\{[{%#]")
+
+
+def _bad_location(statement: RewriteStatement) -> list[Diagnostic]:
+    """Returns the mistake of a redirect that leads nowhere, or where a client chooses, whatever is inserted."""
+    if statement.kind is not Kind.REDIRECT:
+        return []
+    template, plain = statement.template, statement.dialect is Dialect.PLAIN
+    action = None if plain else _FIRST_ACTION.search(template.value)
+    opening = compile_plain(template.value).opening if plain else template.value[: action.start() if action else None]
+    text = opening + marked("x") if action or (plain and compile_plain(template.value).holes) else opening
+    try:
+        reason = path_objection(unquote(read_location(text).path))
+    except NoLocation as error:
+        reason = str(error)
+    if reason is None:
+        return []
+    code, advice = ("open-redirect", _OWN_HOST) if opening.startswith("http") else ("bad-location", _LEADS_TO)
+    return [Diagnostic(code, f"the location {reason}", template.span, advice)]
 
 
 def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
@@ -327,6 +464,93 @@ def _all_mistakes(
         return [each for _, each in sorted(mistakes.items())][:MOST_TEMPLATE_MISTAKES]
 
 
+_COLUMNS = re.compile(
+    r"[ \t]*(?P<address>[^\s#]\S*)(?:[ \t]+(?P<result>[^\s#]\S*))?(?:[ \t]+(?P<status>[^\s#]\S*))?(?P<rest>.*?)\r?"
+)
+_REST = re.compile(r"[ \t]*(?:#.*)?\r?")
+# A result that needs no further look: nothing to encode, no dot segment, no second slash at the start.
+_CLEAR = re.compile(
+    r"(?:https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=/)|(?=/(?!/)))(?:/(?!\.)[\w~!$&'()*+,;=:@.-]*)+", re.ASCII
+)
+_OF_LIST = {
+    Kind.REDIRECT: "a line is an address, where it leads, and a status if need be: `/old /new 301`",
+    Kind.REWRITE: "a line is an address and the key that takes its place: `/old /new`",
+}
+
+
+class _BadLine(ValueError):
+    """A line of a list that is none; `column` is the group of `_COLUMNS` that is wrong."""
+
+    def __init__(self, column: str, reason: str) -> None:
+        super().__init__(reason)
+        self.column = column
+
+
+def read_list(
+    statement: ListStatement, source: SourceFile, number: int = 1
+) -> tuple[AddressList, Sequence[Diagnostic]]:
+    """Reads a list; returns it with its mistakes. White space separates columns, `#` begins a comment."""
+    lines: dict[str, tuple[int, str, int]] = {}
+    doubles: list[tuple[int, int]] = []
+    mistakes: list[Diagnostic] = []
+    status = statement.redirecting.status or DEFAULT_STATUS
+    for line, text in enumerate(source.text.split("\n"), 1):
+        columns = _COLUMNS.fullmatch(text)
+        if columns is None:
+            continue
+        try:
+            address, result, own = _read_line(columns, statement.kind)
+        except _BadLine as bad:
+            start = source.offset(line, 1)
+            span = Span(source, *(start + each for each in columns.span(bad.column)))
+            mistakes.append(Diagnostic("bad-line", str(bad), span, _OF_LIST[statement.kind]))
+            if len(mistakes) == MOST_MISTAKES:
+                break
+            continue
+        led = line, result, own or status
+        if (first := lines.setdefault(address.casefold() if statement.any_case else address, led)) is not led:
+            doubles.append((line, first[0]))
+    return AddressList(number, statement, source, lines, tuple(doubles)), mistakes
+
+
+def _read_line(columns: re.Match[str], kind: Kind) -> tuple[str, str, int | None]:
+    """Returns the address, the result and the status of a line; raises `_BadLine`."""
+    address, result, status, rest = columns.groups()
+    if not address.startswith("/"):
+        raise _BadLine("address", "the address does not begin with `/`")
+    if "?" in address or "#" in address:
+        raise _BadLine("address", "the address has a query or a fragment, which no key has")
+    if reason := objection(address := unquote(address)):
+        raise _BadLine("address", f"the address {reason}")
+    if result is None:
+        raise _BadLine("address", "the line does not say where its address leads")
+    if status is not None and (kind is Kind.REWRITE or not status.isdecimal() or int(status[:4]) not in REDIRECTS):
+        raise _BadLine("status", f"`{status}` is not the status of a redirect")
+    if not _REST.fullmatch(rest):
+        raise _BadLine("rest", "the line has too many columns")
+    return address, _listed_result(result, kind), int(status) if status else None
+
+
+def _listed_result(result: str, kind: Kind) -> str:
+    if kind is Kind.REDIRECT and _CLEAR.fullmatch(result):
+        return result
+    if kind is Kind.REWRITE:
+        result = unquote(result)
+        reason = objection(result) if result.startswith("/") else "does not begin with `/`"
+    else:
+        try:
+            location = read_location(result)
+        except NoLocation as error:
+            raise _BadLine("result", f"the result {error}") from error
+        reason = path_objection(unquote(location.path))
+        if not result.startswith(("/", location.path)):
+            reason = "is neither a path nor a URL"
+        result = str(location)
+    if reason:
+        raise _BadLine("result", f"the result {reason}")
+    return result
+
+
 def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
     """Returns the test of a statement, or its mistakes."""
     mistakes = tuple(_mistakes(statement))
@@ -335,7 +559,14 @@ def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
     key, clauses, expected = Key(statement.key.value), statement.clauses, statement.expected
     method, host = clauses.method.value if clauses.method else "GET", clauses.host.value if clauses.host else ""
     headers = tuple((name.value, value.value) for name, value in clauses.headers)
-    result = expected if isinstance(expected, tree.Verdict) else expected.value
+    result: str | tree.Verdict | Moved
+    match expected:
+        case RedirectTo(location, status):
+            result = Moved(status or DEFAULT_STATUS, read_location(location.value))
+        case Literal(value):
+            result = value
+        case _:
+            result = expected
     return RuleTest(key, method, _user(clauses), host, headers, result, statement)
 
 
@@ -343,6 +574,8 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
     yield from _key_mistakes(statement.key)
     if isinstance(statement.expected, Literal):
         yield from _key_mistakes(statement.expected, help="expect `error` if the result is refused")
+    if isinstance(statement.expected, RedirectTo):
+        yield from _location_mistakes(statement.expected.location)
     if statement.clauses.method is not None:
         method = statement.clauses.method
         if method.value not in METHODS:
@@ -364,6 +597,13 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
         if literal is not None and user is None:
             message = f"`{clause}` describes a user, but nobody is signed in"
             yield Diagnostic("bad-test", message, literal.span, 'name the user with `as "…"`')
+
+
+def _location_mistakes(location: Literal) -> Iterator[Diagnostic]:
+    try:
+        read_location(location.value)
+    except NoLocation as error:
+        yield Diagnostic("bad-test", f"the location {error}", location.span, _LEADS_TO)
 
 
 def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:

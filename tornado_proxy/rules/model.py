@@ -8,16 +8,31 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
-from typing import NewType
+from typing import ClassVar, NewType
+from urllib.parse import unquote
 
 import msgspec
 
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
-from gotemplate.template.errors import RenderError
-from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Span, shortened
+from gotemplate.template.errors import RenderError, unmarked
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, SourceFile, Span, shortened
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY, LONGEST_SHOWN_KEY
+from tornado_proxy.rules.location import Location, NoLocation, read_location
 from tornado_proxy.rules.parser import Parsed
-from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement, Verdict, string_text
+from tornado_proxy.rules.tree import (
+    DEFAULT_STATUS,
+    Dialect,
+    Document,
+    Kind,
+    ListStatement,
+    Literal,
+    RedirectTo,
+    RewriteStatement,
+    TestStatement,
+    Verdict,
+    expected_text,
+    string_text,
+)
 from tornado_proxy.semantics.request import READING, Request, RequestPath, StatusError, User
 from tornado_proxy.templates.template import (
     MissingUserError,
@@ -123,7 +138,7 @@ def host_objection(text: str) -> str | None:
 
 
 class RewriteError(StatusError):
-    """A key that could not be rewritten; the text says why."""
+    """A key that could not be rewritten, or led elsewhere; the text says why."""
 
     def __init__(self, message: str, rewrite: Rewrite) -> None:
         super().__init__(message)
@@ -131,7 +146,7 @@ class RewriteError(StatusError):
 
 
 class InvalidResult(RewriteError):
-    """The template's result cannot be a key; `result` is the text that was refused."""
+    """The template's result cannot be a key or a location; `result` is the text that was refused."""
 
     status = 400  # the client chose what the template inserted
 
@@ -160,12 +175,15 @@ class TemplateFailed(RewriteError):
 
 
 Making = tuple[str, Dialect, str, tuple[str, ...]]
-"""All that a pattern and a template are made of: source, dialect, template, and the helpers of a Go template."""
+"""All that a result is made of: kind and source, dialect, template, and the helpers of a Go template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """An ordered pair of source pattern and target template; `number` counts from 1 within its target."""
+    """An ordered pair of source pattern and target template; `number` counts from 1 within its target.
+
+    One of another kind than `rewrite` answers a request instead of changing its key.
+    """
 
     number: int
     name: str | None
@@ -185,18 +203,158 @@ class Rewrite:
         return self.name or f"#{self.number}"
 
     @property
+    def kind(self) -> Kind:
+        """What it does with a key."""
+        return self.statement.kind
+
+    @property
+    def source_text(self) -> str:
+        """The source as written."""
+        return self.pattern.text
+
+    @property
+    def result_text(self) -> str:
+        """The template as written."""
+        return self.template.text
+
+    @property
     def making(self) -> Making:
         """All that its results depend on; its name and its place are not among it."""
-        return self.pattern.text, self.dialect, self.template.text, getattr(self.template, "helpers", ())
+        words = "" if self.kind is Kind.REWRITE else f"{self.kind.value} {self.statement.redirecting} "
+        return words + self.pattern.text, self.dialect, self.template.text, getattr(self.template, "helpers", ())
+
+
+@dataclass(frozen=True, slots=True)
+class AddressList:
+    """Exact addresses, and where each leads: to a location, or in a list of rewrites to a key."""
+
+    number: int  # as a rewrite's
+    statement: ListStatement
+    source: SourceFile = field(repr=False)
+    # By address, in lower case where case does not count: the number of the line, the result, the status.
+    lines: Mapping[str, tuple[int, str, int]] = field(repr=False)
+    doubles: tuple[tuple[int, int], ...] = ()  # numbers of lines without effect, with that of the line before
+
+    name: ClassVar[None] = None
+    dialect: ClassVar[Dialect] = Dialect.PLAIN
+    result_text: ClassVar[str] = ""
+
+    @property
+    def label(self) -> str:
+        """The name of the file, as in logs, metrics and `explain`."""
+        return self.statement.file.value
+
+    @property
+    def span(self) -> Span:
+        """The place of its statement."""
+        return self.statement.span
+
+    @property
+    def kind(self) -> Kind:
+        """What it does with a key."""
+        return self.statement.kind
+
+    @property
+    def source_text(self) -> str:
+        """What it takes."""
+        return self.label
+
+    def find(self, key: str) -> ListedAddress | None:
+        """Returns the line that takes a key."""
+        line = self.lines.get(key.casefold() if self.statement.any_case else key)
+        return ListedAddress(self, *line) if line else None
+
+    def __iter__(self) -> Iterator[tuple[str, ListedAddress]]:
+        """Yields each address with its line."""
+        return ((address, ListedAddress(self, *line)) for address, line in self.lines.items())
+
+
+class ListedAddress(msgspec.Struct, frozen=True):
+    """A line of a list; it is counted and named as its list."""
+
+    within: AddressList
+    line: int
+    result_text: str
+    status: int
+
+    name: ClassVar[None] = None
+    dialect: ClassVar[Dialect] = Dialect.PLAIN
+
+    @property
+    def number(self) -> int:
+        """The number of its list."""
+        return self.within.number
+
+    @property
+    def label(self) -> str:
+        """The label of its list."""
+        return self.within.label
+
+    @property
+    def kind(self) -> Kind:
+        """What its list does with a key."""
+        return self.within.kind
+
+    @property
+    def source_text(self) -> str:
+        """What its list takes."""
+        return self.within.label
+
+    @property
+    def making(self) -> Making:
+        """All that its result depends on."""
+        return (
+            f"{self.kind.value} {self.within.statement.redirecting} {self.status}",
+            self.dialect,
+            self.result_text,
+            (),
+        )
+
+    @property
+    def span(self) -> Span:
+        """Its place in the list."""
+        return line_span(self.within.source, self.line)
+
+
+def line_span(source: SourceFile, number: int) -> Span:
+    """Returns the place of a line, from 1, without its end."""
+    start = source.offset(number, 1)
+    return Span(source, start, start + len(source.line(number).rstrip()))
+
+
+Counted = Rewrite | AddressList
+"""What stands in a list of rules."""
+
+Rule = Rewrite | ListedAddress
+"""What takes a key: a rewrite of any kind, or a line of a list."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The answer of a rule that is no rewrite: 410 without a location, or the status of a redirect."""
+
+    status: int
+    location: Location | None = None
+    if_missing: bool = False  # only where nothing is at the key
+    keeps_query: bool = True
+
+    def __str__(self) -> str:
+        return f"redirect {self.status} {self.location}" if self.location else "gone"
+
+
+_GONE = Moved(410)
 
 
 class Rewritten(msgspec.Struct, frozen=True):
-    """The new key, and the rewrite that made it with captures and raw result; None if no rewrite matched."""
+    """The new key, and the rule that made it with captures and raw result; None if no rule takes the key.
+
+    `moved` is the answer of a rule that is no rewrite, which leaves the key as it is.
+    """
 
     key: Key
-    rewrite: Rewrite | None = None
+    rewrite: Rule | None = None
     captures: Captures | None = None
     result: str | None = None
+    moved: Moved | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,27 +366,41 @@ class RuleTest:
     user: User | None
     host: str
     headers: tuple[tuple[str, str], ...]
-    expected: str | Verdict
+    expected: str | Verdict | Moved
     statement: TestStatement = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rewrites of a target in order: the first that matches is applied, once. Automata of `before` are reused."""
+    """All rules of a target in order: the first that takes a key is applied, once. Automata of `before` are reused."""
 
     target: str
     rewrites: tuple[Rewrite, ...] = ()
     tests: tuple[RuleTest, ...] = ()
+    lists: tuple[AddressList, ...] = ()
     before: InitVar[FirstMatch | None] = None
     first_match: FirstMatch = field(init=False, repr=False, compare=False)
 
     def __post_init__(self, before: FirstMatch | None) -> None:
         object.__setattr__(self, "first_match", FirstMatch([each.pattern for each in self.rewrites], known=before))
 
-    def taker(self, key: str) -> Rewrite | None:
-        """Returns the rewrite that takes a key."""
+    @property
+    def counted(self) -> tuple[Counted, ...]:
+        """All of them in order."""
+        return tuple(sorted((*self.lists, *self.rewrites), key=lambda each: each.number))
+
+    def take(self, key: str) -> tuple[Rule, Captures | None] | None:
+        """Returns the rule that takes a key, and the captures of one with a source."""
         match = self.first_match.find(key)
-        return self.rewrites[match[0]] if match else None
+        for each in self.lists:
+            if (match is None or each.number < self.rewrites[match[0]].number) and (line := each.find(key)):
+                return line, None
+        return (self.rewrites[match[0]], match[1]) if match else None
+
+    def taker(self, key: str) -> Rule | None:
+        """Returns the rule that takes a key."""
+        taken = self.take(key)
+        return taken[0] if taken else None
 
     def rewrite(  # noqa: PLR0913 - a library's caller names what its templates read, and no more
         self,
@@ -246,30 +418,63 @@ class RuleSet:
         return self.apply(TargetKeyRewriteData(key, who, request, target or TargetData(name=self.target)))
 
     def apply(self, data: TargetKeyRewriteData) -> Rewritten:
-        """Rewrites `data.key` and checks the result; raises `RewriteError`."""
-        match = self.first_match.find(data.key)
-        if match is None:
+        """Applies the rule that takes `data.key`, and checks its result; raises `RewriteError`."""
+        taken = self.take(data.key)
+        if taken is None:
             return Rewritten(Key(data.key))
-        index, captures = match
-        rewrite = self.rewrites[index]
-        try:
-            text = rewrite.template.render(captures, data)
-        except MissingUserError as error:
-            raise UserRequired(str(error), rewrite) from error
-        except MissingValueError as error:
-            raise ValueRequired(str(error), rewrite) from error
-        except RenderError as error:
-            raise TemplateFailed(str(error), rewrite) from error
+        rule, captures = taken
+        if rule.kind is Kind.GONE:
+            return Rewritten(Key(data.key), rule, captures, moved=_GONE)
+        if captures is None:
+            assert isinstance(rule, ListedAddress)
+            if rule.kind is Kind.REDIRECT:
+                words = rule.within.statement.redirecting
+                moved = Moved(rule.status, read_location(rule.result_text), words.if_missing, words.keeps_query)
+                return Rewritten(Key(data.key), rule, None, rule.result_text, moved)
+            return Rewritten(_as_asked(rule.result_text, data), rule, None, rule.result_text)
+        assert isinstance(rule, Rewrite)
+        if rule.kind is Kind.REDIRECT:
+            text = _rendered(rule, captures, data, marked=True)
+            moved, written = _moved(rule, text), unmarked(text)
+            return Rewritten(Key(data.key), rule, captures, written, moved)
+        text = _rendered(rule, captures, data)
         if not text:
-            raise InvalidResult("the result is empty", rewrite, text)
-        key = text if text.startswith("/") else f"/{text}"
-        # A directory stays a directory: a listing of `/a` would show `/a-secret/` too.
-        if data.key.endswith("/") and data.request.method in READING and not key.endswith("/"):
-            key += "/"
+            raise InvalidResult("the result is empty", rule, text)
+        key = _as_asked(text if text.startswith("/") else f"/{text}", data)
         reason = objection(key)
         if reason is not None:
-            raise InvalidResult(f"the result {reason}", rewrite, text)
-        return Rewritten(Key(key), rewrite, captures, text)
+            raise InvalidResult(f"the result {reason}", rule, text)
+        return Rewritten(key, rule, captures, text)
+
+
+def _rendered(rewrite: Rewrite, captures: Captures, data: TargetKeyRewriteData, *, marked: bool = False) -> str:
+    try:
+        render = rewrite.template.render
+        return render(captures, data, marked=True) if marked else render(captures, data)
+    except MissingUserError as error:
+        raise UserRequired(str(error), rewrite) from error
+    except MissingValueError as error:
+        raise ValueRequired(str(error), rewrite) from error
+    except RenderError as error:
+        raise TemplateFailed(str(error), rewrite) from error
+
+
+def _as_asked(key: str, data: TargetKeyRewriteData) -> Key:
+    """Returns the new key; a directory stays a directory: a listing of `/a` would show `/a-secret/` too."""
+    is_file = data.key.endswith("/") and data.request.method in READING and not key.endswith("/")
+    return Key(f"{key}/" if is_file else key)
+
+
+def _moved(rule: Rewrite, text: str) -> Moved:
+    """Returns the redirect of a rule with the marked result of its template; raises `InvalidResult`."""
+    words, written = rule.statement.redirecting, unmarked(text)
+    try:
+        location = read_location(text)
+    except NoLocation as error:
+        raise InvalidResult(f"the result {error}", rule, written) from error
+    if reason := path_objection(unquote(location.path)):
+        raise InvalidResult(f"the result {reason}", rule, written)
+    return Moved(words.status or DEFAULT_STATUS, location, words.if_missing, words.keeps_query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +496,8 @@ class TestOutcome(msgspec.Struct, frozen=True):
     got: Rewritten | RewriteError
 
     @property
-    def rewrite(self) -> Rewrite | None:
-        """The rewrite that matched the key; None if none did."""
+    def rewrite(self) -> Rule | None:
+        """The rule that took the key; None if none did."""
         return self.got.rewrite
 
     @property
@@ -302,7 +507,12 @@ class TestOutcome(msgspec.Struct, frozen=True):
             return self.test.expected is Verdict.ERROR
         if self.test.expected is Verdict.UNCHANGED:
             return self.got.rewrite is None
-        return self.got.key == self.test.expected
+        if self.test.expected is Verdict.GONE:
+            return self.got.moved is _GONE
+        if isinstance(expected := self.test.expected, Moved):
+            moved = self.got.moved
+            return moved is not None and (moved.status, moved.location) == (expected.status, expected.location)
+        return self.got.moved is None and self.got.key == expected
 
 
 def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
@@ -322,7 +532,7 @@ def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None
             return TestOutcome(test, error)
 
     first = outcome(test.key)
-    if isinstance(first.got, RewriteError) or isinstance(test.expected, Verdict) or test.method not in READING:
+    if isinstance(first.got, RewriteError) or isinstance(test.expected, Verdict | Moved) or test.method not in READING:
         return first
     others = (outcome(key) for _, key in tried_keys(test.key, data.try_files))
     return first if first.passed else next((each for each in others if each.passed), first)
@@ -336,17 +546,17 @@ def failure(outcome: TestOutcome) -> Diagnostic:
     """Returns the diagnostic of a test that failed."""
     rewrite, statement, got = outcome.rewrite, outcome.test.statement, outcome.got
     notes = (Note(f"`{rewrite.label}` takes the key", rewrite.span),) if rewrite else ()
-    advice = (
-        f"change `{rewrite.label}`, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
-    )
-    if isinstance(statement.expected, Literal):
-        span = statement.expected.span
-    else:
-        source, start, end = statement.span.source, statement.span.start, statement.span.end
-        span = Span(source, max(start, end - len(statement.expected.value)), end)
+    advice = f"change `{rewrite.label}`, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
+    span = _expected_span(statement)
     key = _shown(outcome.test.key)
     if isinstance(got, RewriteError):
         fact, written = f"{key} is refused ({got})", Verdict.ERROR.value
+    elif got.moved and got.moved.location:
+        location = Literal(str(got.moved.location), span)
+        fact = f"{key} is redirected to {_shown(location.value)} with {got.moved.status}"
+        written = expected_text(RedirectTo(location, got.moved.status))
+    elif got.moved:
+        fact, written = f"{key} is gone", Verdict.GONE.value
     elif got.rewrite:
         fact, written = f"{key} becomes {_shown(got.key)}", string_text(Literal(got.key, span))
     else:
@@ -355,13 +565,29 @@ def failure(outcome: TestOutcome) -> Diagnostic:
     return Diagnostic(FAILING_TEST, f"{fact}, {_expectation(outcome)}", span, advice, notes, fixes=fixes)
 
 
+def _expected_span(statement: TestStatement) -> Span:
+    """Returns the place of what a test expects: at its end."""
+    source, start, end = statement.span.source, statement.span.start, statement.span.end
+    match statement.expected:
+        case Literal(span=span):
+            return span
+        case RedirectTo(location):
+            # From the word `redirect` on.
+            return Span(source, source.text.rfind("redirect", start, location.span.start), location.span.end)
+        case Verdict(value=word):
+            return Span(source, max(start, end - len(word)), end)
+
+
 def _expectation(outcome: TestOutcome) -> str:
     match outcome.test.expected:
         case Verdict.UNCHANGED:
             return "but the test expects no rewrite to match"
         case Verdict.ERROR:
             return "but the test expects an error"
-        case expected if outcome.rewrite and not isinstance(outcome.got, RewriteError):
+        case Verdict.GONE | Moved() as expected:
+            words = expected.value if isinstance(expected, Verdict) else f"{expected}"
+            return f"but the test expects `{shortened(words, LONGEST_SHOWN_KEY)}`"
+        case expected if isinstance(outcome.got, Rewritten) and outcome.got.rewrite and not outcome.got.moved:
             return f"not {_shown(expected)}"
         case expected:
             return f"but the test expects {_shown(expected)}"

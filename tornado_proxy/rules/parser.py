@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,9 +17,12 @@ from tornado_proxy.rules.limits import MOST_MISTAKES
 from tornado_proxy.rules.reading import Reading, Where
 from tornado_proxy.rules.recovery import recover
 from tornado_proxy.rules.tree import (
+    REDIRECTS,
     Comment,
     Document,
+    ListStatement,
     Literal,
+    Redirecting,
     RewriteStatement,
     Statement,
     TargetBlock,
@@ -27,7 +31,7 @@ from tornado_proxy.rules.tree import (
 )
 
 _DIALECTS = {"JINJA": nodes.Dialect.JINJA, "GO": nodes.Dialect.GO}
-_VERDICTS = {"UNCHANGED": nodes.Verdict.UNCHANGED, "ERROR": nodes.Verdict.ERROR}
+_VERDICTS = {each.name: each for each in nodes.Verdict}
 _SINGLE_CLAUSES = {"AS": "user", "METHOD": "method", "HOST": "host", "USER_GROUPS": "user_groups", "EMAIL": "email"}
 _CONTENT = {"NAME", "STRING", "RAW"}
 
@@ -65,23 +69,67 @@ class Builder(msgspec.Struct):
     def _statements(self, trees: Iterable[Tree[Any]]) -> Iterator[Statement]:
         for tree in trees:
             symbols: list[Any] = tree.children
-            start, end = _start(symbols[0]), _end(symbols[-1])
+            *_, last = tree.scan_values(lambda each: isinstance(each, Token))
+            start, end = _start(symbols[0]), _end(last)
             above = self.comments.before(start)
             blank = self.comments.blank_above(start)
             above += self.comments.before(end)  # comments between its tokens have no better place
             trailing = self.comments.behind(end)
-            setting = Span(self.source, start, end), above, trailing, blank  # the last fields of every statement
+            setting = Span(self.source, start, end), above, trailing, blank  # which every statement has
             if not _is_whole(tree.scan_values(lambda _: True)):
                 continue
-            if tree.data == "rewrite":
-                _, name, source, _, dialect, template = symbols
-                written_in = _DIALECTS[dialect.type] if dialect else nodes.Dialect.PLAIN
-                named = self._literal(name) if name else None
-                yield RewriteStatement(named, self._literal(source), written_in, self._literal(template), *setting)
-            else:
-                _, key, *clauses, _, expected = symbols
-                result = _VERDICTS.get(expected.type) or self._literal(expected)
-                yield TestStatement(self._literal(key), self._clauses(clauses), result, *setting)
+            match tree.data:
+                case "test":
+                    _, key, *clauses, _, expected = symbols
+                    yield TestStatement(self._literal(key), self._clauses(clauses), self._expected(expected), *setting)
+                case "rewrite":
+                    _, name, source, _, dialect, template = symbols
+                    yield self._rewrite(name, source, dialect, template)(*setting)
+                case "redirect":
+                    _, missing, status, name, source, _, dialect, template, no_query = symbols
+                    words = self._redirecting(status, missing, no_query)
+                    yield self._rewrite(name, source, dialect, template)(
+                        *setting, kind=nodes.Kind.REDIRECT, redirecting=words
+                    )
+                case "gone":
+                    _, name, source = symbols
+                    nothing = Token("STRING", '""', start_pos=end, end_pos=end)
+                    yield self._rewrite(name, source, None, nothing)(*setting, kind=nodes.Kind.GONE)
+                case "redirects":
+                    _, missing, status, file, any_case, no_query = symbols
+                    words = self._redirecting(status, missing, no_query)
+                    yield ListStatement(nodes.Kind.REDIRECT, self._literal(file), bool(any_case), words, *setting)
+                case _:
+                    _, file, any_case = symbols
+                    words = nodes.NO_WORDS
+                    yield ListStatement(nodes.Kind.REWRITE, self._literal(file), bool(any_case), words, *setting)
+
+    def _rewrite(
+        self, name: Token | None, source: Token, dialect: Token | None, template: Token
+    ) -> partial[RewriteStatement]:
+        written_in = _DIALECTS[dialect.type] if dialect else nodes.Dialect.PLAIN
+        named = self._literal(name) if name else None
+        return partial(RewriteStatement, named, self._literal(source), written_in, self._literal(template))
+
+    def _redirecting(self, status: Token | None, missing: Any, no_query: Any) -> Redirecting:
+        return Redirecting(self._status(status), missing is not None, no_query is None)
+
+    def _status(self, token: Token | None) -> int | None:
+        """Returns the status of a redirect; reports one that is none."""
+        if token is None or int(token[:4]) in REDIRECTS:
+            return int(token) if token else None
+        place, listed = Span(self.source, _start(token), _end(token)), ", ".join(map(str, sorted(REDIRECTS)))
+        advice = f"write one of {listed}; 301 and 308 are for good, the others for a while"
+        self.diagnostics.append(Diagnostic("bad-status", f"`{token}` is not the status of a redirect", place, advice))
+        return None
+
+    def _expected(self, symbol: Any) -> Literal | nodes.Verdict | nodes.RedirectTo:
+        if isinstance(symbol, Tree):
+            status: Token | None
+            location: Token
+            _, status, location = symbol.children  # type: ignore[assignment] # tokens, by the grammar
+            return nodes.RedirectTo(self._literal(location), self._status(status))
+        return _VERDICTS.get(symbol.type) or self._literal(symbol)
 
     def _clauses(self, clauses: Iterable[Any]) -> nodes.RequestClauses:
         singles: dict[str, Literal] = {}

@@ -19,9 +19,10 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
 _PACKAGE = Path(__file__).parent.parent
 _GRAMMARS = (_PACKAGE / "grammar/rules.lark", _PACKAGE.parent / "grammar/rules.lark")
 
-STATEMENT_WORDS = ("rewrite", "test", "target")
+STATEMENT_WORDS = ("rewrite", "redirect", "gone", "redirects", "rewrites", "test", "target")
 CLAUSES = ("as", "method", "host", "header", "user-groups", "email")
-INNER_WORDS = ("jinja", "go", "unchanged", "error", *CLAUSES)
+_OF_REDIRECTS = ("if", "missing", "ignoring", "case", "without", "query")
+INNER_WORDS = ("jinja", "go", "unchanged", "error", *CLAUSES, *_OF_REDIRECTS)
 KEYWORDS = {word.upper().replace("-", "_"): word for word in (*STATEMENT_WORDS, *INNER_WORDS)}
 """The keywords by the names of their terminals in the grammar."""
 
@@ -74,14 +75,18 @@ class Where(Enum):
     HEADER = "a block's first line"
     BLOCK = "between statements"
     REWRITE = "a rewrite"
+    LIST = "a list"
     TEST = "a test"
 
+
+STATEMENTS = frozenset({Where.REWRITE, Where.LIST, Where.TEST})
 
 _OPENERS = {
     "RBRACE": Where.FILE,
     "TARGET": Where.HEADER,
     "LBRACE": Where.BLOCK,
-    "REWRITE": Where.REWRITE,
+    **dict.fromkeys(("REWRITE", "REDIRECT", "GONE"), Where.REWRITE),
+    **dict.fromkeys(("REWRITES", "REDIRECTS"), Where.LIST),
     "TEST": Where.TEST,
 }
 
@@ -139,7 +144,7 @@ class Reading:
         """Returns the part of a file that the parser is within; a statement that may end here is complete."""
         opener = self._opener()
         where = Where.FILE if opener is None else _OPENERS[self._values[opener].type]
-        return Where.BLOCK if where in {Where.REWRITE, Where.TEST} and "RBRACE" in accepts else where
+        return Where.BLOCK if where in STATEMENTS and "RBRACE" in accepts else where
 
     def begun(self) -> list[Token]:
         """Returns the tokens of the statement or first line that is being read, without complete clauses."""
@@ -192,7 +197,8 @@ class Reading:
     def _opener(self) -> int | None:
         """The index of the token that began what is being read."""
         for index in range(len(self._values) - 1, -1, -1):
-            value = self._values[index]
-            if isinstance(value, Token) and value.type in _OPENERS:
+            value, before = self._values[index], self._values[index - 1] if index else None
+            # Behind the arrow of a test, `redirect` and `gone` are what it expects.
+            if isinstance(value, Token) and value.type in _OPENERS and getattr(before, "type", None) != "ARROW":
                 return index
         return None

@@ -12,7 +12,7 @@ from lark import Token
 
 from tornado_proxy.rules.diagnostic import Note, did_you_mean, shortened
 from tornado_proxy.rules.limits import LONGEST_SHOWN
-from tornado_proxy.rules.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
+from tornado_proxy.rules.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, STATEMENTS, Reading, Where
 from tornado_proxy.rules.tree import undelimited
 
 
@@ -22,7 +22,8 @@ def recover(reading: Reading, token: Token) -> None:
     if any(strategy(unexpected) for strategy in _STRATEGIES):
         return
     # The statement is left out, and reading continues at the next one.
-    is_named = [each.type for each in reading.begun()] == ["REWRITE", "NAME"]
+    begun = [each.type for each in reading.begun()]
+    is_named = unexpected.where is Where.REWRITE and begun[-1] == "NAME" and "ARROW" not in begun
     table = (
         (is_named, f"`{reading.last}` is read as the rewrite's name"),
         (unexpected.where is Where.FILE, "a rule file consists of blocks: `target NAME { … }`"),
@@ -30,7 +31,7 @@ def recover(reading: Reading, token: Token) -> None:
         (unexpected.token in CLAUSES, "the clauses of a test stand before its `->`"),
         (reading.text.startswith(_OTHER_COMMENTS, unexpected.start), _COMMENT),
         (unexpected.is_surplus, "the statement before it is complete"),
-        (True, "a statement begins with `rewrite` or `test`"),
+        (True, "a statement begins with `rewrite`, `redirect`, `gone` or `test`"),
     )
     unexpected.report(next(advice for applies, advice in table if applies))
     if unexpected.in_statement:
@@ -78,7 +79,9 @@ _LINE = re.compile(
     | (?!(?:{"|".join(INNER_WORDS)})\b)[\w"'`/^][^\n]*->)""",
     re.MULTILINE | re.VERBOSE,
 )
-_IN_LINE = re.compile(r'[^\n#{}]*?(?P<at>\b(?:rewrite|test)[ \t]+(?:[\w.-]+[ \t]+)?["`]|\btarget[ \t]+\S+[ \t]*\{|\})')
+_IN_LINE = re.compile(
+    r'[^\n#{}]*?(?P<at>\b(?:rewrites?|redirects?|gone|test)[ \t]+(?:[\w.-]+[ \t]+)*["`]|\btarget[ \t]+\S+[ \t]*\{|\})'
+)
 
 
 def _next_statement(text: str, offset: int) -> int:
@@ -88,7 +91,8 @@ def _next_statement(text: str, offset: int) -> int:
 
 
 _STRINGS = frozenset({"STRING", "RAW"})
-_WORDS = {"ARROW": "`->`", "LBRACE": "`{`", "NAME": "a name", "STRING": "a string", "RAW": "a raw string"}
+_OPENING = frozenset(map(str.upper, STATEMENT_WORDS)) - {"TARGET"}
+_WORDS = {"STATEMENT": "a statement", "ARROW": "`->`", "LBRACE": "`{`", "NAME": "a name", "STRING": "a string", "RAW": "a raw string"}
 _WORDS |= {terminal: f"`{word}`" for terminal, word in KEYWORDS.items()} | {"RBRACE": "`}`"}
 """The words for terminals, in the order of messages."""
 
@@ -101,7 +105,7 @@ class _Unexpected:
         self.start, self.end = token.start_pos or 0, token.end_pos or 0
         self.accepts = reading.accepts()
         self.where = reading.where(self.accepts)
-        self.in_statement = self.where in {Where.REWRITE, Where.TEST}
+        self.in_statement = self.where in STATEMENTS
         self.first_on_line = reading.last is None or "\n" in reading.text[reading.last_end : self.start]
 
     @property
@@ -133,6 +137,7 @@ class _Unexpected:
             unexpected = f"the end of the {'file' if self.token.type == '$END' else 'line'}"
         # A string before an arrow could also be a rewrite's name, which is unlikely.
         fitting = self.accepts - _STRINGS if "ARROW" in self.accepts else self.accepts
+        fitting = (fitting - _OPENING) | {"STATEMENT"} if "REWRITE" in fitting else fitting
         *words, last = (word for terminal, word in _WORDS.items() if terminal in fitting)
         expected = f"{', '.join(words)} or {last}" if words else last
         self.reading.report("syntax-error", f"expected {expected}, found {unexpected}", place, help)
@@ -162,7 +167,10 @@ def _shown(text: str) -> str:
     return f"`{shortened(text, LONGEST_SHOWN)}`"
 
 
-_SAME = 'write rewrite `^/old/(.*)$` -> "/new/$1" inside `target NAME { … }`'
+_SAME = (
+    'write rewrite `^/old/(.*)$` -> "/new/$1", or `redirect` if clients shall see it; '
+    "`tornado-proxy convert redirects` does that"
+)
 _CONVERT = (
     "`tornado-proxy convert s3-proxy` makes rule files of a `keyRewriteList`; a configuration is given by `--config`"
 )
@@ -278,7 +286,7 @@ def _outside_block(unexpected: _Unexpected) -> bool:
             reading.report("syntax-error", "unmatched `}`", place, "remove it, or look for an extra brace above")
         reading.owed_braces = max(0, reading.owed_braces - 1)
         return True
-    if token.type != "NAME" or did_you_mean(token, STATEMENT_WORDS) not in {"rewrite", "test"}:
+    if token.type != "NAME" or did_you_mean(token, STATEMENT_WORDS) in {None, "target"}:
         return False
     reading.report("outside-block", f"`{token}` outside of a block", place, "put it inside `target NAME { … }`")
     unexpected.insert("TARGET", "NAME", "LBRACE")
@@ -319,7 +327,7 @@ def _broken_off(unexpected: _Unexpected) -> bool:
 
 
 _ARROWS = {"=>", "=", "→", ":", ",", "to"}
-_AFTER_ARROW = {"unchanged", "error", "jinja", "go"}
+_AFTER_ARROW = {"unchanged", "error", "gone", "redirect", "jinja", "go"}
 _QUOTES = {'"', "`"}
 
 
@@ -360,7 +368,8 @@ def _bare_text(unexpected: _Unexpected) -> bool:
     chunk = _CHUNK.match(reading.text, unexpected.start) if "RAW" in unexpected.accepts else None
     end = chunk.end() if chunk else unexpected.end
     text = reading.text[unexpected.start : end].strip("`'\"")
-    is_source = [each.type for each in reading.begun()] in (["REWRITE"], ["REWRITE", "NAME"])
+    begun = {each.type for each in reading.begun()}
+    is_source = unexpected.where is Where.REWRITE and begun.isdisjoint({"STRING", "RAW", "ARROW"})
     written = f"backticks: `{undelimited(text) or text}`" if is_source or '"' in text else f'quotes: `"{text}"`'
     unexpected.report(f"put it between {written}", end=end)
     reading.insert("STRING", end)

@@ -36,6 +36,15 @@ class Verdict(Enum):
 
     UNCHANGED = "unchanged"
     ERROR = "error"
+    GONE = "gone"
+
+
+class Kind(Enum):
+    """What a rule does with a key that its source takes."""
+
+    REWRITE = "rewrite"  # changes it, unseen by the client
+    REDIRECT = "redirect"  # answers with another address
+    GONE = "gone"  # answers that there is nothing any more (RFC 9110 15.5.11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +74,31 @@ class Literal:
         return Span(self.span.source, first, max(first, self.offsets[min(start if end is None else end, last)]))
 
 
+REDIRECTS = {301: 308, 302: 307, 303: None, 307: 307, 308: 308}
+"""The statuses of redirects (RFC 9110 15.4), each with the one by which a write keeps its method and body."""
+
+DEFAULT_STATUS = 302
+"""The status of a redirect that names none: a mistake in it can be taken back."""
+
+
+class Redirecting(msgspec.Struct, frozen=True):
+    """The words of a redirect beside its source and template."""
+
+    status: int | None = None  # one of `REDIRECTS`; None stands for `DEFAULT_STATUS`
+    if_missing: bool = False  # only where nothing is at the address
+    keeps_query: bool = True  # that of the request is added, unless the result has one
+
+
+NO_WORDS = Redirecting()
+
+
 @dataclass(frozen=True, slots=True)
 class RewriteStatement:
-    """`rewrite [NAME] SOURCE -> [jinja|go] TEMPLATE`."""
+    """`rewrite [NAME] SOURCE -> [jinja|go] TEMPLATE`, or one of its kinds that answer instead.
+
+    These are `redirect [if missing] [STATUS] [NAME] SOURCE -> [jinja|go] TEMPLATE [without query]` and
+    `gone [NAME] SOURCE`, which has an empty template.
+    """
 
     name: Literal | None
     source: Literal
@@ -76,6 +107,22 @@ class RewriteStatement:
     span: Span = field(compare=False, repr=False)
     comments: tuple[Comment, ...] = ()  # on lines of their own, above
     trailing: Comment | None = None  # at the end of the last line
+    blank_before: bool = field(default=False, compare=False, repr=False)
+    kind: Kind = Kind.REWRITE
+    redirecting: Redirecting = NO_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class ListStatement:
+    """`redirects [if missing] [STATUS] FILE [ignoring case] [without query]` or `rewrites FILE [ignoring case]`."""
+
+    kind: Kind
+    file: Literal
+    any_case: bool
+    redirecting: Redirecting
+    span: Span = field(compare=False, repr=False)
+    comments: tuple[Comment, ...] = ()
+    trailing: Comment | None = None
     blank_before: bool = field(default=False, compare=False, repr=False)
 
 
@@ -90,22 +137,29 @@ class RequestClauses(msgspec.Struct, frozen=True):
     email: Literal | None = None
 
 
+class RedirectTo(msgspec.Struct, frozen=True):
+    """An expectation of a test: a redirect, with its location below the mount or a URL."""
+
+    location: Literal
+    status: int | None = None  # as in a redirect
+
+
 @dataclass(frozen=True, slots=True)
 class TestStatement:
-    """`test KEY [clauses] -> KEY | unchanged | error`."""
+    """`test KEY [clauses] -> KEY | unchanged | error | gone | redirect [STATUS] LOCATION`."""
 
     __test__ = False  # the name is the language's, not pytest's
 
     key: Literal
     clauses: RequestClauses
-    expected: Literal | Verdict
+    expected: Literal | Verdict | RedirectTo
     span: Span = field(compare=False, repr=False)
     comments: tuple[Comment, ...] = ()
     trailing: Comment | None = None
     blank_before: bool = field(default=False, compare=False, repr=False)
 
 
-Statement = RewriteStatement | TestStatement
+Statement = RewriteStatement | ListStatement | TestStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,12 +324,16 @@ def _block_lines(block: TargetBlock) -> Iterator[str]:
 def _groups(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
     group: list[Statement] = []
     for statement in statements:
-        if group and (statement.comments or statement.blank_before or type(statement) is not type(group[-1])):
+        if group and (statement.comments or statement.blank_before or _kind(statement) != _kind(group[-1])):
             yield group
             group = []
         group.append(statement)
     if group:
         yield group
+
+
+def _kind(statement: Statement) -> tuple[type[Statement], Kind | None]:
+    return type(statement), None if isinstance(statement, TestStatement) else statement.kind
 
 
 def _above(node: Statement | TargetBlock, indent: str, *, first: bool) -> Iterator[str]:
@@ -297,23 +355,25 @@ def _with_comment(text: str, comment: Comment | None) -> str:
 
 
 class _Cells(NamedTuple):
-    """A statement in pieces: `dialect` and `name` may be empty."""
+    """A statement in pieces, of which some may be empty; without a result it has no arrow."""
 
-    keyword: str
+    keyword: str  # with what stands before the name
     name: str
     request: str  # the text before the arrow
-    dialect: str
-    result: str
+    dialect: str = ""
+    result: str = ""
 
 
 def group_lines(group: Sequence[Statement]) -> list[str]:
     """The text of each statement of a group; a raw string may make it several lines."""
     rows = [_cells(statement) for statement in group]
-    names, dialects = _widest(row.name for row in rows), _widest(row.dialect for row in rows)
-    heads = [f"{row.keyword} {_column(row.name, names)}{row.request}" for row in rows]
+    keywords, names, dialects = (_widest(row[each] for row in rows) for each in (0, 1, 3))
+    heads = [f"{_column(row.keyword, keywords)}{_column(row.name, names)}{row.request}" for row in rows]
     arrow = _widest(head for head in heads if _is_aligned(head))
     return [
         f"{padded(head, arrow) if _is_aligned(head) else head} -> {_column(row.dialect, dialects)}{row.result}"
+        if row.result
+        else head
         for head, row in zip(heads, rows, strict=True)
     ]
 
@@ -321,13 +381,39 @@ def group_lines(group: Sequence[Statement]) -> list[str]:
 def _cells(statement: Statement) -> _Cells:
     match statement:
         case RewriteStatement(name, source, dialect, template):
-            shown = "" if dialect is Dialect.PLAIN else dialect.value
-            return _Cells("rewrite", name_text(name) if name else "", string_text(source), shown, string_text(template))
+            shown = name_text(name) if name else "", string_text(source)
+            if statement.kind is Kind.GONE:
+                return _Cells("gone", *shown)
+            written_in = "" if dialect is Dialect.PLAIN else dialect.value
+            result = f"{string_text(template)}{_without_query(statement.redirecting)}"
+            return _Cells(_opening(statement.kind.value, statement.redirecting), *shown, written_in, result)
+        case ListStatement(kind, file, any_case, redirecting):
+            words = f"{string_text(file)}{' ignoring case' if any_case else ''}{_without_query(redirecting)}"
+            return _Cells(_opening(f"{kind.value}s", redirecting), "", words)
         case TestStatement(key, clauses, expected):
-            result = expected.value if isinstance(expected, Verdict) else string_text(expected)
-            return _Cells("test", "", " ".join((string_text(key), *_clauses(clauses))), "", result)
+            return _Cells("test", "", " ".join((string_text(key), *_clauses(clauses))), "", expected_text(expected))
         case _:
             assert_never(statement)
+
+
+def _opening(keyword: str, redirecting: Redirecting) -> str:
+    missing, status = " if missing" if redirecting.if_missing else "", redirecting.status
+    return f"{keyword}{missing}{f' {status}' if status else ''}"
+
+
+def _without_query(redirecting: Redirecting) -> str:
+    return "" if redirecting.keeps_query else " without query"
+
+
+def expected_text(expected: Literal | Verdict | RedirectTo) -> str:
+    """Returns what a test expects as it is printed."""
+    match expected:
+        case Verdict():
+            return expected.value
+        case RedirectTo(location, status):
+            return f"redirect {f'{status} ' if status else ''}{string_text(location)}"
+        case _:
+            return string_text(expected)
 
 
 def _clauses(clauses: RequestClauses) -> Iterator[str]:

@@ -16,7 +16,7 @@ import msgspec
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.model import Rule
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.storage.store import LOCAL, WRITES, ForwardingStore, Store, note_wait
@@ -40,7 +40,7 @@ class RequestRecord(msgspec.Struct, frozen=True):
     rule: str | None = None
     user: str | None = None
     trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
-    rewrite: Rewrite | None = None  # the one that `rule` names
+    rewrite: Rule | None = None  # the one that `rule` names
     facts: Mapping[str, str | float] = MappingProxyType({})  # what JSON lines show besides, by name
     protocol: str = ""  # such as `HTTP/2.0`
     asked_key: str | None = None  # which the rules saw

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.request import ASSETS_AT
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.model import Counted, ListedAddress, Rule
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry.events import (
@@ -67,7 +67,7 @@ OWN_FILES = ".tornado-proxy"
 """Stands for the target of style sheets and scripts of pages, for which no rule and no bucket is asked."""
 
 
-RewriteId = tuple[str, str, str]  # a rewrite by its target and its texts: an edit of other rewrites does not change it
+RewriteId = tuple[str, str, str]  # a rule by its target and its texts: an edit of other rewrites does not change it
 
 
 class RequestRow(msgspec.Struct, frozen=True):
@@ -151,9 +151,9 @@ class HitHistory:
         return (*(each.get(rewrite, 0) for each in self._minutes), max(0, hits - self._before[rewrite]))
 
 
-def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
-    """Returns the identity under which the hits of a rewrite are counted."""
-    return target, rewrite.pattern.text, rewrite.template.text
+def rewrite_id(target: str, rule: Rule | Counted) -> RewriteId:
+    """Returns the identity under which the hits of a rule are counted: a list is one."""
+    return target, rule.source_text, "" if isinstance(rule, ListedAddress) else rule.result_text
 
 
 class CountedNames(msgspec.Struct, frozen=True):
@@ -167,7 +167,7 @@ class CountedNames(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, sites: Sequence[Site], providers: Iterable[str]) -> CountedNames:
         """Returns the names of a generation's sites and providers."""
-        rewrites = [(site.target.name, each) for site in sites for each in site.rules.rewrites]
+        rewrites = [(site.target.name, each) for site in sites for each in site.rules.counted]
         return cls(
             frozenset(site.target.name for site in sites),
             frozenset(providers),
@@ -319,7 +319,7 @@ class RequestMetrics:
         self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
         self._series: dict[tuple[str, str, int], _Requests] = defaultdict(_Requests)
         self._gone = Tally()
-        self._rules: dict[tuple[str, str], int] = {}
+        self._rules: dict[tuple[str, str, str], int] = {}
         self._hits: Counter[RewriteId] = Counter()
         self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
         self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
@@ -342,7 +342,7 @@ class RequestMetrics:
         self._gone = self.activity().only(names).gone
         counted: list[tuple[tuple[str, ...], dict[Any, Any]]] = [
             *((("target",), each) for each in (self._requests, self._series, self._s3_seconds)),
-            (("target", "rule"), self._rules),
+            (("target", "rule", "kind"), self._rules),
             *((labels, self._events[kind]) for kind, _, _, labels in _COUNTED),
         ]
         for labels, series in counted:
@@ -380,7 +380,7 @@ class RequestMetrics:
         yield "tornado_proxy_requests", "Requests answered", ("target", "method", "status"), requests
         yield "tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent
         yield "tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received
-        yield "tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), self._rules
+        yield "tornado_proxy_rewrite_hits", "Keys that a rule took", ("target", "rule", "kind"), self._rules
         yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
         yield "tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions
         for kind, name, text, labels in _COUNTED:
@@ -407,9 +407,10 @@ class RequestMetrics:
         series = self._series[target, method, event.status // 100]
         series.add(event)
         if request.rewrite is not None:
-            rule, identity = (target, request.rewrite.label), rewrite_id(target, request.rewrite)
+            rule = target, request.rewrite.label, request.rewrite.kind.value
+            identity = rewrite_id(target, request.rewrite)
             if rule not in self._rules and len(self._rules) >= MOST_RULES:
-                rule = target, OTHER
+                rule = target, OTHER, rule[2]
             self._rules[rule] = self._rules.get(rule, 0) + 1
             if identity not in self._hits and len(self._hits) >= MOST_HIT:
                 del self._hits[next(iter(self._hits))]

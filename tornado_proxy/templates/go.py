@@ -105,9 +105,9 @@ class GoTemplate:
     _program: Program = field(compare=False, repr=False)
     helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define templates that it may call
 
-    def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
+    def render(self, captures: Captures, data: TargetKeyRewriteData, *, marked: bool = False) -> str:
         """Returns the text for one match, without line ends and with both ends trimmed; raises `RenderError`."""
-        budget = RenderBudget(DEFAULT_LIMITS)
+        budget = RenderBudget(DEFAULT_LIMITS, marked=marked)
         dot = root(captures, data, budget)
         try:
             written = self._program.execute(dot, budget)

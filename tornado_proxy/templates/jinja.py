@@ -311,8 +311,9 @@ _JINJA_ARGUMENTS = ("_loop_vars", "_block_vars")
 def _finalize(context: Context, value: object) -> str:
     """Returns the text of an expression between `{{` and `}}`."""
     text = written(value)
-    budget_of(context).text(len(text))
-    return text
+    budget = budget_of(context)
+    budget.text(len(text))
+    return budget.inserted(text)
 
 
 def _joined(pieces: Iterable[str]) -> str:
@@ -408,9 +409,9 @@ class JinjaTemplate:
     reads_user: bool = field(compare=False, repr=False)
     _compiled: jinja2.Template = field(compare=False, repr=False)
 
-    def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
+    def render(self, captures: Captures, data: TargetKeyRewriteData, *, marked: bool = False) -> str:
         """Returns the output without line ends and outer spaces; raises `RenderError`."""
-        budget = {BUDGET: RenderBudget(LIMITS)}
+        budget = {BUDGET: RenderBudget(LIMITS, marked=marked)}
         context = self._compiled.new_context(variables(captures, data) | budget)
         try:
             # Not Template.render: on an error it would rewrite the traceback by line numbers, which here are offsets.

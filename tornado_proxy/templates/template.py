@@ -9,9 +9,11 @@ from collections.abc import Collection
 from typing import ClassVar, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from gotemplate.regexp.matching import Captures, Expansion, Reference
 from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistake, help_for_unknown
+from gotemplate.template.errors import marked as mark
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.semantics.request import Request, User
 
@@ -43,8 +45,8 @@ class Template(Protocol):
     def reads_user(self) -> bool:
         """Whether rendering may fail because nobody is signed in."""
 
-    def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
-        """Returns the text for a match; raises `RenderError`."""
+    def render(self, captures: Captures, data: TargetKeyRewriteData, *, marked: bool = False) -> str:
+        """Returns the text for a match, with marks around what is inserted if asked for; raises `RenderError`."""
 
 
 class PlainTemplate(Expansion):
@@ -52,7 +54,11 @@ class PlainTemplate(Expansion):
 
     __slots__ = ()
     reads_user: ClassVar[bool] = False
-    render = Expansion.expand
+
+    def render(self, captures: Captures, data: TargetKeyRewriteData, *, marked: bool = False) -> str:  # noqa: ARG002 - the protocol
+        """Returns the text for a match."""
+        groups = [None if each is None else mark(each) for each in captures.groups] if marked else ()
+        return self.expand(replace(captures, groups=tuple(groups)) if marked else captures)
 
 
 def compile_plain(text: str, *_groups: object) -> PlainTemplate:

@@ -21,7 +21,7 @@ from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
 from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.rules.diagnostic import counted, visible
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.model import Counted
 from tornado_proxy.tools.explain import plan_rows
 from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator
@@ -153,13 +153,13 @@ class DiffReport(msgspec.Struct, frozen=True):
             return f"no {what} changed: {total}, {distinct:,} distinct"
         return f"{what} changed: {self.times:,} of {total}, {self.distinct:,} of {distinct:,} distinct"
 
-    def rewrites(self, cause: Cause) -> tuple[Rewrite | None, Rewrite | None]:
-        """Returns the rewrites that are responsible for a group, before and after the edit."""
+    def rewrites(self, cause: Cause) -> tuple[Counted | None, Counted | None]:
+        """Returns the rules that are responsible for a group, before and after the edit."""
         return _numbered(self.old.get(cause.old_target), cause.old), _numbered(self.new.get(cause.target), cause.new)
 
 
-def _numbered(site: Site | None, number: int | None) -> Rewrite | None:
-    return next((each for each in site.rules.rewrites if each.number == number), None) if site else None
+def _numbered(site: Site | None, number: int | None) -> Counted | None:
+    return next((each for each in site.rules.counted if each.number == number), None) if site else None
 
 
 class Comparer:
@@ -333,7 +333,7 @@ def _heading(report: DiffReport, cause: Cause) -> str:
     return f"{' → '.join(names)}: {cause.reason}"
 
 
-def _placed(rewrite: Rewrite | None) -> str:
+def _placed(rewrite: Counted | None) -> str:
     return f"{rewrite.label} ({rewrite.span.place})" if rewrite else "no rewrite"
 
 

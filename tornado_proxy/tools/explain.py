@@ -26,7 +26,7 @@ from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
 from tornado_proxy.rules.diagnostic import counted, shortened, visible
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.model import Counted, ListedAddress, Rewrite, Rule
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.limits import LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN
 from tornado_proxy.tools.reporting import (
@@ -96,7 +96,7 @@ def sections(decision: Decision, user: User | None = None, *, configured: bool =
             yield "access", rows
     if match is not None and rewriting is not None:
         yield "key", [(rewriting.key,)]
-        yield from _rewriting(rewriting, match.site.rules.rewrites)
+        yield from _rewriting(rewriting, match.site.rules.counted)
     yield "plan", plan_rows(decision.plan)
 
 
@@ -118,15 +118,17 @@ def _covering(decision: Decision, check: AccessCheck) -> list[str]:
     return [each.path for each in decision.match.site.access.covering(check, decision.request.method)]
 
 
+_Rules = tuple[Counted, ...]
+
 _GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}
 
 
-def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> Iterator[tuple[str, Rows]]:
+def _rewriting(rewriting: RewriteTrace, rewrites: _Rules) -> Iterator[tuple[str, Rows]]:
     yield "rewrites", [*_tries(rewriting, rewrites)] or [("none",)]
     matched = rewriting.matched
     if matched is not None and rewriting.captures is not None:
         yield "groups", group_rows(rewriting.captures)
-        yield "template", [(matched.template.text, f"({matched.dialect.value})")]
+        yield "template", [(matched.result_text, f"({matched.dialect.value})")]
     if rewriting.result is not None:
         yield "result", [(rewriting.result or "(empty)",)]
     elif matched is None:
@@ -139,36 +141,40 @@ def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> Iterat
         yield "error", [(_status(rewriting.failure.status, rewriting.failure.reason),)]
 
 
-def _tries(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> Iterator[Sequence[str]]:
+def _tries(rewriting: RewriteTrace, rewrites: _Rules) -> Iterator[Sequence[str]]:
     tried, misses = _tried(rewriting, rewrites), _misses(rewriting, rewrites)
     for each, miss in misses:
-        yield "·", each.label, each.pattern.text, "no match", each.span.place
+        yield "·", each.label, each.source_text, "no match", each.span.place
         if miss is not None:
             yield "", "", in_words(miss)
     if matched := rewriting.matched:
-        yield "✓", matched.label, matched.pattern.text, "matched", matched.span.place
+        yield "✓", matched.label, matched.source_text, "matched", matched.span.place
     if unshown := len(tried) - len(misses) - (matched is not None):
         yield "", f"{unshown} more{' before these' if matched else ''}, no match"
     if len(tried) < len(rewrites):
         yield "", f"{len(rewrites) - len(tried)} more, not tried"
 
 
-def _tried(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
+def _tried(rewriting: RewriteTrace, rewrites: _Rules) -> _Rules:
     return rewrites[: rewriting.matched.number] if rewriting.matched else rewrites
 
 
-def _misses(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> list[tuple[Rewrite, NearMiss | None]]:
+def _misses(rewriting: RewriteTrace, rewrites: _Rules) -> list[tuple[Counted, NearMiss | None]]:
     """Returns the rewrites that do not match, with how far they do: of many, those that take most of the key."""
-    missed = [each for each in _tried(rewriting, rewrites) if each is not rewriting.matched]
-    if len(missed) <= MOST_MISSES:
-        return [(each, near_miss(each.pattern.text, rewriting.key)) for each in missed]
+    missed = [*_tried(rewriting, rewrites)][: -1 if rewriting.matched else None]
 
-    def alike(rewrite: Rewrite) -> int:
+    def missing(rule: Counted) -> NearMiss | None:
+        return near_miss(rule.pattern.text, rewriting.key) if isinstance(rule, Rewrite) else None
+
+    if len(missed) <= MOST_MISSES:
+        return [(each, missing(each)) for each in missed]
+
+    def alike(rule: Counted) -> int:
         """Returns how many characters of a source, read as text, are those at the start of the key."""
-        text = rewrite.pattern.text.removeprefix("^").replace("\\", "")
+        text = rule.source_text.removeprefix("^").replace("\\", "")
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, rewriting.key, strict=False)))
 
-    compared = [(each, near_miss(each.pattern.text, rewriting.key)) for each in nlargest(MOST_COMPARED, missed, alike)]
+    compared = [(each, missing(each)) for each in nlargest(MOST_COMPARED, missed, alike)]
     nearest = nlargest(NEAREST_SHOWN, compared, key=lambda each: len(each[1].taken) if each[1] else 0)
     return sorted(nearest, key=lambda each: each[0].number)
 
@@ -196,7 +202,8 @@ def _words(attempt: plan.Attempt) -> str:
         case plan.RedirectToSignedUrl() | plan.OfferForm():
             words = f"{attempt.key}, for {attempt.expires} seconds"
         case plan.Redirect():
-            words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")
+            below = "" if attempt.below is None else f", if anything lies below {attempt.below}"
+            words = f"{attempt.status} {attempt.location}{below}"
         case plan.VisitProvider():
             words = f"the {attempt.step} page of `{attempt.provider}`"
         case plan.ListTargets():
@@ -244,17 +251,18 @@ def to_json(decision: Decision) -> dict[str, Any]:
         "asset": _asset(decision),
         "target": match and {"name": match.site.target.name, "mount": match.mount},
         "access": checks,
-        "rewriting": _rewriting_json(rewriting, match.site.rules.rewrites) if rewriting and match else None,
+        "rewriting": _rewriting_json(rewriting, match.site.rules.counted) if rewriting and match else None,
         "plan": attempts,
     }
 
 
-def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> dict[str, Any]:
+def _rewriting_json(rewriting: RewriteTrace, rewrites: _Rules) -> dict[str, Any]:
     failure, matched, misses = rewriting.failure, rewriting.matched, _misses(rewriting, rewrites)
     tried = len(_tried(rewriting, rewrites))
     shown = [_rule_json(each, "no match", near_miss=None if miss is None else asdict(miss)) for each, miss in misses]
-    if matched is not None and rewriting.captures is not None:
-        shown.append(_rule_json(matched, "matched", groups=groups_json(rewriting.captures)))
+    if matched is not None and (rewriting.captures is not None or isinstance(matched, ListedAddress)):
+        groups = groups_json(rewriting.captures) if rewriting.captures else None
+        shown.append(_rule_json(matched, "matched", groups=groups))
     shown += [_rule_json(each, "not tried") for each in rewrites[tried : tried + NEAREST_SHOWN]]
     return {
         "key": rewriting.key,
@@ -271,7 +279,10 @@ def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> d
 
 
 def _rule_json(
-    rewrite: Rewrite, outcome: str, groups: list[dict[str, Any]] | None = None, near_miss: dict[str, str] | None = None
+    rewrite: Rule | Counted,
+    outcome: str,
+    groups: list[dict[str, Any]] | None = None,
+    near_miss: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     return {**rewrite_json(rewrite), "outcome": outcome, "groups": groups, "near_miss": near_miss}
 
@@ -378,8 +389,8 @@ def usage_text(report: UsageReport) -> str:
     for site in report.sites:
         name, total = site.target.name, report.of_target(site.target.name)
         rewrites = [
-            (*_share(usage.rewrites[name, each.number], total), each.label, each.pattern.text, each.span.place)
-            for each in site.rules.rewrites
+            (*_share(usage.rewrites[name, each.number], total), each.label, each.source_text, each.span.place)
+            for each in site.rules.counted
         ]
         lines = [*section("target", [(f"{name}: {counted(total, 'request')}",)]), *section("rewrites", rewrites)]
         lines += section("no rewrite", [_share(usage.rewrites[name, None], total)])
@@ -414,7 +425,7 @@ def usage_json(report: UsageReport) -> dict[str, Any]:
                     "paths": [{"path": path, "requests": times} for path, times in report.unmatched(name)],
                 },
             }
-            for name, rewrites in ((site.target.name, site.rules.rewrites) for site in report.sites)
+            for name, rewrites in ((site.target.name, site.rules.counted) for site in report.sites)
         ],
         "refused": [
             {"status": status, "reason": reason, "requests": times, "example": report.usage.examples[status, reason]}

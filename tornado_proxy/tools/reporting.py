@@ -7,7 +7,7 @@ from typing import Any
 
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.rules.diagnostic import visible
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.model import Counted, Rule
 from tornado_proxy.tools.simulator import RequestLog
 
 JSON_VERSION = 1
@@ -45,14 +45,15 @@ def groups_json(captures: Captures) -> list[dict[str, Any]]:
     return [{"name": names.get(number, str(number)), "text": text} for number, text in enumerate(captures.groups)]
 
 
-def rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
-    """Returns a rewrite with its place for programs."""
+def rewrite_json(rewrite: Rule | Counted) -> dict[str, Any]:
+    """Returns a rule with its place for programs."""
     return {
         "number": rewrite.number,
         "name": rewrite.name,
-        "source": rewrite.pattern.text,
+        "kind": rewrite.kind.value,
+        "source": rewrite.source_text,
         "dialect": rewrite.dialect.value,
-        "template": rewrite.template.text,
+        "template": rewrite.result_text,
         "place": {"file": rewrite.span.source.name, **rewrite.span.first._asdict()},
     }
 

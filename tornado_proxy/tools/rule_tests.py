@@ -93,10 +93,10 @@ def failure(outcome: TestOutcome, target: TestRun) -> str:
     if not isinstance(test.expected, Verdict) and not isinstance(outcome.got, RewriteError):
         alike = visible(os.path.commonprefix([expected, got]))  # noqa: RUF071 - keys are compared, not paths
         lines.append(" " * (GUTTER + width(alike)) + "^")
-    if rewrite is None or captures is None:
+    if rewrite is None:
         return "\n".join([*lines, *section("by", [("no rewrite matched",)])])
-    taker = section("by", [(rewrite.label, rewrite.pattern.text, rewrite.span.place)])
-    return "\n".join([*lines, *taker, *section("groups", group_rows(captures))])
+    taker = section("by", [(rewrite.label, rewrite.source_text, rewrite.span.place)])
+    return "\n".join([*lines, *taker, *(section("groups", group_rows(captures)) if captures else ())])
 
 
 def message(outcome: TestOutcome) -> str:
@@ -105,18 +105,20 @@ def message(outcome: TestOutcome) -> str:
 
 
 def _expected(test: RuleTest) -> str:
-    return test.expected.value if isinstance(test.expected, Verdict) else test.expected
+    return test.expected.value if isinstance(test.expected, Verdict) else str(test.expected)
 
 
 def _got(outcome: TestOutcome) -> str:
     if isinstance(outcome.got, RewriteError):
         return f"error: {outcome.got}"
+    if outcome.got.moved:
+        return str(outcome.got.moved)
     return outcome.got.key if outcome.got.rewrite else f"{outcome.got.key} (unchanged)"
 
 
 def _captures(outcome: TestOutcome) -> Captures | None:
     rewrite = outcome.rewrite
-    return rewrite.pattern.search(outcome.test.key) if rewrite else None
+    return rewrite.pattern.search(outcome.test.key) if isinstance(rewrite, Rewrite) else None
 
 
 def _coverage(run: TestRun) -> Iterator[str]:

@@ -179,6 +179,7 @@ _MESSAGES: Mapping[int, str] = {
     405: "This method is not available here",
     408: "The request's body stopped arriving",
     409: "A file of this name exists and may not be replaced",
+    410: "There is nothing at this address any more",
     411: "The upload does not say how large it is",
     412: "A condition of the request is not met",
     413: "The upload is larger than allowed",

@@ -23,6 +23,7 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
 from tornado_proxy.routing.decide import Decision
+from tornado_proxy.routing.plan import Redirect
 from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.request import WRITING, Origin, Request, RequestPath, StatusError, client_at
@@ -398,10 +399,17 @@ class Handler(RequestHandler):
             user.username if user else None,
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
-            _facts(asked.headers, self.use) if self.use is not None else {},
+            (_facts(asked.headers, self.use) if self.use is not None else {}) | self._led_to(decision),
             asked.version,
             data.key if data else None,
         )
+
+    def _led_to(self, decision: Decision) -> dict[str, str | float]:
+        """Returns where the rules led the client, without a query, which may carry signatures and tokens."""
+        last = decision.plan[-1]
+        is_led = decision.rewritten and decision.rewritten.moved and isinstance(last, Redirect)
+        is_led = (is_led and 300 <= self.get_status() < 304) or self.get_status() in (307, 308)
+        return {"location": last.location.partition("?")[0]} if is_led and isinstance(last, Redirect) else {}
 
 
 def _facts(headers: HTTPHeaders, use: BucketUse) -> dict[str, str | float]:

@@ -158,7 +158,7 @@ async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | 
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
     if attempt.below is not None and not await Directory(attempt.below, context, attempt.paths[-1]).exists():
         return None
-    return _found(attempt.location, "no-cache")
+    return _found(attempt.location, attempt.cache_control, attempt.status)
 
 
 async def _sign_url(attempt: RedirectToSignedUrl, context: RequestContext) -> Answer:
@@ -166,8 +166,8 @@ async def _sign_url(attempt: RedirectToSignedUrl, context: RequestContext) -> An
     return _found(await context.store.presign(attempt.key, attempt.expires), "private, no-store")
 
 
-def _found(location: str, cache_control: str) -> Whole:
-    return Whole(302, (("Location", location), ("Cache-Control", cache_control), ("Content-Length", "0")))
+def _found(location: str, cache_control: str, status: int = 302) -> Whole:
+    return Whole(status, (("Location", location), ("Cache-Control", cache_control), ("Content-Length", "0")))
 
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:

@@ -86,7 +86,7 @@ class Snapshot(Unshown, frozen=True):
     @property
     def watched(self) -> tuple[Path, ...]:
         """The places, and the files that were found there."""
-        return (*self.places, *(Path(file.name) for file in self.files))
+        return (*self.places, *(Path(file.name) for file in self.files), *map(Path, self.rules.lists))
 
 
 def read_named(settings: Settings | None) -> tuple[Read, Read]:
@@ -278,6 +278,8 @@ def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
         add("diagnostic", diagnostic.place, diagnostic.message.encode(errors="surrogateescape"))
     for file in rules.files:
         add("rules", file.name, file.data)
+    for name, content in rules.lists.items():
+        add("list", name, content.encode() if isinstance(content, str) else content)
     for file in templates.files:
         add("templates", file.name, file.data)
     return replace(snapshot, digest=digest.hexdigest())
@@ -317,8 +319,8 @@ class Configuration(msgspec.Struct, frozen=True):
 
     @property
     def rewrite_count(self) -> int:
-        """The number of rewrites, over all targets."""
-        return sum(len(rules.rewrites) for rules in self.rule_sets.values())
+        """The number of rules, over all targets; a list is one."""
+        return sum(len(rules.counted) for rules in self.rule_sets.values())
 
 
 def compile_snapshot(snapshot: Snapshot, in_force: Configuration | None = None) -> Configuration:
@@ -329,7 +331,9 @@ def compile_snapshot(snapshot: Snapshot, in_force: Configuration | None = None) 
     if in_force and (in_force.snapshot.text, in_force.snapshot.templates) == (snapshot.text, snapshot.templates):
         pages = in_force.pages
     pages = pages or compile_pages(snapshot.settings, snapshot.templates)
-    rules = compile_rule_files(snapshot.rules.files, in_force.rules if in_force else None, pages.helpers)
+    rules = compile_rule_files(
+        snapshot.rules.files, in_force.rules if in_force else None, pages.helpers, snapshot.rules.list_file
+    )
     unknown = unknown_targets(rules.documents, [target.name for target in snapshot.settings.targets])
     overruled = overruled_files(rules.rule_sets.values())
     of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown, *overruled)

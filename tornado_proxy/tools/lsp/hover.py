@@ -381,7 +381,8 @@ def definitions(analysis: Analysis, document: Document, offset: int) -> Iterator
         case _, TestStatement() as test:
             outcome = analysis.outcome(test)
             if outcome and outcome.rewrite:
-                yield _head(outcome.rewrite.statement)
+                rule = outcome.rewrite
+                yield _head(rule.statement) if isinstance(rule, Rewrite) else rule.span
         case _, RewriteStatement() as statement if _covers(statement.template.span, offset):
             yield from _group_places(statement, _index(statement.template, offset))
         case _, RewriteStatement() as statement if not _covers(statement.source.span, offset):
