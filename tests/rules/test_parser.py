@@ -181,9 +181,13 @@ def _unfinished_at_end(text: str) -> Unfinished:
     [
         ("", Where.FILE, {"TARGET"}),
         ("target ", Where.HEADER, {"NAME", "STRING"}),
-        ("target site { ", Where.BLOCK, {"REWRITE", "TEST", "RBRACE"}),
+        ("target site { ", Where.BLOCK, {"REWRITE", "REDIRECT", "GONE", "REDIRECTS", "REWRITES", "TEST", "RBRACE"}),
         ("target site { rewrite `^/a` -> ", Where.REWRITE, {"JINJA", "GO", "STRING", "RAW"}),
-        ('target site { test "/a" as ann -> ', Where.TEST, {"UNCHANGED", "ERROR", "STRING", "RAW"}),
+        ('target site { test "/a" as ann -> ', Where.TEST, {"UNCHANGED", "ERROR", "REDIRECT", "GONE", "STRING", "RAW"}),
+        ("target site { redirect if ", Where.REWRITE, {"MISSING"}),
+        ("target site { redirect 301 ", Where.REWRITE, {"NAME", "STRING", "RAW"}),
+        ("target site { redirects ", Where.LIST, {"IF", "STATUS", "STRING", "RAW"}),
+        ('target site { test "/a" -> redirect ', Where.TEST, {"STATUS", "STRING", "RAW"}),
         ("target site { } ", Where.FILE, {"TARGET"}),
     ],
 )

@@ -214,7 +214,7 @@ def test_a_redirect_has_no_key():
     """The bare path of a mount leads to the path with its slash."""
     old, new = site("", mount=Mount(paths=("/m/",))), site("", mount=Mount(paths=("/m/a/",)))
     assert _texts(_compared(old, new, "/m")) == [
-        ("site: (redirect /m/)", "(404: no target is mounted at this host and path)")
+        ("site: (redirect 302 /m/)", "(404: no target is mounted at this host and path)")
     ]
 
 

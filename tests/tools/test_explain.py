@@ -84,7 +84,7 @@ OUTCOMES = [
         {},
         ["plan        browse  folder1/a/", "            refuse  404 Not Found: no objects below this key"],
     ),
-    (["GET /m", ""], {"mount": Mount("", ("/m/",))}, ["plan        redirect  /m/"]),
+    (["GET /m", ""], {"mount": Mount("", ("/m/",))}, ["plan        redirect  302 /m/"]),
     (
         ["GET /a", ""],
         {"actions": Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))},

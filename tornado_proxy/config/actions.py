@@ -74,7 +74,7 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     """Addresses below the mount that are tried in turn, at most 8, such as `["$path", "$path.html", "$path/",
     "/index.html"]`; `$path` is the requested one without its closing slash."""
     redirect_cache_control: Line = "no-cache"
-    """The Cache-Control of what the rules redirect or call gone, such as `max-age=3600`."""
+    """The Cache-Control of redirects by rules, such as `max-age=3600`."""
     disable_listing: bool = False
     """Whether directories without an index document are answered with 403."""
     redirect_to_signed_url: bool = False

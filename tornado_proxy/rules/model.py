@@ -546,7 +546,9 @@ def failure(outcome: TestOutcome) -> Diagnostic:
     """Returns the diagnostic of a test that failed."""
     rewrite, statement, got = outcome.rewrite, outcome.test.statement, outcome.got
     notes = (Note(f"`{rewrite.label}` takes the key", rewrite.span),) if rewrite else ()
-    advice = f"change `{rewrite.label}`, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
+    advice = (
+        f"change `{rewrite.label}`, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
+    )
     span = _expected_span(statement)
     key = _shown(outcome.test.key)
     if isinstance(got, RewriteError):

@@ -92,7 +92,14 @@ def _next_statement(text: str, offset: int) -> int:
 
 _STRINGS = frozenset({"STRING", "RAW"})
 _OPENING = frozenset(map(str.upper, STATEMENT_WORDS)) - {"TARGET"}
-_WORDS = {"STATEMENT": "a statement", "ARROW": "`->`", "LBRACE": "`{`", "NAME": "a name", "STRING": "a string", "RAW": "a raw string"}
+_WORDS = {
+    "STATEMENT": "a statement",
+    "ARROW": "`->`",
+    "LBRACE": "`{`",
+    "NAME": "a name",
+    "STRING": "a string",
+    "RAW": "a raw string",
+}
 _WORDS |= {terminal: f"`{word}`" for terminal, word in KEYWORDS.items()} | {"RBRACE": "`}`"}
 """The words for terminals, in the order of messages."""
 
