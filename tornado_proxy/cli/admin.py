@@ -122,19 +122,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def add_listener_arguments(parser: argparse.ArgumentParser, within: int, meaning: str) -> None:
-    """Declares the arguments of a command that calls the admin listener of one service."""
-    add_file(parser, "--config", "the configuration of the service, which names its admin listener")
-    add_admin(parser, "the admin listener, or `unix:FILE`", f"that of `--config`, else {DEFAULT_URL}")
-    add_timeout(parser, within, meaning)
-    add_tls(parser)
-
-
-def listener_of(arguments: argparse.Namespace) -> AdminListener:
-    """Returns the admin listener that the arguments name; raises `CommandError`."""
-    return listener_at(arguments, load_settings(arguments.config) if arguments.config else None)
-
-
 def listener_at(arguments: argparse.Namespace, settings: Settings | None) -> AdminListener:
     """Returns the admin listener of `--admin`, else of a configuration or the usual one; raises `CommandError`."""
     url = arguments.admin or (_configured(settings) if settings else urlsplit(DEFAULT_URL))
@@ -143,15 +130,22 @@ def listener_at(arguments: argparse.Namespace, settings: Settings | None) -> Adm
 
 def reload_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    add_listener_arguments(parser, 80, "the reload may take")
+    add_file(parser, "--config", "the configuration of the service, which names its admin listener")
+    add_admin(parser, "the admin listener, or `unix:FILE`", f"that of `--config`, else {DEFAULT_URL}")
+    add_timeout(parser, 80, "the reload may take")
+    add_tls(parser)
     add_flag(parser, "--quiet", "print nothing unless the reload fails")
 
 
 def run_reload(arguments: argparse.Namespace) -> int:
     """Reloads; returns 1 if the service refuses the files."""
-    status, report = listener_of(arguments).ask("POST", "/-/reload", arguments.timeout, 422)
-    if status == 422 or not arguments.quiet:
-        print(*_diagnostics(report), sep="", end="", file=sys.stderr)
+    settings = load_settings(arguments.config) if arguments.config else None
+    status, report = listener_at(arguments, settings).ask("POST", "/-/reload", arguments.timeout, 422)
+    for each in report["diagnostics"] if status == 422 or not arguments.quiet else ():
+        place = f"{each['file']}:{each['line']}:{each['column']}: " if each["file"] else ""
+        print(visible(f"{place}{each['severity']}[{each['code']}] {each['message']}"), file=sys.stderr)
+        if each["help"]:
+            print(f"  help: {visible(each['help'])}", file=sys.stderr)
     if status == 422:
         print(f"refused: generation {report['generation']} stays in force", file=sys.stderr)
         return ExitStatus.FINDINGS
@@ -162,19 +156,8 @@ def run_reload(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         loaded = f", loaded at {report['loadedAt']}" if report["outcome"] != "loaded" else ""
         print(f"generation {report['generation']} is in force{loaded}")
-    if not arguments.quiet:
         print(*(f"{visible(each)}\n" for each in report["changes"]), sep="", end="")
     return ExitStatus.CLEAN
-
-
-def _diagnostics(report: dict[str, Any]) -> list[str]:
-    lines = []
-    for each in report["diagnostics"]:
-        place = f"{each['file']}:{each['line']}:{each['column']}: " if each["file"] else ""
-        lines.append(visible(f"{place}{each['severity']}[{each['code']}] {each['message']}") + "\n")
-        if each["help"]:
-            lines.append(f"  help: {visible(each['help'])}\n")
-    return lines
 
 
 def _configured(settings: Settings) -> SplitResult:

@@ -188,23 +188,17 @@ def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> DiffRepo
         options = changed_options(old.settings, new.settings)
     before, after = (Simulator(each.mounts, request_defaults(arguments)) for each in (old, new))
     if arguments.live:
-        log = _live(arguments, old.settings)
+        from tornado_proxy.cli.admin import listener_at  # noqa: PLC0415 - HTTP and TLS, for this only
+
+        _, report = listener_at(arguments, old.settings).ask("GET", "/-/requests", LIVE_WITHIN)
+        log = RequestLog()
+        for each in report["requests"]:
+            fields = {**each, "at": 0.0, "path": RequestPath(each["path"]), "key": Key(each["key"])}
+            log.requests[logged(KeptRequest(**fields))] += 1
     else:
         log = requests_of(arguments.requests, [rules for each in (old, new) for rules in each.rules.rule_sets.values()])
     with activity("comparing"):
         return Comparer(before, after, arguments.examples, options).compare(log)
-
-
-def _live(arguments: argparse.Namespace, settings: Settings | None) -> RequestLog:
-    """Asks the running service for its last requests; raises `CommandError`."""
-    from tornado_proxy.cli.admin import listener_at  # noqa: PLC0415 - HTTP and TLS, for this only
-
-    _, report = listener_at(arguments, settings).ask("GET", "/-/requests", LIVE_WITHIN)
-    log = RequestLog()
-    for each in report["requests"]:
-        fields = {**each, "at": 0.0, "path": RequestPath(each["path"]), "key": Key(each["key"])}
-        log.requests[logged(KeptRequest(**fields))] += 1
-    return log
 
 
 def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> KeyAnswers:

@@ -89,18 +89,16 @@ def run_lint(arguments: argparse.Namespace) -> int:
     # All trees are used to the end, and the collector's scans of thousands of them take a third of the time.
     gc.disable()
     try:
-        return _linted(arguments) if arguments.explain is None else _explain(arguments.explain)
+        if arguments.explain is None:
+            return _linted(arguments)
+        (word,) = read_words([arguments.explain], CHECKS)
+        heads = {check: f"{check.name} ({check.category.value}, {check.severity.value})" for check in CHECKS}
+        chosen = (each for each in CHECKS if word in (ALL, each.name, each.category.value))
+        print("\n\n".join(f"{heads[each]}\n\n{each.manual}\n" for each in chosen), end="")
     except (SettingsMistake, UnknownWord) as error:
         raise CommandError(str(error)) from error
     finally:
         gc.enable()
-
-
-def _explain(name: str) -> ExitStatus:
-    (word,) = read_words([name], CHECKS)
-    heads = {check: f"{check.name} ({check.category.value}, {check.severity.value})" for check in CHECKS}
-    chosen = (each for each in CHECKS if word in (ALL, each.name, each.category.value))
-    print("\n\n".join(f"{heads[each]}\n\n{each.manual}\n" for each in chosen), end="")
     return ExitStatus.CLEAN
 
 

@@ -48,7 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
     if words and words[0] in _DAEMONS:
-        _ready_a_daemon()
+        gc.disable()  # nearly all objects of a start stay; a service turns it on when it serves
+        output.fill_streams()
+        # A reload requested while it starts is not lost: it reads its files again before it is ready. Scripts that
+        # rotate logs send SIGUSR1 to have them opened again, as nginx does; a service does that by itself.
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
     if (obstacle := output.prepare_streams()) is not None:
         print(f"{name}: {obstacle}", file=sys.stderr)
         return ExitStatus.FAILED
@@ -70,18 +75,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             traceback.print_exc()
     return ExitStatus.FAILED
-
-
-def _ready_a_daemon() -> None:
-    """Keeps closed streams, and signals that mean no end, from ending a service.
-
-    A reload requested while it starts is not lost: it reads its files again before it is ready. Scripts that rotate
-    logs send SIGUSR1 to have them opened again, as nginx does; a service does that by itself.
-    """
-    gc.disable()  # nearly all objects of a start stay; a service turns it on when it serves
-    output.fill_streams()
-    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_IGN)
 
 
 def _dispatched(words: Sequence[str]) -> int:

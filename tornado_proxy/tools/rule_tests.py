@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -66,9 +66,15 @@ def run_tests(rule_sets: Iterable[RuleSet], data: Mapping[str, TargetData], chos
 
 def to_text(run: TestRun, *, coverage: bool) -> str:
     """Returns text for people: each failure in full, the coverage on request, and a summary."""
-    failures = [failure(each, target) for target in run.targets for each in target.outcomes if not each.passed]
-    covered = ["\n".join(_coverage(run))] if coverage else []
-    return "\n\n".join([*failures, *covered, summary(run)]) + "\n"
+    blocks = [failure(each, target) for target in run.targets for each in target.outcomes if not each.passed]
+    if coverage:
+        rows = [_coverage_row(each) for each in run.targets]
+        lines = [*section("coverage", [*rows, _coverage_row(run)] if len(rows) > 1 else rows)]
+        for target in run.targets:
+            if missed := [(each.label, each.pattern.text, each.span.place) for each in target.missed]:
+                lines += ["", f"not reached by the tests of {visible(target.name)}", *section("", missed)]
+        blocks.append("\n".join(lines))
+    return "\n\n".join([*blocks, summary(run)]) + "\n"
 
 
 def summary(run: TestRun) -> str:
@@ -119,16 +125,6 @@ def _got(outcome: TestOutcome) -> str:
 def _captures(outcome: TestOutcome) -> Captures | None:
     rewrite = outcome.rewrite
     return rewrite.pattern.search(outcome.test.key) if isinstance(rewrite, Rewrite) else None
-
-
-def _coverage(run: TestRun) -> Iterator[str]:
-    rows = [_coverage_row(each) for each in run.targets]
-    yield from section("coverage", [*rows, _coverage_row(run)] if len(rows) > 1 else rows)
-    for target in run.targets:
-        if missed := [(each.label, each.pattern.text, each.span.place) for each in target.missed]:
-            yield ""
-            yield f"not reached by the tests of {visible(target.name)}"
-            yield from section("", missed)
 
 
 def _coverage_row(run: TestRun) -> Sequence[str]:
