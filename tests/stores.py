@@ -29,6 +29,7 @@ _PARAMETERS = {
     "content_language": "ContentLanguage",
     "content_type": "ContentType",
     "expires": "Expires",
+    "redirect": "WebsiteRedirectLocation",
 }
 
 
@@ -71,6 +72,8 @@ class BucketUnderTest:
         """Adds an object without the store; `info` are fields of its info."""
         if self.backend is not None:
             added = self.backend.put_object(self.name, key, body)
+            if (location := info.pop("redirect", None)) is not None:
+                added.website_redirect_location = location
             added.set_metadata({name.replace("_", "-"): value for name, value in info.items()})
             return
         parameters = {_PARAMETERS[name]: value for name, value in info.items()}

@@ -28,6 +28,7 @@ ACTIONS = Actions(
         index_document="index.html",
         redirect_with_trailing_slash_for_not_found_file=True,
         user_isolation=True,
+        website_redirects=True,
         webhooks=HOOKS,
     ),
     put=PutAction(
@@ -64,6 +65,7 @@ REQUESTS = {
     "listing": (200, "GET", "/?format=json", {}, b""),
     "archive": (200, "GET", "/d/?format=tar", {}, b""),
     "index": (200, "GET", "/i/", {}, b""),
+    "moved": (301, "GET", "/moved", {"If-None-Match": "*"}, b""),
     "slash": (302, "GET", "/d", {}, b""),
     "missing": (404, "GET", "/nothing", {}, b""),
     "rewritten": (200, "GET", "/mine/a", {}, b""),
@@ -110,6 +112,7 @@ def _store():
     store = MemoryStore(lambda: datetime(2026, 5, 1, tzinfo=UTC))
     for key, body in FILES.items():
         store.add(key, body, ObjectInfo(len(body), content_type="text/plain"))
+    store.add("bob/moved", b"x", ObjectInfo(1, redirect="/bob/a"))
     return store
 
 

@@ -37,7 +37,7 @@ TESTS = Path(__file__).parents[1]
 FEATURES = (
     "nested mounts", "isolation", "resources", "policies", "rewrites by user", "index", "slash redirect", "listings", "README",
     "previews", "archives", "parts", "direct uploads", "forms", "cache", "compression", "CORS", "custom pages", "webhooks",
-    "sign-in away", "resumed reads", "HTTP/2", "tried files",
+    "sign-in away", "resumed reads", "HTTP/2", "tried files", "website redirects",
 )  # fmt: skip
 
 _HERE, _OTHER, _ATTACKS = "hostile/test_interactions.py", "hostile/test_other_paths.py", "hostile/test_attacks.py"
@@ -225,8 +225,20 @@ HELD = (
      [f"{_OTHER}::test_an_archive_has_the_objects_of_a_site_that_tries_addresses"]),
     ("tried files", ("cache", "compression", "CORS", "custom pages", "webhooks"), "a file that is found is served as at its own address",
      [f"{_HERE}::test_an_index_document_is_a_file_for_every_filter"]),
+    ("website redirects", ("nested mounts", "resources", "policies", "sign-in away"),
+     "access is decided by the requested path; where an object leads is an address like others, decided when it is requested",
+     [f"{_HERE}::test_a_redirect_of_an_object_is_for_those_who_may_read_it"]),
+    ("website redirects", ("isolation",), "a user's object leads below the user's own directory, or nowhere",
+     ["routing/test_plan.py::test_an_object_of_an_isolated_user_redirects_below_the_users_directory"]),
+    ("website redirects", ("rewrites by user", "cache", "compression", "CORS", "custom pages", "webhooks"),
+     "the object that the rules lead to redirects, from memory too; one that leads nowhere is a 404 with its page; nothing is reported",
+     [f"{_HERE}::test_a_redirect_of_an_object_is_an_answer_for_every_filter"]),
+    ("website redirects", ("index", "tried files"), "an index document redirects, and so does an address that is tried",
+     ["web/test_perform.py::test_an_index_document_can_redirect"]),
+    ("website redirects", ("listings", "README", "archives", "previews"), "a directory has the object as it is stored",
+     [f"{_HERE}::test_a_directory_has_an_object_that_redirects_as_it_is_stored"]),
     ("HTTP/2", ("nested mounts", "isolation", "resources", "policies", "rewrites by user", *_VIEWS, "cache", "compression", "CORS",
-                "custom pages", "webhooks", "sign-in away", "previews", "direct uploads", "tried files"),
+                "custom pages", "webhooks", "sign-in away", "previews", "direct uploads", "tried files", "website redirects"),
      "a request is decided and answered as the same one of HTTP/1.1", [f"{_BOTH}::test_both_protocols_have_one_answer"]),
     ("HTTP/2", ("forms", "parts"), "a body ends with its stream or its trailers, outlives the farewell of a shut-down, and is not asked for once refused",
      [f"{_BOTH}::test_both_protocols_have_one_answer", f"{_BOTH}::test_trailers_end_an_upload", f"{_BOTH}::test_an_upload_outlives_the_farewell",
@@ -246,6 +258,7 @@ APART = (
     ("direct uploads", ("forms",), "one request is one way to write"),
     ("resumed reads", ("nested mounts", "isolation", "resources", "policies", "rewrites by user", "sign-in away"),
      "they decide before the object is read, and once"),
+    ("website redirects", ("slash redirect", "resumed reads", *_WRITES), "the object is there, its body is not read, and no upload makes one"),
     ("tried files", _WRITES, "an upload is for the address that it names"),
     ("resumed reads", ("slash redirect", "listings", *_WRITES), "no object is read"),
     ("compression", _WRITES, "the answers to uploads are small; request bodies are never decoded"),
@@ -479,6 +492,59 @@ async def test_an_index_document_is_a_file_for_every_filter(path):
     assert answer.headers["content-encoding"] == "gzip"
     assert answer.headers["access-control-allow-origin"] == "https://a.test"
     assert used.body["outputMetadata"]["key"] == "d/index.html"
+
+
+def _redirecting(**redirects):
+    store = MemoryStore()
+    for key, place in redirects.items():
+        store.add(key, b"stored text", ObjectInfo(0, content_type="text/markdown", redirect=place))
+    return store
+
+
+MOVES = GetAction(website_redirects=True, webhooks=HOOKS)
+
+
+async def test_a_redirect_of_an_object_is_for_those_who_may_read_it():
+    """Nobody else learns where it leads, nor that there is one: not without a sign-in, and not against a policy."""
+    policy = _Policy("/secret")
+    async with serve(_redirecting(secret="/new"), get=MOVES, resources=POLICED, fetch=policy, **FRONT) as site:
+        refused, nobody = await site.request("GET", "/secret", BOB), await site.get("/secret")
+        policy.refused = "/new"
+        moved = await site.request("GET", "/secret", BOB)
+    assert [(each.status, "location" in each.headers) for each in (refused, nobody)] == [(403, False), (401, False)]
+    assert (moved.status, moved.headers["location"], moved.headers["cache-control"]) == (
+        301,
+        "/new",
+        "private, no-cache",
+    )
+
+
+async def test_a_redirect_of_an_object_is_an_answer_for_every_filter():
+    """It follows a rewrite, comes from memory, has headers of CORS, is not reported, and may end in the page of a 404."""
+    store = CachingStore(_redirecting(moved="/new", lost="nowhere"), ObjectCache(), CacheCounts())
+    cors = Server(cors=Cors(enabled=True, allow_origins=("https://a.test",)))
+    custom = {"not_found_error": Recipe("not_found_error", "our own page")}
+    rules = "rewrite `^/old/` -> `/moved`"
+    async with serve(store, get=MOVES, rules=rules, server=cors, custom=custom) as site:
+        answers = [
+            await site.get("/old/x", Origin="https://a.test", Accept_Encoding="gzip", If_None_Match="*")
+            for _ in range(2)
+        ]
+        lost = await site.get("/lost")
+        await site.last_event()
+        assert [event for event in site.events if isinstance(event, ObjectUsed)] == []
+    assert [(each.status, each.headers["location"], each.body) for each in answers] == [(301, "/new", b"")] * 2
+    assert [each.headers["access-control-allow-origin"] for each in answers] == ["https://a.test"] * 2
+    assert (lost.status, lost.text) == (404, "our own page")
+
+
+async def test_a_directory_has_an_object_that_redirects_as_it_is_stored():
+    """A listing, its README and an archive have the object with its own bytes; a preview follows its redirect."""
+    async with serve(_redirecting(**{"README.md": "/new"}), get=MOVES, listing=LISTING) as site:
+        assert _names(await site.get("/?format=json")) == ["README.md"]
+        assert "stored text" in (await site.get("/", Accept="text/html")).text
+        assert _members(await site.get("/?format=zip")) == {"site/README.md": b"stored text"}
+        assert (await site.get("/README.md", Sec_Fetch_Mode="cors")).status == 301
 
 
 async def test_a_custom_listing_has_no_closed_entry():

@@ -1,8 +1,10 @@
 import msgspec
 import pytest
+from msgspec import structs
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket
+from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
@@ -17,9 +19,12 @@ from tornado_proxy.routing.plan import (
     Serve,
     VisitProvider,
     tries_files,
+    website_location,
 )
-from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.routing.request import BadAddress, ObjectKey
 from tornado_proxy.routing.upload_steps import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
+from tornado_proxy.rules.model import Key
+from tornado_proxy.semantics.request import Request
 
 NO_OBJECT = Refuse(404, "no object at this key")
 NO_DIRECTORY = Refuse(404, "no objects below this key")
@@ -133,6 +138,56 @@ def test_a_get_may_be_redirected_to_a_signed_url(plan_request, make_site):
     actions = Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))
     assert plan_request(make_site(actions=actions), "GET /a") == (RedirectToSignedUrl("a", 60), NO_OBJECT)
     assert plan_request(make_site(actions=actions), "HEAD /a") == (Serve("a"), NO_OBJECT)
+
+
+@pytest.mark.parametrize(
+    ("value", "location"),
+    [
+        ("/folder1/new.html", "/m/new.html"),
+        ("/folder1/a%20b/ä c?x=1&y=%#top", "/m/a%20b/%C3%A4%20c?x=1&y=%25#top"),
+        ("/folder1/100%", "/m/100%25"),
+        ("/folder1/", "/m/"),
+        ("/folder1", "/m/"),
+        ("/folder1//evil.example/", "/m//evil.example/"),
+        ("https://example.org/new page?x#y", "https://example.org/new%20page?x#y"),
+        ("HTTP://example.org", "HTTP://example.org"),
+    ],
+)
+def test_an_object_redirects_within_the_bucket_or_to_another_site(make_site, value, location):
+    """A path is a key from the bucket's root, below the mount what is below the prefix; a URL stays as it is."""
+    match = RouteMatch(make_site(bucket=FOLDER, mount="/m/"), "/m/", Key("/old"))
+    assert website_location(value, match, Request(), Key("/")) == location
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "", "new.html", "/other/new.html", "/folder12/new.html", "//folder1/x", "/folder1/%2e%2e/x", "/folder1/../x", "/folder1/%ff",
+        "/folder1/a\nb", "/folder1/a%0Ab", "https://example.org/\r\nSet-Cookie: x", "https://", "javascript:alert(1)", "ftp://a/b",
+        "https://user@example.org/", "https:example.org",
+    ],
+)  # fmt: skip
+def test_an_object_redirects_to_nothing_else(make_site, value):
+    """A text that is no path of the target and no URL, or has control characters, leads nowhere."""
+    match = RouteMatch(make_site(bucket=FOLDER, mount="/m/"), "/m/", Key("/old"))
+    with pytest.raises(BadAddress):
+        website_location(value, match, Request(), Key("/"))
+
+
+@pytest.mark.parametrize("value", ["//evil.example/", "/%2Fevil.example/"])
+def test_an_object_redirects_to_no_other_host(make_site, value):
+    """A path never becomes one that a browser reads as a host."""
+    match = RouteMatch(make_site(), "/", Key("/old"))
+    assert website_location(value, match, Request(), Key("/")) == "/%2Fevil.example/"
+
+
+@pytest.mark.parametrize("bucket", [FOLDER, structs.replace(FOLDER, leading_slash=True)])
+def test_an_object_of_an_isolated_user_redirects_below_the_users_directory(make_site, bucket):
+    """A key of the user's own directory has no name of the user in its address; another user's has no address."""
+    match, asked = RouteMatch(make_site(bucket=bucket), "/", Key("/old")), Request(public_path="/files")
+    assert website_location("/folder1/ann/new", match, asked, Key("/ann/")) == "/files/new"
+    with pytest.raises(BadAddress):
+        website_location("/folder1/bob/new", match, asked, Key("/ann/"))
 
 
 @pytest.mark.parametrize(("method", "status"), [("GET", 404), ("HEAD", 404), ("PUT", 403), ("DELETE", 403)], ids=str)

@@ -33,6 +33,7 @@ HEADERS = {
     "content_language": "de",
     "content_type": "text/plain; charset=utf-8",
     "expires": "Wed, 21 Oct 2065 07:28:00 GMT",
+    "redirect": "https://example.org/new",
 }
 
 # All kinds of keys that a client can name, which have no control characters and no dot segments.

@@ -114,6 +114,63 @@ async def test_head_ignores_a_range():
     assert (answer.status, answer.headers["content-length"]) == (200, "5")
 
 
+MOVES = GetAction(website_redirects=True)
+
+
+def _moved_store(redirect: str, **info: str) -> MemoryStore:
+    store = MemoryStore()
+    store.add("old.html", b"", ObjectInfo(0, '"e"', CHANGED, redirect=redirect, **info))
+    return store
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"If-None-Match": '"e"'}, {"If-Match": '"x"'}, {"If-Unmodified-Since": "Thu, 30 Apr 2026 00:00:00 GMT"}, {"Range": "bytes=0-9"}],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("get", [MOVES, structs.replace(MOVES, redirect_to_signed_url=True)], ids=["served", "signed"])
+async def test_an_object_can_redirect(method, headers, get):
+    """An object with a redirect is a 301 without a body, whatever the request's conditions and range."""
+    async with serve(_moved_store("/new%20page?x#y"), get=get) as site:
+        answer = await site.request(method, "/old.html?a=b", headers)
+    assert (answer.status, answer.headers["location"], answer.body) == (301, "/new%20page?x#y", b"")
+    assert (answer.headers["cache-control"], answer.headers["content-length"]) == ("no-cache", "0")
+    assert {"etag", "last-modified"} & {*answer.headers} == set()
+
+
+async def test_an_object_redirects_only_where_the_target_says_so():
+    """Without `websiteRedirects` the object is a file like others."""
+    async with serve(_moved_store("/new")) as site:
+        answers = await site.get("/old.html"), await site.get("/old.html", If_None_Match='"e"')
+    assert [answer.status for answer in answers] == [200, 304]
+
+
+async def test_a_redirect_is_cached_as_its_object_says():
+    """The Cache-Control of an object with a redirect is the redirect's."""
+    async with serve(_moved_store("/new", cache_control="max-age=60"), get=MOVES) as site:
+        assert (await site.get("/old.html")).headers["cache-control"] == "max-age=60"
+
+
+async def test_an_index_document_can_redirect():
+    """A directory whose index document has a redirect is redirected, as are addresses of `tryFiles`."""
+    store = _moved_store("https://example.org/")
+    get = structs.replace(MOVES, index_document="old.html", try_files=("$path", "$path.html"))
+    async with serve(store, get=get) as site:
+        answers = await site.get("/"), await site.get("/old")
+    assert [answer.headers["location"] for answer in answers] == ["https://example.org/"] * 2
+
+
+@pytest.mark.parametrize("redirect", ["javascript:alert(1)", "/elsewhere/x", "/folder1/\x00"])
+async def test_an_object_that_redirects_nowhere_is_missing(redirect):
+    """An object whose redirect leads to no address is a 404, and the log has the reason; no connection stays open."""
+    store = MemoryStore()
+    store.add("folder1/old.html", b"x", ObjectInfo(1, redirect=redirect))
+    async with serve(store, get=MOVES, bucket=Bucket("bucket", prefix="folder1/")) as site:
+        answer, event = await site.get("/old.html"), await site.last_event()
+    assert (answer.status, "x-amz-website-redirect-location" in event.reason) == (404, True)
+
+
 EARLIER, LATER = "Thu, 30 Apr 2026 00:00:00 GMT", "Sat, 02 May 2026 00:00:00 GMT"
 
 

@@ -75,6 +75,9 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     "/index.html"]`; `$path` is the requested one without its closing slash."""
     redirect_cache_control: Line = "no-cache"
     """The Cache-Control of redirects by rules, such as `max-age=3600`."""
+    website_redirects: bool = False
+    """Whether an object that has `x-amz-website-redirect-location` is answered with a 301 to there, as S3's website
+    endpoint answers it."""
     disable_listing: bool = False
     """Whether directories without an index document are answered with 403."""
     redirect_to_signed_url: bool = False

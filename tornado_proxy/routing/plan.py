@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
@@ -12,7 +13,15 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import Step
 from tornado_proxy.routing.limits import LARGEST_FORM
 from tornado_proxy.routing.mounts import RouteMatch
-from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, object_key
+from tornado_proxy.routing.request import (
+    ASSETS_AT,
+    BadAddress,
+    KeyTooLong,
+    ObjectKey,
+    object_key,
+    parse_request_path,
+    read_address,
+)
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import TRIED_PATH, Key, Moved
 from tornado_proxy.rules.tree import REDIRECTS
@@ -151,6 +160,10 @@ _BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
 # All that a request line can hold but for `"`, `#`, `<` and `>`, which may not stand in a query (RFC 3986 3.4).
 _QUERY_AS_IT_IS = "!$%&'()*+,/:;=?@[\\]^`{|}~"
+
+# RFC 3986 2.2: what the text of a URI may hold as it is.
+_URI = "/!$&'()*+,;=:@~?#[]%"
+_BARE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def plan_early(match: RouteMatch, request: Request) -> Plan:
@@ -297,6 +310,24 @@ def plan_moved(match: RouteMatch, request: Request, moved: Moved, home: str) -> 
 def plan_missing(plan: Plan, moved: Plan) -> Plan:
     """Returns a plan that ends with another one, instead of an error, if nothing is found."""
     return (*plan[:-1], *moved) if isinstance(plan[-1], Refuse) else plan
+
+
+def website_location(value: str, match: RouteMatch, request: Request, home: Key) -> str:
+    """Returns where an object's `x-amz-website-redirect-location` leads: a URL, or a path with its query and fragment.
+
+    Such a path is a key from the bucket's root, percent-encoded, of which the target has what is below its prefix and
+    `home`, the directory of an isolated user. Raises `BadAddress` for any other text.
+    """
+    if any(each < " " or each == "\x7f" for each in value):
+        raise BadAddress("it has a control character")
+    encoded = _BARE_PERCENT.sub("%25", quote(value, safe=_URI))
+    raw, _, authority = read_address(encoded.partition("#")[0])
+    if authority is not None:
+        return encoded
+    path, root = parse_request_path(raw), f"/{object_key(match.site.target.bucket, home).removeprefix('/')}"
+    if not f"{path}/".startswith(root):
+        raise BadAddress(f"`{path}` is not below `{root}`")
+    return path_reference(request.public(f"{match.mount}{path[len(root) :]}")) + encoded[len(raw) :]
 
 
 def _slashed(request: Request) -> str:

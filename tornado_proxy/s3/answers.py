@@ -79,6 +79,7 @@ def object_info(headers: Headers, size: int | None) -> ObjectInfo:
                 if name.startswith(_META)
             ]
         ),
+        text(headers.get(b"x-amz-website-redirect-location")),
     )
 
 

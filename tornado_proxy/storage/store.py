@@ -41,6 +41,7 @@ class ObjectInfo(msgspec.Struct, frozen=True, cache_hash=True):
     expires: str | None = None  # as stored: S3 keeps any text
     checksums: tuple[Checksum, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()  # names in lower case, without `x-amz-meta-`
+    redirect: str | None = None  # where S3's website endpoint would redirect, as stored
     cache: CacheResult | None = None  # None without a cache
     age: int = 0  # seconds since S3 answered
 

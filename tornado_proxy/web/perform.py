@@ -38,13 +38,22 @@ from tornado_proxy.routing.plan import (
     Remove,
     Serve,
     tries_files,
+    website_location,
 )
-from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
+from tornado_proxy.routing.request import BadAddress, LengthRequired, ObjectKey, RequestError
+from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.semantics.fields import is_of_types
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.cache import MemoryObject
-from tornado_proxy.storage.errors import AccessDenied, NotModified, ObjectMissing, TooLarge
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    NotModified,
+    ObjectMissing,
+    PreconditionFailed,
+    RangeUnsatisfiable,
+    TooLarge,
+)
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, UploadedPart, Write
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.template import HeaderFields, ObjectMetadata, PutData, PutInput
@@ -67,6 +76,12 @@ class TypeNotAllowed(RequestError):
 
     status = 415
     public_message = "Files of this type are not accepted here"
+
+
+class RedirectAstray(RequestError):
+    """An object that should redirect, but to no place that its target could send a client to."""
+
+    status = 404
 
 
 _AT_PATHS = (Serve, RedirectToSignedUrl, Redirect)
@@ -111,13 +126,25 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     try:
         if context.decision.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
-            return await _head(context, await context.store.head(attempt.key, context.conditions))
+            info = await context.store.head(attempt.key, context.conditions)
+            return _moved(info, context) or await _head(context, info)
         asked_range = context.headers.get("Range")
         part = None if asked_range is None else ByteRange.from_header(asked_range)
         opened = await context.store.open(attempt.key, context.conditions, part)
-    except NotModified as unchanged:
-        return replace(await _head(context, unchanged.info), status=304) if unchanged.info else Whole(304)
+    except (NotModified, PreconditionFailed, RangeUnsatisfiable) as unmet:
+        found = unmet.info if isinstance(unmet, NotModified) else None
+        if found is None and context.match.site.target.actions.get.website_redirects:
+            found = await context.store.head(attempt.key, UNCONDITIONAL)
+        # RFC 9110 13.2.1: the conditions of a request do not count where it would be redirected without them.
+        if found is not None and (moved := _moved(found, context)) is not None:
+            return moved
+        if not isinstance(unmet, NotModified):
+            raise
+        return Whole(304) if found is None else replace(await _head(context, found), status=304)
     try:
+        if (moved := _moved(opened.info, context)) is not None:
+            await opened.close()
+            return moved
         head = await _head(context, opened.info, opened.content_range)
     except BaseException:
         await opened.close()
@@ -126,6 +153,21 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     if isinstance(opened, MemoryObject) and len(opened.body) <= SENT_WHOLE:
         return Whole(status, head.headers, opened.body, head.templated)
     return Streamed(status, head.headers, opened, head.templated)
+
+
+def _moved(info: ObjectInfo, context: RequestContext) -> Whole | None:
+    """Returns the redirect that an object stands for, if the target has them; raises `RedirectAstray`."""
+    match, data = context.match, context.decision.data
+    if info.redirect is None or not match.site.target.actions.get.website_redirects:
+        return None
+    assert data is not None, "the key of an object comes from the rules"
+    home = Key(data.key.removesuffix(match.key[1:]))
+    try:
+        location = website_location(info.redirect, match, context.request, home)
+    except BadAddress as error:
+        raise RedirectAstray(f"the object's `x-amz-website-redirect-location` leads nowhere: {error}") from error
+    own = dict(file_headers(info, match.site.target.actions))
+    return _found(location, own.get("Cache-Control", "no-cache"), 301)
 
 
 async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Whole:
@@ -162,7 +204,9 @@ async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None
 
 
 async def _sign_url(attempt: RedirectToSignedUrl, context: RequestContext) -> Answer:
-    await context.store.head(attempt.key, UNCONDITIONAL)
+    info = await context.store.head(attempt.key, UNCONDITIONAL)
+    if (moved := _moved(info, context)) is not None:
+        return moved
     return _found(await context.store.presign(attempt.key, attempt.expires), "private, no-store")
 
 
