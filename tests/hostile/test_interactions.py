@@ -521,7 +521,7 @@ async def test_a_redirect_of_an_object_is_for_those_who_may_read_it():
 
 async def test_a_redirect_of_an_object_is_an_answer_for_every_filter():
     """It follows a rewrite, comes from memory, has headers of CORS, is not reported, and may end in the page of a 404."""
-    store = CachingStore(_redirecting(moved="/new", lost="nowhere"), ObjectCache(), CacheCounts())
+    store = CachingStore(_redirecting(moved="/new", lost="javascript:alert(1)"), ObjectCache(), CacheCounts())
     cors = Server(cors=Cors(enabled=True, allow_origins=("https://a.test",)))
     custom = {"not_found_error": Recipe("not_found_error", "our own page")}
     rules = "rewrite `^/old/` -> `/moved`"

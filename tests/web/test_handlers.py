@@ -448,6 +448,23 @@ async def test_the_id_of_a_client_is_not_taken():
         assert (await site.get("/a", X_Request_Id="4f2a")).headers["x-request-id"] != "4f2a"
 
 
+@pytest.mark.parametrize(
+    ("get", "location"),
+    [
+        (GetAction(website_redirects=True), "https://example.org/new"),
+        (GetAction(redirect_to_signed_url=True), "https://memory.invalid/a"),
+        (GetAction(), None),
+    ],
+)
+async def test_the_log_has_the_place_of_a_redirect(get, location):
+    """Its query is left out, which may carry signatures and tokens."""
+    store = MemoryStore()
+    store.add("a", b"", ObjectInfo(0, redirect="https://example.org/new?token=1"))
+    async with serve(store, log=Log(format="json"), get=get) as site:
+        await site.get("/a")
+        assert (await site.last_event()).request.facts.get("location") == location
+
+
 async def test_a_referrer_has_no_query_and_no_password():
     """Signatures, tokens and passwords stay out of the log."""
     async with serve({"a": b"x"}, log=Log(format="json")) as site:

@@ -140,10 +140,14 @@ async def test_an_object_can_redirect(method, headers, get):
 
 
 async def test_an_object_redirects_only_where_the_target_says_so():
-    """Without `websiteRedirects` the object is a file like others."""
-    async with serve(_moved_store("/new")) as site:
-        answers = await site.get("/old.html"), await site.get("/old.html", If_None_Match='"e"')
-    assert [answer.status for answer in answers] == [200, 304]
+    """Without `websiteRedirects` the object is a file like others, and so is one with an empty text."""
+    async with serve(_moved_store("/new")) as off, serve(_moved_store(""), get=MOVES) as empty:
+        answers = [
+            await off.get("/old.html"),
+            await off.get("/old.html", If_None_Match='"e"'),
+            await empty.get("/old.html"),
+        ]
+    assert [answer.status for answer in answers] == [200, 304, 200]
 
 
 async def test_a_redirect_is_cached_as_its_object_says():

@@ -74,7 +74,7 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     """Addresses below the mount that are tried in turn, at most 8, such as `["$path", "$path.html", "$path/",
     "/index.html"]`; `$path` is the requested one without its closing slash."""
     redirect_cache_control: Line = "no-cache"
-    """The Cache-Control of redirects by rules, such as `max-age=3600`."""
+    """The Cache-Control of redirects by rules, and by objects without their own, such as `max-age=3600`."""
     website_redirects: bool = False
     """Whether an object that has `x-amz-website-redirect-location` is answered with a 301 to there, as S3's website
     endpoint answers it."""

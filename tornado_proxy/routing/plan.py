@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
@@ -20,9 +19,9 @@ from tornado_proxy.routing.request import (
     ObjectKey,
     object_key,
     parse_request_path,
-    read_address,
 )
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
+from tornado_proxy.rules.location import NoLocation, read_location
 from tornado_proxy.rules.model import TRIED_PATH, Key, Moved
 from tornado_proxy.rules.tree import REDIRECTS
 from tornado_proxy.semantics.fields import path_reference
@@ -160,10 +159,6 @@ _BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
 # All that a request line can hold but for `"`, `#`, `<` and `>`, which may not stand in a query (RFC 3986 3.4).
 _QUERY_AS_IT_IS = "!$%&'()*+,/:;=?@[\\]^`{|}~"
-
-# RFC 3986 2.2: what the text of a URI may hold as it is.
-_URI = "/!$&'()*+,;=:@~?#[]%"
-_BARE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def plan_early(match: RouteMatch, request: Request) -> Plan:
@@ -318,16 +313,19 @@ def website_location(value: str, match: RouteMatch, request: Request, home: Key)
     Such a path is a key from the bucket's root, percent-encoded, of which the target has what is below its prefix and
     `home`, the directory of an isolated user. Raises `BadAddress` for any other text.
     """
+    try:
+        location = read_location(value)
+    except NoLocation as error:
+        raise BadAddress("it is neither a path nor a URL of `http` or `https`") from error
     if any(each < " " or each == "\x7f" for each in value):
         raise BadAddress("it has a control character")
-    encoded = _BARE_PERCENT.sub("%25", quote(value, safe=_URI))
-    raw, _, authority = read_address(encoded.partition("#")[0])
-    if authority is not None:
-        return encoded
-    path, root = parse_request_path(raw), f"/{object_key(match.site.target.bucket, home).removeprefix('/')}"
+    if location.is_url:
+        return str(location)
+    path, root = parse_request_path(location.path), f"/{object_key(match.site.target.bucket, home).removeprefix('/')}"
     if not f"{path}/".startswith(root):
         raise BadAddress(f"`{path}` is not below `{root}`")
-    return path_reference(request.public(f"{match.mount}{path[len(root) :]}")) + encoded[len(raw) :]
+    place = path_reference(request.public(f"{match.mount}{path[len(root) :]}"))
+    return f"{place}{location.query}{location.fragment}"
 
 
 def _slashed(request: Request) -> str:

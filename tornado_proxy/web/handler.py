@@ -23,7 +23,6 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
 from tornado_proxy.routing.decide import Decision
-from tornado_proxy.routing.plan import Redirect
 from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.request import WRITING, Origin, Request, RequestPath, StatusError, client_at
@@ -89,6 +88,7 @@ class Handler(RequestHandler):
     _departure: ClientDisconnected | None = None  # of the client
     _fault: ErrorAnswer | None = None  # that was answered
     _broken: str | None = None  # why the answer broke off
+    _location = ""  # where the answer redirects
     _first_byte: float | None = None  # seconds to the head of the answer
     _sent = 0  # bytes of the answer's body that were taken
 
@@ -337,6 +337,8 @@ class Handler(RequestHandler):
             raise ValueError("a header of an answer has several lines")
         self._first_byte = time.perf_counter() - self._started_at
         self.set_status(answer.status)
+        if 300 <= answer.status < 400:
+            self._location = dict(answer.headers).get("Location", "")
         headers = (("Date", _date(int(time.time()))), (REQUEST_ID, self.id), *self.generation.headers, *answer.headers)
         line = ResponseStartLine("", answer.status, responses.get(answer.status, "Unknown"))
         if isinstance(self.connection, Stream):
@@ -399,29 +401,27 @@ class Handler(RequestHandler):
             user.username if user else None,
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
-            (_facts(asked.headers, self.use) if self.use is not None else {}) | self._led_to(decision),
+            _facts(asked.headers, self.use, self._location) if self.use is not None else {},
             asked.version,
             data.key if data else None,
         )
 
-    def _led_to(self, decision: Decision) -> dict[str, str | float]:
-        """Returns where the rules led the client, without a query, which may carry signatures and tokens."""
-        last = decision.plan[-1]
-        is_led = decision.rewritten and decision.rewritten.moved and isinstance(last, Redirect)
-        is_led = (is_led and 300 <= self.get_status() < 304) or self.get_status() in (307, 308)
-        return {"location": last.location.partition("?")[0]} if is_led and isinstance(last, Redirect) else {}
 
+def _facts(headers: HTTPHeaders, use: BucketUse, location: str) -> dict[str, str | float]:
+    """Returns User-Agent, Referer and the place of a redirect, and the use of S3.
 
-def _facts(headers: HTTPHeaders, use: BucketUse) -> dict[str, str | float]:
-    """Returns User-Agent, Referer without its query, which may carry signatures and tokens, and the use of S3."""
+    Queries, which may carry signatures and tokens, are left out.
+    """
     agent, referrer = headers.get("User-Agent", ""), headers.get("Referer", "")
     bare = re.sub(r"(?<=//)[^/?#]*@", "", re.split(r"[?#]", referrer, maxsplit=1)[0])
-    return {
+    place = location.partition("?")[0][:LONGEST_LOGGED_HEADER]
+    facts: dict[str, str | float] = {
         "userAgent": agent[:LONGEST_LOGGED_HEADER],
         "referrer": bare[:LONGEST_LOGGED_HEADER],
         "s3Ms": round(use.seconds * 1000, 1),
         "s3RequestId": use.request_id[:LONGEST_LOGGED_HEADER],
     }
+    return facts | {"location": place} if place else facts
 
 
 @lru_cache(1)

@@ -158,7 +158,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
 def _moved(info: ObjectInfo, context: RequestContext) -> Whole | None:
     """Returns the redirect that an object stands for, if the target has them; raises `RedirectAstray`."""
     match, data = context.match, context.decision.data
-    if info.redirect is None or not match.site.target.actions.get.website_redirects:
+    if not info.redirect or not match.site.target.actions.get.website_redirects:
         return None
     assert data is not None, "the key of an object comes from the rules"
     home = Key(data.key.removesuffix(match.key[1:]))
@@ -166,8 +166,9 @@ def _moved(info: ObjectInfo, context: RequestContext) -> Whole | None:
         location = website_location(info.redirect, match, context.request, home)
     except BadAddress as error:
         raise RedirectAstray(f"the object's `x-amz-website-redirect-location` leads nowhere: {error}") from error
-    own = dict(file_headers(info, match.site.target.actions))
-    return _found(location, own.get("Cache-Control", "no-cache"), 301)
+    actions = match.site.target.actions
+    own = dict(file_headers(info, actions)).get("Cache-Control")
+    return _found(location, own or actions.get.redirect_cache_control, 301)
 
 
 async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Whole:
