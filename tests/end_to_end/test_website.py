@@ -1,0 +1,51 @@
+"""The site of docs/which.md that leaves S3's website endpoint."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from running import start_proxy
+
+PAGE = (
+    (Path(__file__).parents[2] / "docs" / "which.md").read_text(encoding="utf-8").partition("## From S3's website")[2]
+)
+BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
+ERROR = b"<h1>Not here</h1>"
+
+
+@pytest.fixture(scope="module", params=["loop", "executor"])
+def site(bucket, tmp_path_factory, request):
+    """The configuration and the rules of the page, served from a bucket."""
+    for key, content in {"index.html": b"home", "docs/index.html": b"docs", "error.html": ERROR}.items():
+        bucket.put(key, content, ContentType="text/html")
+    bucket.put("old.html", WebsiteRedirectLocation="/docs/")
+    bucket.put("shop/kept.html", b"kept")
+    bucket.put("empty/x", b"")
+    credentials = "credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
+    place = f'{{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true, {credentials}}}'
+    configuration = BLOCKS["yaml"].replace("{name: my-site}", place)
+    ports = f"server: {{port: 0}}\ninternalServer: {{port: 0}}\ns3: {{reads: {request.param}}}\n"
+    with start_proxy(tmp_path_factory.mktemp("site"), ports + configuration, site=BLOCKS["rules"]) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "location", "body"),
+    [
+        ("/", 200, None, b"home"),
+        ("/docs", 302, "/docs/", b""),
+        ("/old.html", 301, "/docs/", b""),
+        ("/nothing", 404, None, ERROR),
+        ("/empty/", 404, None, ERROR),
+        ("/2019/a%20b.html?x=1", 301, "/archive/2019/a%20b.html?x=1", b""),
+        ("/shop/kept.html", 200, None, b"kept"),
+        ("/shop/a", 302, "https://shop.example.org/a", b""),
+    ],
+)
+def test_a_site_answers_as_at_its_website_endpoint(site, path, status, location, body):
+    """Index and error documents, redirects of objects and routing rules, by GET and by HEAD."""
+    answer, head = site.request("GET", path), site.request("HEAD", path)
+    assert (answer.status, answer.headers.get("location"), answer.body) == (status, location, body)
+    assert (head.status, head.headers.get("location"), head.body) == (status, location, b"")
