@@ -34,11 +34,15 @@ T = TypeVar("T")
 
 
 def eventually(function: Callable[[], T], limit: float = _LIMIT) -> T:
-    """Calls a function until its result is true, and returns the result; fails after `limit` seconds."""
-    end = time.monotonic() + limit
+    """Calls a function until its result is true, and returns the result; fails after `limit` seconds.
+
+    It is called the less often the longer it takes: its calls take time of what it waits for.
+    """
+    begun = time.monotonic()
     while not (result := function()):
-        assert time.monotonic() < end, f"never true: {function}"
-        time.sleep(0.01)
+        waited = time.monotonic() - begun
+        assert waited < limit, f"never true: {function}"
+        time.sleep(min(max(0.01, waited / 10), 0.5))
     return result
 
 
