@@ -304,6 +304,21 @@ def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text, mon
     assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
 
 
+@pytest.mark.parametrize(("option", "text"), [("true", "301 Moved Permanently"), ("false", "200 OK, 0 B")])
+def test_the_last_step_may_be_a_redirect_of_the_object(tmp_path, option, text, monkeypatch):
+    """An object that redirects is shown as that where its target has such redirects."""
+
+    async def look_now(_generation, _target, _attempts):
+        return Outlook(Serve(ObjectKey("k")), ObjectInfo(0, redirect="/new"))
+
+    monkeypatch.setattr("tornado_proxy.admin.administration.look_now", look_now)
+    explanation = Explanation("GET /h", (), (), "site", (Serve(ObjectKey("k")),))
+    monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
+    files = Files.create(tmp_path, site=RULES)
+    files.configure(f"{CONFIGURATION}\n    actions: {{GET: {{config: {{websiteRedirects: {option}}}}}}}\n")
+    assert _overview(files.load(), path="/h").explanation.path[-1].lines[0] == ((text, None),)
+
+
 def test_a_refused_request_asks_nothing_of_s3(in_force, monkeypatch):
     """A plan that begins with a refusal is answered without S3."""
     explanation = Explanation("GET /h", (), (), "site", (Refuse(403, "not permitted"),))

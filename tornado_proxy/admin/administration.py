@@ -197,7 +197,9 @@ class Administration:
         needs_s3 = target is not None and not isinstance(first, Refuse)
         outlook = await look_now(self._serving.generation, target or "", attempts) if needs_s3 else Outlook(first)
         outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
-        return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook)), outcome)
+        targets = self._serving.configuration.settings.targets
+        redirects = any(each.name == target and each.actions.get.website_redirects for each in targets)
+        return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook, redirects)), outcome)
 
     async def draft(self, path: str, text: str | None = None) -> DraftPage:
         """Returns the page of a rule file in force; with a text, what that would change. Nothing has an effect."""
@@ -273,13 +275,16 @@ _OUTCOMES: Mapping[type, str] = {
 }
 
 
-def _outcome(outlook: Outlook) -> Iterator[str]:
+def _outcome(outlook: Outlook, redirects: bool) -> Iterator[str]:  # noqa: FBT001 - of the target: whether its objects may
     attempt, info = outlook.attempt, outlook.info
     if outlook.error:
         yield outlook.error
     elif isinstance(attempt, Refuse):
         yield f"{attempt.status} {HTTPStatus(attempt.status).phrase}"
         yield attempt.reason
+    elif info is not None and info.redirect and redirects:
+        yield "301 Moved Permanently"
+        yield info.redirect
     elif info is not None:
         yield f"200 OK, {'of unknown size' if info.size is None else human_size(info.size)}"
         yield info.content_type or "without a type"
