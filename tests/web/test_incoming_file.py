@@ -662,6 +662,13 @@ async def test_a_text_in_utf8_is_stored_with_its_charset(name, content, content_
     assert types == [content_type, content_type, "text/plain; charset=latin1"]
 
 
+async def test_an_empty_charset_says_nothing():
+    """Some clients name a charset without a value; the content decides as without one."""
+    async with serve({}, actions=RAW) as site:
+        await site.request("PUT", "/a.txt", {"Content-Type": "text/plain;charset="}, "Grüße".encode())
+        assert (await site.get("/a.txt")).headers["content-type"] == "text/plain; charset=utf-8"
+
+
 async def test_the_type_of_an_upload_in_parts_is_what_its_client_says():
     """The type is stored before the first byte arrives, so the name adds no charset."""
     store = MemoryStore()

@@ -236,6 +236,7 @@ DEFAULT_TYPE = "application/octet-stream"
 _WITH_PARAMETERS = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
 _ESSENCE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
 _CHARSET = re.compile(r";[ \t]*charset[ \t]*=", re.IGNORECASE)
+_EMPTY_CHARSET = re.compile(r';[ \t]*+charset[ \t]*+=[ \t]*+(?:"")?[ \t]*+(?=;|\Z)', re.IGNORECASE)
 
 _TYPES = EXTENSION_TO_CONTENT_TYPE | {  # with what the library lacks
     "3mf": "model/3mf",
@@ -314,12 +315,14 @@ def lacks_charset(content_type: str) -> bool:
     """Whether a type is one of texts (`text/*`, JSON, XML, SVG, JavaScript) and does not say how they are encoded."""
     bare = essence(content_type)
     is_text = bare.startswith("text/") or bare in _TEXTS or bare.endswith(("+json", "+xml"))
-    return is_text and not _CHARSET.search(content_type)
+    return is_text and not _CHARSET.search(_EMPTY_CHARSET.sub("", content_type))
 
 
 def with_charset(content_type: str, charset: str) -> str:
     """Returns a type with a charset, if it is one of texts and has none."""
-    return f"{content_type.rstrip('; ')}; charset={charset}" if lacks_charset(content_type) else content_type
+    if not lacks_charset(content_type):
+        return content_type
+    return f"{_EMPTY_CHARSET.sub('', content_type).rstrip('; ')}; charset={charset}"
 
 
 class Utf8Check:
