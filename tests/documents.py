@@ -8,10 +8,15 @@ from hypothesis import strategies as st
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.tree import (
+    NO_WORDS,
     Comment,
     Dialect,
     Document,
+    Kind,
+    ListStatement,
     Literal,
+    Redirecting,
+    RedirectTo,
     RequestClauses,
     RewriteStatement,
     TargetBlock,
@@ -26,7 +31,9 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|->|[{}]|[\w.-]+')
 
 _values = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _tricky = st.text(st.sampled_from('`"\\\r\n\t #{}->;'), max_size=6)
-_keywords = st.sampled_from(["target", "rewrite", "test", "jinja", "go", "as", "header", "user-groups", "error", "a-"])
+_keywords = st.sampled_from(
+    ["target", "rewrite", "test", "jinja", "go", "as", "header", "user-groups", "error", "gone", "if", "a-"]
+)
 _comment_texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
 
 literals = st.builds(
@@ -35,6 +42,8 @@ literals = st.builds(
 names = st.builds(
     Literal, st.one_of(_keywords, st.from_regex(r"[A-Za-z_][\w.-]{0,5}", fullmatch=True), _values), st.just(_SPAN)
 )
+_statuses = st.sampled_from([None, 301, 302, 303, 307, 308])
+_redirecting = st.builds(Redirecting, _statuses, st.booleans(), st.booleans())
 clauses = st.builds(
     RequestClauses,
     user=st.none() | literals,
@@ -64,13 +73,27 @@ def _documents(
         template=literals,
         **layout,
     )
-    rule_tests = st.builds(
-        TestStatement, key=literals, clauses=clauses, expected=literals | st.sampled_from(Verdict), **layout
+    pair = {"name": st.none() | names, "source": literals}
+    redirects = st.builds(
+        RewriteStatement,
+        **pair,
+        dialect=st.sampled_from(Dialect),
+        template=literals,
+        kind=st.just(Kind.REDIRECT),
+        redirecting=_redirecting,
+        **layout,
     )
+    nothing = {"dialect": st.just(Dialect.PLAIN), "template": st.just(Literal("", _SPAN)), "kind": st.just(Kind.GONE)}
+    gone = st.builds(RewriteStatement, **pair, **nothing, **layout)
+    of_lists = {"file": literals, "any_case": st.booleans()}
+    lists = st.builds(ListStatement, kind=st.just(Kind.REDIRECT), **of_lists, redirecting=_redirecting, **layout)
+    keys = st.builds(ListStatement, kind=st.just(Kind.REWRITE), **of_lists, redirecting=st.just(NO_WORDS), **layout)
+    expected = literals | st.sampled_from(Verdict) | st.builds(RedirectTo, literals, _statuses)
+    rule_tests = st.builds(TestStatement, key=literals, clauses=clauses, expected=expected, **layout)
     blocks = st.builds(
         TargetBlock,
         name=names,
-        statements=st.lists(rewrites | rule_tests, max_size=4).map(tuple),
+        statements=st.lists(rewrites | rule_tests | redirects | gone | lists | keys, max_size=4).map(tuple),
         opening=comment,
         closing=comments,
         **layout,

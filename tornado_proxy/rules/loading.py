@@ -118,6 +118,11 @@ class Read(msgspec.Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...] = ()
     lists: Mapping[str, bytes | str] = {}  # by path; a text says why a list cannot be read
 
+    @property
+    def list_files(self) -> tuple[RuleFile, ...]:
+        """The lists that could be read."""
+        return tuple(RuleFile(path, content) for path, content in self.lists.items() if isinstance(content, bytes))
+
     def list_file(self, path: str) -> bytes:
         """Returns the content of a list as it was when the rules were read; raises `OSError`."""
         content = self.lists.get(path, "it was not there when the rules were read")

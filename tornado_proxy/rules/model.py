@@ -259,6 +259,12 @@ class AddressList:
         """What it takes."""
         return self.label
 
+    @property
+    def making(self) -> Making:
+        """All that its results depend on."""
+        words = f"{self.kind.value} {self.statement.redirecting} {self.statement.any_case} {self.label}"
+        return words, self.dialect, self.source.text, ()
+
     def find(self, key: str) -> ListedAddress | None:
         """Returns the line that takes a key."""
         line = self.lines.get(key.casefold() if self.statement.any_case else key)

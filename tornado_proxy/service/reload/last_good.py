@@ -55,6 +55,7 @@ class _Copy(msgspec.Struct, frozen=True):
     text: str
     rules: tuple[RuleFile, ...]
     templates: tuple[RuleFile, ...]
+    lists: tuple[RuleFile, ...] = ()  # that the rules name
 
 
 class LastGood:
@@ -74,7 +75,7 @@ class LastGood:
             self.trouble = f"`{snapshot.text.name}` is relative to a directory that was removed"
             return
         rules, templates = snapshot.rules, snapshot.templates
-        kept = _Copy(config, snapshot.text.text, rules.files, templates.files)
+        kept = _Copy(config, snapshot.text.text, rules.files, templates.files, rules.list_files)
         # Not by `msgspec.json`: a name of a file may have bytes that are no text.
         copy = json.dumps(msgspec.to_builtins(kept)).encode()
         if copy == self._kept:
@@ -104,7 +105,8 @@ class LastGood:
             self._check()
             with open(self.directory / COPY, "rb", opener=_own) as file:
                 copy = msgspec.convert(json.loads(file.read()), _Copy)
-            return copy, (Read(copy.rules), Read(copy.templates))
+            lists = {each.name: each.data for each in copy.lists}
+            return copy, (Read(copy.rules, lists=lists), Read(copy.templates))
         except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:  # it may have been edited
             reason = getattr(error, "strerror", None) or error
             raise NoLastGood(f"`{self.directory}` has no copy: {reason}") from error

@@ -23,7 +23,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import SettingsSection, options_of
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import Counted, RuleSet
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.service.limits import CHANGES_SHOWN, READ_WITHIN
 from tornado_proxy.service.reload.building import Unbuildable
@@ -98,7 +98,7 @@ def changes(in_force: Configuration, configuration: Configuration) -> Iterator[s
     for name, target in new.items():
         rules = configuration.rule_sets.get(name, RuleSet(name))
         if name not in old:
-            yield f"target `{name}` added: {counted(len(rules.rewrites), 'rewrite')}"
+            yield f"target `{name}` added: {counted(len(rules.counted), 'rewrite')}"
             continue
         if changed := _changed(old[name], target):
             yield f"target `{name}` changed: {', '.join(changed)}"
@@ -127,10 +127,10 @@ def _changed(old: SettingsSection, new: SettingsSection, path: str = "") -> list
 
 
 def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
-    old, new = Counter(map(_texts, before.rewrites)), Counter(map(_texts, after.rewrites))
+    old, new = Counter(map(_texts, before.counted)), Counter(map(_texts, after.counted))
     less, more = old - new, new - old
-    gone = {_identity(each): each for each in before.rewrites if _texts(each) in less}
-    come = {_identity(each): each for each in after.rewrites if _texts(each) in more}
+    gone = {_identity(each): each for each in before.counted if _texts(each) in less}
+    come = {_identity(each): each for each in after.counted if _texts(each) in more}
     fates = {
         "added": [come[each] for each in come if each not in gone],
         "removed": [gone[each] for each in gone if each not in come],
@@ -139,19 +139,19 @@ def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator
     for fate, rewrites in fates.items():
         if rewrites:
             yield f"rewrites {fate}: {_listed([_placed(each, directory) for each in rewrites])}"
-    if old == new and [*map(_texts, before.rewrites)] != [*map(_texts, after.rewrites)]:
+    if old == new and [*map(_texts, before.counted)] != [*map(_texts, after.counted)]:
         yield "the order of the rewrites changed"
 
 
-def _texts(rewrite: Rewrite) -> tuple[str, Dialect, str]:
-    return rewrite.pattern.text, rewrite.dialect, rewrite.template.text
+def _texts(rule: Counted) -> tuple[str, Dialect, str]:
+    return rule.making[:3]
 
 
-def _identity(rewrite: Rewrite) -> tuple[str, str]:
-    return ("name", rewrite.name) if rewrite.name else ("source", rewrite.pattern.text)
+def _identity(rule: Counted) -> tuple[str, str]:
+    return ("name", rule.name) if rule.name else ("source", rule.source_text)
 
 
-def _placed(rewrite: Rewrite, directory: Path) -> str:
+def _placed(rewrite: Counted, directory: Path) -> str:
     file = rewrite.span.source.name.removeprefix(f"{directory}/")
     return f"`{rewrite.label}` ({file}:{rewrite.span.first.line})"
 

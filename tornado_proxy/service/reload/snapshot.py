@@ -81,7 +81,7 @@ class Snapshot(Unshown, frozen=True):
     @property
     def files(self) -> tuple[RuleFile, ...]:
         """All files except the configuration."""
-        return (*self.rules.files, *self.templates.files)
+        return (*self.rules.files, *self.rules.list_files, *self.templates.files)
 
     @property
     def watched(self) -> tuple[Path, ...]:
@@ -244,7 +244,8 @@ def _may_be_halfway(settled: Snapshot | None, snapshot: Snapshot) -> bool:
 
 def _is_incomplete(snapshot: Snapshot) -> bool:
     diagnostics = (*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics)
-    return any(each.code in _OF_MISSING_FILES for each in diagnostics)
+    lists = snapshot.rules.lists.values()
+    return any(each.code in _OF_MISSING_FILES for each in diagnostics) or any(isinstance(each, str) for each in lists)
 
 
 def _has_secrets_of_now(snapshot: Snapshot, resolve: Resolver) -> bool:
