@@ -29,3 +29,7 @@ class HangsOnce:
         except FileExistsError:
             pass
         return self.rules.files
+
+    def list_file(self, path: str) -> bytes:
+        """The content of a list."""
+        return self.rules.list_file(path)

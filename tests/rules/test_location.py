@@ -29,6 +29,7 @@ from tornado_proxy.rules.location import Location, NoLocation, read_location
 def test_a_location_is_percent_encoded(text, location):
     """What the rule writes keeps its meaning; what is inserted has none."""
     assert read_location(text) == location
+    assert location.is_url is location.path.lower().startswith("http")
 
 
 @pytest.mark.parametrize(

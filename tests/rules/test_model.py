@@ -501,7 +501,12 @@ def test_a_directory_of_the_store_itself_is_refused(path):
     assert fold_objection("/a/.sgwtmp/b", EVERY) is None
 
 
-TESTED = "rewrite moved `^/a$` -> `/b`\nrewrite `^/dots$` -> `/..`\n"
+TESTED = """rewrite moved `^/a$` -> `/b`
+rewrite `^/dots$` -> `/..`
+redirect 301 `^/old$` -> `/b c`
+gone `^/2009`
+"""
+MOVED = 'redirect 301 "/b%20c"'
 DOTS = "`/dots` is refused (the result contains a `.` or `..` segment)"
 
 
@@ -521,6 +526,10 @@ def _failure(test):
         ('test "/x" -> error', "no rewrite matches `/x`, but the test expects an error", "unchanged"),
         ('test "/dots" -> unchanged', f"{DOTS}, but the test expects no rewrite to match", "error"),
         ('test "/dots" -> "/b"', f"{DOTS}, but the test expects `/b`", "error"),
+        ('test "/old" -> "/b"', "`/old` is redirected to `/b%20c` with 301, but the test expects `/b`", MOVED),
+        ('test "/old" -> gone', "`/old` is redirected to `/b%20c` with 301, but the test expects `gone`", MOVED),
+        ('test "/2009" -> unchanged', "`/2009` is gone, but the test expects no rewrite to match", "gone"),
+        ('test "/a" -> redirect "/b"', "`/a` becomes `/b`, but the test expects `redirect 302 /b`", '"/b"'),
     ],
 )
 def test_the_message_states_the_actual_result(test, message, replacement):

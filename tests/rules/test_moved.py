@@ -68,6 +68,8 @@ def test_a_rule_may_answer(statement, key, answer):
     rules = _rules(f"rewrite `^/never$` -> `/`\n{statement}\nrewrite `.` -> `/other`")
     rewritten = rules.rewrite(key, user="ann")
     assert (str(rewritten.moved), rewritten.key, rewritten.rewrite.number) == (answer, key, 2)
+    rule = rewritten.rewrite
+    assert (rule.source_text, rule.result_text) == (rule.statement.source.value, rule.statement.template.value)
 
 
 def test_a_redirect_has_its_words():
@@ -235,7 +237,9 @@ def test_a_line_is_a_rule():
     assert line.making != rules.taker("/x").making
     ((list_),) = rules.lists
     assert (list_.doubles, [address for address, _ in list_]) == (((6, 3),), ["/a b", "/x", "/é"])
-    assert (list_.span.text, list_.result_text) == ("redirects `m.txt`", "")
+    assert list_.making[2] == MOVED
+    assert list_.making != _rules("redirects `m.txt`", m="/a /b").lists[0].making
+    assert (list_.span.text, list_.source_text, list_.result_text) == ("redirects `m.txt`", "m.txt", "")
 
 
 @pytest.mark.parametrize(

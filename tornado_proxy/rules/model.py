@@ -576,14 +576,13 @@ def failure(outcome: TestOutcome) -> Diagnostic:
 def _expected_span(statement: TestStatement) -> Span:
     """Returns the place of what a test expects: at its end."""
     source, start, end = statement.span.source, statement.span.start, statement.span.end
-    match statement.expected:
-        case Literal(span=span):
-            return span
-        case RedirectTo(location):
-            # From the word `redirect` on.
-            return Span(source, source.text.rfind("redirect", start, location.span.start), location.span.end)
-        case Verdict(value=word):
-            return Span(source, max(start, end - len(word)), end)
+    expected = statement.expected
+    if isinstance(expected, Literal):
+        return expected.span
+    if isinstance(expected, RedirectTo):
+        place = expected.location.span
+        return Span(source, source.text.rfind("redirect", start, place.start), place.end)
+    return Span(source, max(start, end - len(expected.value)), end)
 
 
 def _expectation(outcome: TestOutcome) -> str:
