@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 import zlib
 from datetime import UTC, datetime
 
@@ -18,9 +19,11 @@ from tornado_proxy.config.model import ListingOptions, Mount
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.pages import readme
 from tornado_proxy.pages.limits import LARGEST_README
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.web import browse
+from tornado_proxy.web.limits import READMES_AT_ONCE
 
 ANN = BasicUser("ann", Secret("test", "x"))
 
@@ -161,6 +164,25 @@ async def test_a_listing_does_not_wait_for_a_slow_readme(monkeypatch):
     async with serve(store, listing=ListingOptions(readme=True)) as site:
         answer = await site.get("/", Accept="text/html")
     assert (answer.status, 'class="readme"' in answer.text) == (200, False)
+
+
+async def test_few_readmes_are_rendered_at_once(monkeypatch):
+    """Each takes many megabytes: of two dozen that are asked for, one is rendered after the other."""
+    rendering, most = [], []
+
+    def render(_name, text):
+        rendering.append(text)
+        most.append(len(rendering))
+        time.sleep(0.01)
+        rendering.remove(text)
+        return text
+
+    monkeypatch.setattr(readme, "render_readme", render)
+    files = {f"{number}/README.md": str(number).encode() for number in range(24)}
+    async with serve(files, listing=ListingOptions(readme=True)) as site:
+        pages = await asyncio.gather(*(site.get(f"/{number}/", Accept="text/html") for number in range(24)))
+    assert all('class="readme"' in page.text for page in pages)
+    assert max(most) <= READMES_AT_ONCE
 
 
 async def test_a_readme_follows_rules_and_access():

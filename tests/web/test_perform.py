@@ -547,7 +547,7 @@ def _context(store) -> RequestContext:
         return beside(mounts, decision, path, permitted=True)
 
     walks = Shares("a walk", 1, 1, Busy)
-    return RequestContext(decision, match, current.parts, {}, UNCONDITIONAL, walks, walks, ask)
+    return RequestContext(decision, match, current.parts, {}, UNCONDITIONAL, walks, walks, walks, ask)
 
 
 async def test_a_plan_without_an_answer_is_a_missing_object():

@@ -41,6 +41,7 @@ from tornado_proxy.web.limits import (
     READ_FOR_EACH_ENTRY,
     README_WITHIN,
 )
+from tornado_proxy.wire.shares import in_own_thread
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 
@@ -233,7 +234,11 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(README_WITHIN):
                 text = await read_text(context.store, first.key, LARGEST_README)
-                return name, await asyncio.to_thread(render_readme, name, text)
+                place = await context.readmes.take(context.match.site.target.name)
+                rendering = asyncio.ensure_future(in_own_thread(partial(render_readme, name, text)))
+                # A listing that waits no longer ends no thread.
+                rendering.add_done_callback(lambda _: context.readmes.give_back(place))
+                return name, await asyncio.shield(rendering)
     return name, None
 
 

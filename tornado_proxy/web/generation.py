@@ -206,6 +206,7 @@ class RequestContext(msgspec.Struct, frozen=True):
     conditions: Conditions  # of the request
     walks: Shares  # through directories
     archives: Shares  # that are listed or sent
+    readmes: Shares  # that are rendered
     ask: Callable[[RequestPath], Awaitable[Decision]]  # what a request for another path would be answered
     upload: IncomingFile | None = None
 

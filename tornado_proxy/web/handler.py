@@ -12,6 +12,7 @@ from email.utils import formatdate
 from enum import Enum, auto
 from functools import lru_cache, partial
 from http.client import responses
+from math import inf
 from operator import itemgetter
 from typing import Any
 
@@ -37,6 +38,7 @@ from tornado_proxy.web.limits import (
     LONGEST_LOGGED_HEADER,
     MOST_WAITING_WALKS,
     PIECE_SENT,
+    READMES_AT_ONCE,
     WALKS_AT_ONCE,
 )
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, HeadTooLarge, MalformedMessage
@@ -75,6 +77,7 @@ class SharedApplication(Application):
         self.in_flight = 0  # requests that are being answered
         self.walks = Shares("a walk through a directory", WALKS_AT_ONCE, MOST_WAITING_WALKS, Busy)
         self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, Busy)
+        self.readmes = Shares("the rendering of a README", READMES_AT_ONCE, inf, Busy)
 
 
 class Handler(RequestHandler):

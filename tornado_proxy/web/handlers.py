@@ -194,7 +194,8 @@ class ObjectHandler(DecidedHandler):
         decision, headers = self.decision, self.request.headers
         match, conditions = decision.match, Conditions.from_headers(headers)
         assert match is not None
-        shares = self.application.walks, self.application.archives
+        shared = self.application
+        shares = shared.walks, shared.archives, shared.readmes
         context = RequestContext(decision, match, self.parts, headers, conditions, *shares, self.ask, upload)
         outcome, attempt = await perform(decision.plan, context)
         webhooks = match.site.webhooks.get(decision.request.method)
