@@ -19,6 +19,9 @@ import tornado_proxy.telemetry
 import tornado_proxy.web
 from tornado_proxy.auth.oidc import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
+from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.routing.mounts import RouteMatch, Site
+from tornado_proxy.rules.model import Key, RuleSet
 from tornado_proxy.s3 import answers
 from tornado_proxy.s3.answers import read_listing
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
@@ -91,6 +94,8 @@ ARGUMENTS = {
     "message": "no",
     "rest": b"\x00" * 36,
     "request": Request("GET", "files.example", "/"),
+    "match": RouteMatch(Site(Target("site", Mount(), Bucket("bucket")), RuleSet("site")), "/", Key("/")),
+    "home": Key("/"),
 }
 
 # Functions that read text of the configuration or of the product, or a key, which is short.
