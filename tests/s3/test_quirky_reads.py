@@ -142,6 +142,19 @@ async def test_what_is_no_s3_is_named(store_of, page):
                 await call
 
 
+async def test_a_page_with_an_etag_is_none_where_no_listing_is_one(store_of):
+    """What answers a listing with a page has no objects; the probe of each target lists it. Once S3 answers, it has."""
+    listing = b"<ListBucketResult/>"
+    page = reply(200, PAGE, Content_Type="text/html", ETag='"1"', Last_Modified=MODIFIED)
+    async with hostile_s3(page, page, page, heads_only(page), reply(200, listing), page) as s3, store_of(s3) as store:
+        assert await read_object(store, "a") == PAGE
+        for call in (store.list(""), store.open("a", ANY), store.head("a", ANY)):
+            with pytest.raises(UpstreamError, match=NOT_S3.replace(".", r"\.")):
+                await call
+        await store.list("")
+        assert await read_object(store, "a") == PAGE
+
+
 async def test_an_object_without_an_etag_is_one_if_the_answer_is_of_s3(store_of):
     """Not every S3 has an ETag for every object."""
     answer = reply(200, PAGE, Content_Type="text/html", x_amz_request_id="R")

@@ -91,14 +91,19 @@ class ObjectHead(NamedTuple):
     version: str | None
 
 
-def object_head(status: int, headers: Headers, asked: ByteRange | None = None, *, has_body: bool = True) -> ObjectHead:
-    """Returns the head of an object; raises ValueError for invalid or contradicting headers, and for those of no S3."""
+def object_head(
+    status: int, headers: Headers, asked: ByteRange | None = None, *, has_body: bool = True, lists: bool = True
+) -> ObjectHead:
+    """Returns the head of an object; raises ValueError for invalid or contradicting headers, and for those of no S3.
+
+    `lists` says whether S3 answered to the last listing.
+    """
     length = content_length(headers)
     if length is None and has_body and b"transfer-encoding" not in headers:
         raise ValueError("the end of the body could not be told from a broken connection: it has no `Content-Length`")
     part = content_range(status, headers, asked)
     head = ObjectHead(object_info(headers, length if part is None else part.size), part, version_id(headers))
-    if head.info.etag is None and is_foreign(headers):
+    if (head.info.etag is None and is_foreign(headers)) or (not lists and _is_page(headers)):
         raise ValueError(NOT_S3)
     return head
 
@@ -109,11 +114,13 @@ class Quirks:
     One that unpacks objects (GCS, R2) sends them as they are stored, with a length, to who accepts gzip. Another S3
     would rather pack what is stored plain, so that gzip is accepted only where that helps. `Accept-Encoding` is not
     signed, since GCS changes it on its way. One that sends ETags without quotes may compare them so. One that knows no
-    checksums (B2) may refuse reads that ask for them.
+    checksums (B2) may refuse reads that ask for them. Where a page is the answer to a listing, one instead of an object
+    is none, even with an ETag, until a listing is one again.
     """
 
     accepted = "identity"
     knows_checksums = True
+    lists = True
     _is_settled = False
     _has_quotes = True
 
@@ -136,8 +143,15 @@ class Quirks:
 
 def is_foreign(headers: Headers) -> bool:
     """Whether an answer without an ETag is no S3's, but that of a console or a captive portal."""
-    is_page = b"html" in headers.get(b"content-type", b"").lower() or b"last-modified" not in headers
-    return is_page and not any(name.startswith(b"x-amz-") for name in headers)
+    return _is_page(headers) or (b"last-modified" not in headers and not _is_of_s3(headers))
+
+
+def _is_page(headers: Headers) -> bool:
+    return b"html" in headers.get(b"content-type", b"").lower() and not _is_of_s3(headers)
+
+
+def _is_of_s3(headers: Headers) -> bool:
+    return any(name.startswith(b"x-amz-") for name in headers)
 
 
 def version_id(headers: Headers) -> str | None:

@@ -43,12 +43,14 @@ _DOCUMENT = "Document"  # added to the answer to a listing
 class ThreadedResponse:
     """The answer to a GetObject, with its first chunk; must be closed."""
 
-    def __init__(self, answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> None:
+    def __init__(
+        self, answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor, *, lists: bool = True
+    ) -> None:
         """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `UpstreamError`.
 
         A failure that early can still become an error status.
         """
-        self.head = _head(answer, asked)
+        self.head = _head(answer, asked, lists=lists)
         part = self.head.content_range
         size = self.head.info.size if part is None else part.length
         self._left = math.inf if size is None else size  # bytes
@@ -131,10 +133,12 @@ class ThreadedResponse:
         return self._raw.read(READ_OF_THREAD)
 
 
-def opened(answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor) -> ThreadedResponse:
+def opened(
+    answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor, *, lists: bool = True
+) -> ThreadedResponse:
     """Returns the object of a GetObject; closes its body if that fails."""
     try:
-        return ThreadedResponse(answer, asked, executor)
+        return ThreadedResponse(answer, asked, executor, lists=lists)
     except BaseException:
         answer["Body"].close()
         raise
@@ -168,8 +172,8 @@ class Boto3Reads:
             # boto3 tries a call again, but not one whose body breaks off.
             for _ in range(self._bucket.max_attempts - 1):
                 with suppress(IncompleteRead, ResponseStreamingError):
-                    return opened(send(), part, self._executor)
-            return opened(send(), part, self._executor)
+                    return opened(send(), part, self._executor, lists=self._quirks.lists)
+            return opened(send(), part, self._executor, lists=self._quirks.lists)
 
         return await self._run(f"GetObject of `{key}`", fetch, ThreadedResponse.drop)
 
@@ -177,7 +181,8 @@ class Boto3Reads:
         """Sends a HeadObject."""
 
         def look() -> ObjectInfo:
-            return _head(self._ask(self._client.head_object, Key=key), has_body=False).info
+            answer = self._ask(self._client.head_object, Key=key)
+            return _head(answer, has_body=False, lists=self._quirks.lists).info
 
         return await self._run(f"HeadObject of `{key}`", look)
 
@@ -193,9 +198,15 @@ class Boto3Reads:
         }
 
         def look() -> ListAnswer:
-            answer: Mapping[str, Any] = ask(self._client.list_objects_v2, **wanted)
+            try:
+                answer: Mapping[str, Any] = ask(self._client.list_objects_v2, **wanted)
+            except UpstreamError:  # a page, which boto3 could not parse
+                self._quirks.lists = False
+                raise
             with _refused():
-                return read_listing(answer[_DOCUMENT], _headers(answer))
+                listed = read_listing(answer[_DOCUMENT], _headers(answer))
+            self._quirks.lists = True
+            return listed
 
         return await self._run(f"ListObjectsV2 of `{prefix}`", look)
 
@@ -241,7 +252,10 @@ def _headers(answer: Mapping[str, Any]) -> Headers:
     return {name.encode("latin-1"): value.encode("latin-1") for name, value in found.items()}
 
 
-def _head(answer: Mapping[str, Any], asked: ByteRange | None = None, *, has_body: bool = True) -> ObjectHead:
+def _head(
+    answer: Mapping[str, Any], asked: ByteRange | None = None, *, has_body: bool = True, lists: bool
+) -> ObjectHead:
     """Returns the head of an object; raises `UpstreamError`."""
+    status = answer["ResponseMetadata"]["HTTPStatusCode"]
     with _refused():
-        return object_head(answer["ResponseMetadata"]["HTTPStatusCode"], _headers(answer), asked, has_body=has_body)
+        return object_head(status, _headers(answer), asked, has_body=has_body, lists=lists)

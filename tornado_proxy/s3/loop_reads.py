@@ -18,6 +18,7 @@ from tornado_proxy.s3.answers import (
     ListAnswer,
     Quirks,
     check_no_error,
+    is_foreign,
     object_head,
     read_error,
     read_listing,
@@ -101,7 +102,7 @@ class LoopReads:
         call = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continues)
         answer = await self._send(call)
         try:
-            answer.head = object_head(answer.status, answer.headers, part)
+            answer.head = object_head(answer.status, answer.headers, part, lists=self._quirks.lists)
             if answer.head.info.etag is None:
                 check_no_error(answer.peek())
         except ValueError as error:
@@ -117,7 +118,7 @@ class LoopReads:
         request = _ReadRequest("HeadObject", "HEAD", key, headers=self._of_objects)
         answer = await self._send(request)
         try:
-            return object_head(answer.status, answer.headers, has_body=False).info
+            return object_head(answer.status, answer.headers, has_body=False, lists=self._quirks.lists).info
         except ValueError as error:
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
 
@@ -132,11 +133,14 @@ class LoopReads:
         answer = await self._send(request)
         document = await answer.read_all(LARGEST_LISTING)
         try:
-            return read_listing(document, answer.headers)
+            listed = read_listing(document, answer.headers)
         except ValueError as error:
+            self._quirks.lists = not is_foreign(answer.headers)
             if (fault := read_error(document)).code:
                 raise self._failure(request, answer, fault) from error
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
+        self._quirks.lists = True
+        return listed
 
     async def close(self) -> None:
         """Closes the connections; open objects can be read to their end."""
