@@ -252,7 +252,10 @@ class OidcAuthenticator(Authenticator):
             return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}")
         secret = secrets.token_urlsafe(24)
         # The issuer sends the browser to the host of `redirectUrl`, where the cookie must come along.
-        domain = self._shared_domain(request)
+        url = self.settings.redirect_url
+        back = host_name(urlsplit(url.reveal()).netloc) if url else request.host
+        shared = (each for each in self._domains(request) if contains_host(each, back))
+        domain = "" if back == request.host else next(shared, "")
         login = {"browser": _digest(secret), "return_to": quote(return_to, safe=_PRINTABLE), "domain": domain}
         state = self._logins.seal(login, self._clock() + LOGIN_SECONDS)
         parameters = {
@@ -384,13 +387,6 @@ class OidcAuthenticator(Authenticator):
     def _domains(self, request: Request) -> list[str]:
         """Returns the configured domains that contain the request's host."""
         return [each for each in self.settings.bare_domains if contains_host(each, request.host)]
-
-    def _shared_domain(self, request: Request) -> str:
-        """Returns the configured domain of the request's host and that of `redirectUrl`; empty if they are the same."""
-        url = self.settings.redirect_url
-        back = host_name(urlsplit(url.reveal()).netloc) if url else request.host
-        shared = (each for each in self._domains(request) if contains_host(each, back))
-        return "" if back == request.host else next(shared, "")
 
     def _site(self, request: Request) -> str:
         """Returns the public URL of this service; that of the configuration may have a path of its own."""

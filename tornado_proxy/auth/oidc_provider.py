@@ -168,7 +168,20 @@ class Provider:
             document = _document(await self._answer(Fetch(place)), "the provider's metadata")
         else:
             document = {"issuer": issuer, "id_token_signing_alg_values_supported": [*_ASYMMETRIC]}
-        return _read_metadata(document | own, issuer)
+        published = document.get("issuer")
+        # Discovery 4.3: another issuer means that someone else answers. Slashes at the end are often lost in files.
+        if not isinstance(published, str) or published.rstrip("/") != issuer.rstrip("/"):
+            raise ProviderError(f"the provider's metadata names another issuer, {published!r:.200}")
+        algorithms = document.get("id_token_signing_alg_values_supported")
+        offered = algorithms if isinstance(algorithms, list) else _DEFAULT_ALGORITHMS
+        accepted = tuple(each for each in offered if each in _ASYMMETRIC)
+        if not accepted:
+            # Of an empty list, the library makes one of its own.
+            raise ProviderError(f"the provider signs with none of {', '.join(_ASYMMETRIC)}")
+        document |= own
+        authorization, token, keys = (_endpoint(document, name) for name in _NEEDED)
+        logout = _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else ""
+        return Metadata(published, authorization, token, keys, logout, accepted)
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
         """Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5); raises `ProviderError`."""
@@ -252,22 +265,6 @@ def _document(answer: Fetched, name: str) -> dict[str, Any]:
         return answer.document()
     except ValueError as error:
         raise ProviderError(f"{name} {error}") from None
-
-
-def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
-    published = document.get("issuer")
-    # Discovery 4.3: another issuer here means that someone else answers. Slashes at the end are often lost in files.
-    if not isinstance(published, str) or published.rstrip("/") != issuer.rstrip("/"):
-        raise ProviderError(f"the provider's metadata names another issuer, {published!r:.200}")
-    algorithms = document.get("id_token_signing_alg_values_supported")
-    offered = algorithms if isinstance(algorithms, list) else _DEFAULT_ALGORITHMS
-    accepted = tuple(each for each in offered if each in _ASYMMETRIC)
-    if not accepted:
-        # Of an empty list, the library makes one of its own.
-        raise ProviderError(f"the provider signs with none of {', '.join(_ASYMMETRIC)}")
-    authorization, token, keys = (_endpoint(document, name) for name in _NEEDED)
-    logout = _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else ""
-    return Metadata(published, authorization, token, keys, logout, accepted)
 
 
 def _endpoint(document: Mapping[str, Any], name: str) -> str:

@@ -364,27 +364,25 @@ def _rows(listing: Listing, entries: Sequence[Entry], offers: Offers) -> Markup:
     """Returns the rows of the table; a template would take ten times as long for the thousand rows of a page."""
     # One call escapes all names, since no visible name contains a line end.
     names = str(escape("\n".join([visible(entry.name) for entry in entries]))).split("\n")
-    rows = [_row(entry, name, listing.href(entry), offers) for entry, name in zip(entries, names, strict=False)]
+    rows = []
+    for entry, name in zip(entries, names, strict=False):
+        kind = "directory" if entry.is_directory else _KIND_OF.get(entry.name[entry.name.rfind(".") :].lower(), "file")
+        href = listing.href(entry)
+        opening, closing = (f'<a class="{kind}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
+        # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one. The
+        # script shows the exact values on hover: as titles, here, they would be a fifth of a compressed page.
+        size = time = ""
+        if entry.size is not None:
+            size = f'<data value="{entry.size}">{human_size(entry.size)}</data>'
+        if entry.last_modified is not None:
+            exact = entry.last_modified.astimezone(UTC).isoformat(" ")[:19] + "Z"
+            time = f'<time datetime="{exact}">{exact[:16]}</time>'
+        own = " data-removable" if entry.name in offers.removable else ""
+        rows.append(
+            f'<tr{own}><th scope="row">{opening}<bdi>{name}</bdi>{closing}</th>'
+            f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
+        )
     return Markup("".join(rows))  # noqa: S704 - names are escaped, and a reference has no special character of HTML
-
-
-def _row(entry: Entry, name: str, href: str | None, offers: Offers) -> str:
-    """Returns the row of an entry; its name is escaped."""
-    icon = "directory" if entry.is_directory else _KIND_OF.get(entry.name[entry.name.rfind(".") :].lower(), "file")
-    opening, closing = (f'<a class="{icon}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
-    # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one. The script
-    # shows the exact values on hover: as titles, here, they would be a fifth of a compressed page.
-    size = time = ""
-    if entry.size is not None:
-        size = f'<data value="{entry.size}">{human_size(entry.size)}</data>'
-    if entry.last_modified is not None:
-        exact = entry.last_modified.astimezone(UTC).isoformat(" ")[:19] + "Z"
-        time = f'<time datetime="{exact}">{exact[:16]}</time>'
-    own = " data-removable" if entry.name in offers.removable else ""
-    return (
-        f'<tr{own}><th scope="row">{opening}<bdi>{name}</bdi>{closing}</th>'
-        f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
-    )
 
 
 def _totals(listing: Listing) -> str:

@@ -55,7 +55,16 @@ class ThreadedResponse:
         size = self.head.info.size if part is None else part.length
         self._left = math.inf if size is None else size  # bytes
         self._raw: StreamingBody = answer["Body"]
-        self._first = self._first_chunk()
+        chunk: bytes = self._raw.read(READ_OF_THREAD)
+        self._first = chunk
+        # A short read means a broken connection, or an end without a length.
+        if len(chunk) < READ_OF_THREAD and size is None:
+            self._left = len(chunk)
+        if len(chunk) < min(READ_OF_THREAD, self._left):
+            raise IncompleteRead(chunk)
+        if self.head.info.etag is None:
+            with _refused():
+                check_no_error(chunk)
         self._executor = executor
         self._reading: BlockingCall[bytes] | None = None
         self._pause: float | None = None  # seconds that its reader may take for a chunk
@@ -77,7 +86,12 @@ class ThreadedResponse:
             return b""
         if self._is_released:
             raise Released("the connection to S3 was let go for a slow reader")
-        chunk, self._first = self._first or await self._next_chunk(), b""
+        chunk, self._first = self._first, b""
+        if not chunk:
+            self._reading = self._executor.submit(self._read)
+            with translated("reading a body"):
+                chunk = await self._reading.result(self._executor.timeout)
+            self._reading = None  # its thread has left the body, though perhaps not yet the call
         if not chunk and self._left < math.inf:
             raise Unreachable(f"a body ended {self._left} bytes early")
         self._left = self._left - len(chunk) if chunk else 0
@@ -106,25 +120,6 @@ class ThreadedResponse:
         else:
             self._reading.outcome.cancel()
             self._reading.ended.add_done_callback(lambda _: self._raw.close())
-
-    async def _next_chunk(self) -> bytes:
-        self._reading = self._executor.submit(self._read)
-        with translated("reading a body"):
-            chunk = await self._reading.result(self._executor.timeout)
-        self._reading = None  # its thread has left the body, though perhaps not yet the call
-        return chunk
-
-    def _first_chunk(self) -> bytes:
-        """Returns the first chunk of the body; a short read means a broken connection, or an end without a length."""
-        chunk, known = self._raw.read(READ_OF_THREAD), self._left < math.inf
-        if len(chunk) < READ_OF_THREAD and not known:
-            self._left = len(chunk)
-        if len(chunk) < min(READ_OF_THREAD, self._left):
-            raise IncompleteRead(chunk)
-        if self.head.info.etag is None:
-            with _refused():
-                check_no_error(chunk)
-        return chunk
 
     def _read(self) -> bytes:
         call = current_call()

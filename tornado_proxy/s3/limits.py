@@ -101,9 +101,6 @@ CREDENTIALS_GOOD_FOR = 300.0
 """Seconds that credentials must still be valid."""
 CREDENTIALS_AGAIN_AFTER = 5.0
 """Seconds after a failure in which boto3 is not asked again."""
-SIGNING_KEYS_KEPT = 256
-"""Keys for signing that are kept: a process signs with the keys of a few targets, and around midnight with those of
-two days."""
 SIGNED_HEADS_KEPT = 256
 """Signed heads that are kept: most requests have the same headers, except for ranges and conditions."""
 

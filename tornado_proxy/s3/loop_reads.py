@@ -204,7 +204,12 @@ class LoopReads:
         if is_elsewhere and _REGION.fullmatch(region):
             corrected.add("region")
             if self._endpoint is asked and region != asked.scope.region:
-                await self._move_to(region, asked)
+                # All requests go there from now on.
+                moved = msgspec.structs.replace(self._bucket, region=region)
+                endpoint = await asyncio.to_thread(lambda: find_endpoint(make_client(moved), moved.name))
+                if endpoint is not None and self._endpoint is asked:
+                    self._pool.close()
+                    self._endpoint, self._pool = endpoint, self._pool_of(endpoint)
         if self._clock_differs(request, answer, fault):
             corrected.add("clock")
         if fault.code == "ExpiredToken":
@@ -220,14 +225,6 @@ class LoopReads:
     def _pool_of(self, endpoint: Endpoint) -> Pool:
         make_tls = partial(tls_context, self._bucket.ca_path) if endpoint.is_tls else None
         return Pool(endpoint.host, endpoint.port, make_tls, self._limits)
-
-    async def _move_to(self, region: str, asked: Endpoint) -> None:
-        """Sends all requests to another region from now on."""
-        moved = msgspec.structs.replace(self._bucket, region=region)
-        endpoint = await asyncio.to_thread(lambda: find_endpoint(make_client(moved), moved.name))
-        if endpoint is not None and self._endpoint is asked:
-            self._pool.close()
-            self._endpoint, self._pool = endpoint, self._pool_of(endpoint)
 
     def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> bool:
         """Adopts S3's clock if the difference of the clocks is why a request was refused; returns whether it is."""

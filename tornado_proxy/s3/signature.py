@@ -28,7 +28,6 @@ from tornado_proxy.s3.limits import (
     CREDENTIALS_ASKED_EVERY,
     CREDENTIALS_GOOD_FOR,
     SIGNED_HEADS_KEPT,
-    SIGNING_KEYS_KEPT,
 )
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.wire.shares import in_own_thread
@@ -114,20 +113,15 @@ def _prepared(headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair,
     lines = "".join([f"{name}:{value}\n" for name, value in signed])
     credential = f"{moment[:8]}/{scope.region}/{scope.service}/aws4_request"
     authorization = f"AWS4-HMAC-SHA256 Credential={pair.access_key}/{credential}, SignedHeaders={names}, Signature="
+    key = f"AWS4{pair.secret_key}".encode()
+    for part in credential.split("/"):
+        key = digest(key, part.encode(), "sha256")
     return _Prepared(
         f"{header_lines(signed)}authorization: {authorization}",
         f"{lines}\n{names}\n{EMPTY_BODY}",
         f"AWS4-HMAC-SHA256\n{moment}\n{credential}\n",
-        _signing_key(pair.secret_key, moment[:8], scope.region, scope.service),
+        HMAC(key, digestmod="sha256"),
     )
-
-
-@lru_cache(SIGNING_KEYS_KEPT)
-def _signing_key(secret_key: str, day: str, region: str, service: str) -> HMAC:
-    key = f"AWS4{secret_key}".encode()
-    for part in (day, region, service, "aws4_request"):
-        key = digest(key, part.encode(), "sha256")
-    return HMAC(key, digestmod="sha256")
 
 
 class KeyPairs:

@@ -117,7 +117,9 @@ class CachingStore(ForwardingStore):
         entry, result = self._fresh(key), _HIT
         if entry is None and (key in self._entries or conditions != UNCONDITIONAL):
             entry, result = await self._revalidate(key)
-        if entry is not None and (entry.body is not None or _decides(conditions, entry.info)):
+        known = entry.info if entry else None
+        is_refused = known and conditions.decide(known.etag, known.last_modified) is not ConditionResult.PROCEED
+        if entry is not None and (entry.body is not None or is_refused):
             # Without a body, the conditions raise an error.
             return open_in_memory(key, self._counted_info(entry, result), entry.body or b"", conditions, part)
         if part is None and (entry is None or self._is_small(entry.info)):
@@ -290,11 +292,6 @@ class CachingStore(ForwardingStore):
     def _use(self, size: int) -> None:
         self._used += size
         self.counts.bytes += size
-
-
-def _decides(conditions: Conditions, info: ObjectInfo | None) -> bool:
-    """Whether conditions prevent sending the object, judged by its info."""
-    return info is not None and conditions.decide(info.etag, info.last_modified) is not ConditionResult.PROCEED
 
 
 def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:

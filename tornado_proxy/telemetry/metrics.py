@@ -352,8 +352,24 @@ class RequestMetrics:
 
     def collect(self) -> Iterator[Metric]:
         """Yields the metrics."""
-        for each in self._counters():
-            yield counter(*each)
+        caches = [*self._caches().items()]
+        requests = {(target, method, str(status)): count for (target, method, status), count in self._requests.items()}
+        sent, received = Counter[tuple[str]](), Counter[tuple[str]]()
+        for (target, _, _), series in self._series.items():
+            sent[target,] += int(series.sent.sum)
+            received[target,] += int(series.received.sum)
+        results = {(target, name): getattr(each, name) for target, each in caches for name in CACHE_RESULTS}
+        evictions = {(target,): each.evictions for target, each in caches}
+        yield counter("tornado_proxy_requests", "Requests answered", ("target", "method", "status"), requests)
+        yield counter("tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent)
+        yield counter("tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received)
+        yield counter("tornado_proxy_rewrite_hits", "Keys that a rule took", ("target", "rule", "kind"), self._rules)
+        yield counter(
+            "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
+        )
+        yield counter("tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions)
+        for kind, name, text, counted in _COUNTED:
+            yield counter(f"tornado_proxy_{name}", text, counted, self._events[kind])
         labels = "target", "method", "class"
         for name, text, bounds, attribute in _HISTOGRAMS:
             observed = {
@@ -364,27 +380,9 @@ class RequestMetrics:
         text = "From a call to a bucket to its answer"
         labels, seconds = ("target", "call", "class"), {key: each.values for key, each in self._s3_seconds.items()}
         yield histogram("tornado_proxy_s3_call_duration_seconds", text, labels, SECONDS, seconds)
-        sizes = {(target,): each.bytes for target, each in self._caches().items()}
+        sizes = {(target,): each.bytes for target, each in caches}
         yield gauge("tornado_proxy_cache_bytes", "Memory that cached objects take", ("target",), sizes)
         yield gauge("tornado_proxy_requests_in_flight", "Requests being answered", (), {(): self._in_flight()})
-
-    def _counters(self) -> Iterator[tuple[str, str, tuple[str, ...], Mapping[Any, int]]]:
-        caches = [*self._caches().items()]
-        requests = {(target, method, str(status)): count for (target, method, status), count in self._requests.items()}
-        sent, received = Counter[tuple[str]](), Counter[tuple[str]]()
-        for (target, _, _), series in self._series.items():
-            sent[target,] += int(series.sent.sum)
-            received[target,] += int(series.received.sum)
-        results = {(target, name): getattr(each, name) for target, each in caches for name in CACHE_RESULTS}
-        evictions = {(target,): each.evictions for target, each in caches}
-        yield "tornado_proxy_requests", "Requests answered", ("target", "method", "status"), requests
-        yield "tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent
-        yield "tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received
-        yield "tornado_proxy_rewrite_hits", "Keys that a rule took", ("target", "rule", "kind"), self._rules
-        yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
-        yield "tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions
-        for kind, name, text, labels in _COUNTED:
-            yield f"tornado_proxy_{name}", text, labels, self._events[kind]
 
     def activity(self) -> Activity:
         """Returns the activity of the process."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -88,26 +88,29 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
     No other header of S3 is passed on. If `actions` allow uploads, files must not run in a browser.
     """
     content_type, charset = info.content_type or DEFAULT_TYPE, actions.get.charset
-    return _sendable(
-        (
-            ("Content-Type", with_charset(content_type, charset) if charset else content_type),
-            ("Content-Length", _length(info.size if part is None else part.length)),
-            ("Content-Range", part.to_header() if part else None),
-            ("Content-Encoding", info.content_encoding),
-            ("Content-Language", info.content_language),
-            ("Content-Disposition", _disposition(info, actions)),
-            ("Content-Security-Policy", actions.get.content_security_policy),
-            ("X-Content-Type-Options", "nosniff"),
-            # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
-            ("Content-Digest" if part is None else "Repr-Digest", content_digest(info.checksums, info.etag)),
-            ("Accept-Ranges", None if info.size is None else "bytes"),
-            ("Cache-Control", info.cache_control),
-            ("Expires", info.expires),
-            ("ETag", info.etag),
-            ("Last-Modified", format_date(info.last_modified) if info.last_modified else None),
-            ("X-Cache", info.cache),
-            ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
-        )
+    headers = (
+        ("Content-Type", with_charset(content_type, charset) if charset else content_type),
+        ("Content-Length", _length(info.size if part is None else part.length)),
+        ("Content-Range", part.to_header() if part else None),
+        ("Content-Encoding", info.content_encoding),
+        ("Content-Language", info.content_language),
+        ("Content-Disposition", _disposition(info, actions)),
+        ("Content-Security-Policy", actions.get.content_security_policy),
+        ("X-Content-Type-Options", "nosniff"),
+        # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
+        ("Content-Digest" if part is None else "Repr-Digest", content_digest(info.checksums, info.etag)),
+        ("Accept-Ranges", None if info.size is None else "bytes"),
+        ("Cache-Control", info.cache_control),
+        ("Expires", info.expires),
+        ("ETag", info.etag),
+        ("Last-Modified", format_date(info.last_modified) if info.last_modified else None),
+        ("X-Cache", info.cache),
+        ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
+    )
+    return tuple(
+        (name, value if value.isascii() else value.encode().decode("latin-1"))
+        for name, value in headers
+        if value and not _CONTROL.search(value)  # some stores keep what is invalid in HTTP
     )
 
 
@@ -131,15 +134,6 @@ def _is_attachment(disposition: str) -> bool:
     except ValueError:
         return False
     return disposition.partition(";")[0].strip().lower() == "attachment"
-
-
-def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
-    """Returns the headers that are valid in HTTP; some stores keep invalid ones."""
-    return tuple(
-        (name, value if value.isascii() else value.encode().decode("latin-1"))
-        for name, value in headers
-        if value and not _CONTROL.search(value)
-    )
 
 
 def with_headers(headers: Headers, others: Headers) -> Headers:

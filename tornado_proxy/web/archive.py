@@ -307,10 +307,6 @@ async def _tar(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator
     yield bytes(2 * BLOCKSIZE)
 
 
-def _tar_length(members: Sequence[ArchiveMember]) -> int:
-    return sum(len(_tar_header(each)) + each.size + _padding(each.size) for each in members) + 2 * BLOCKSIZE
-
-
 def _tar_header(member: ArchiveMember) -> bytes:
     info = TarInfo(member.path)
     info.size, info.mtime = member.size, int(member.modified.timestamp())
@@ -386,6 +382,12 @@ class ArchiveFormat(NamedTuple):
 
 FORMATS: Mapping[str, ArchiveFormat] = {
     "zip": ArchiveFormat("application/zip", _zip, _zip_length),
-    "tar": ArchiveFormat("application/x-tar", _tar, _tar_length),
+    "tar": ArchiveFormat(
+        "application/x-tar",
+        _tar,
+        lambda members: (
+            sum(len(_tar_header(each)) + each.size + _padding(each.size) for each in members) + 2 * BLOCKSIZE
+        ),
+    ),
 }
 """The formats of archives by their names for `?format=`."""

@@ -225,7 +225,20 @@ class MultipartForm:
         self._complete = False
         self._headers: dict[bytes, bytes] = {}
         self._name = self._value = b""
-        self._parser = self._make_parser(separator)
+        callbacks: MultipartCallbacks = {
+            "on_part_begin": self._begin_part,
+            "on_header_field": self._add_to_name,
+            "on_header_value": self._add_to_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": self._add_data,
+            "on_end": self._end,
+        }
+        try:
+            self._parser = MultipartParser(separator, callbacks, max_header_size=LARGEST_PART_HEADER)
+        except FormParserError as error:
+            raise MalformedForm(f"the form's boundary is unusable: {error}") from error
+        self._parser.logger = _SILENT
 
     async def file(self) -> FileHead:
         """Returns the head of the file, as soon as it has arrived; it has a size if the file is the last part."""
@@ -245,13 +258,10 @@ class MultipartForm:
 
     async def _read(self) -> bool:
         """Parses the next chunk; returns whether there was one."""
-        if (chunk := await anext(self._chunks, None)) is not None:
-            self._feed(chunk)
-        elif not self._complete:
-            raise MalformedForm("the form ends before its closing boundary")
-        return chunk is not None
-
-    def _feed(self, chunk: bytes) -> None:
+        if (chunk := await anext(self._chunks, None)) is None:
+            if not self._complete:
+                raise MalformedForm("the form ends before its closing boundary")
+            return False
         at = 0
         # Line by line up to the file's head, which ends a line: so it is known where the content begins.
         while self._file is None and (end := chunk.find(b"\n", at) + 1):
@@ -263,6 +273,7 @@ class MultipartForm:
         self._overhead += len(chunk) - sum(map(len, self._pieces))
         if self._overhead > self._limit:
             raise FormTooLarge(f"the form has more than {self._limit} bytes besides its file")
+        return True
 
     def _parse(self, data: bytes) -> None:
         try:
@@ -278,23 +289,6 @@ class MultipartForm:
         self._file = FileHead(name, None if sent_type is None else sent_type.decode("latin-1"), size)
 
     # The callbacks of the parser.
-
-    def _make_parser(self, separator: bytes) -> MultipartParser:
-        callbacks: MultipartCallbacks = {
-            "on_part_begin": self._begin_part,
-            "on_header_field": self._add_to_name,
-            "on_header_value": self._add_to_value,
-            "on_header_end": self._end_header,
-            "on_headers_finished": self._end_headers,
-            "on_part_data": self._add_data,
-            "on_end": self._end,
-        }
-        try:
-            parser = MultipartParser(separator, callbacks, max_header_size=LARGEST_PART_HEADER)
-        except FormParserError as error:
-            raise MalformedForm(f"the form's boundary is unusable: {error}") from error
-        parser.logger = _SILENT
-        return parser
 
     def _begin_part(self) -> None:
         self._headers = {}

@@ -434,23 +434,19 @@ def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: Reques
     elif isinstance(attempt, upload_steps.CompleteUpload):
         body["inputMetadata"] = _upload(_named_file(context), attempt.size)
     elif not isinstance(attempt, Remove):
-        body["inputMetadata"] = _conditions(context)
+        headers, conditions = context.headers, context.conditions
+        body["inputMetadata"] = {
+            "ifModifiedSince": _moment(conditions.if_modified_since),
+            "ifMatch": headers.get("If-Match", ""),
+            "ifNoneMatch": headers.get("If-None-Match", ""),
+            "ifUnmodifiedSince": _moment(conditions.if_unmodified_since),
+            **({"range": headers.get("Range", "")} if method == "GET" else {}),
+        }
     return ObjectUsed(webhooks, site.target.name, method, body)
 
 
 def _upload(file: FileHead, size: int) -> dict[str, Any]:
     return {"filename": file.file_name, "contentType": file.content_type, "contentSize": size}
-
-
-def _conditions(context: RequestContext) -> dict[str, str]:
-    headers, conditions = context.headers, context.conditions
-    fields = {
-        "ifModifiedSince": _moment(conditions.if_modified_since),
-        "ifMatch": headers.get("If-Match", ""),
-        "ifNoneMatch": headers.get("If-None-Match", ""),
-        "ifUnmodifiedSince": _moment(conditions.if_unmodified_since),
-    }
-    return fields | {"range": headers.get("Range", "")} if context.request.method == "GET" else fields
 
 
 def _moment(moment: datetime | None) -> str:

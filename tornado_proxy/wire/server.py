@@ -247,7 +247,12 @@ class HttpServer(HTTPServerConnectionDelegate):
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._open(connection, peer, accepted, self.setup))
         self._opening[connection] = task, loop.time()
-        task.add_done_callback(lambda _: self._note_opened(connection))
+
+        def opened(_: object) -> None:
+            self._opening.pop(connection, None)
+            self.acceptor.go_on()
+
+        task.add_done_callback(opened)
 
     async def _open(
         self, connection: Connection, peer: Origin, accepted: socket.socket, setup: ConnectionSetup
@@ -307,10 +312,6 @@ class HttpServer(HTTPServerConnectionDelegate):
             self._end(idle)
             idle.close()
         return True
-
-    def _note_opened(self, connection: Connection) -> None:
-        self._opening.pop(connection, None)
-        self.acceptor.go_on()
 
     def _note_idle(self, connection: ClientConnection) -> None:
         self._idle.setdefault(connection, connection.time())
