@@ -359,24 +359,20 @@ def test_statements_are_printed_in_their_layout():
     """Words have one order; statements of one kind are aligned."""
     text = """\
 target site {
-    redirect                `^/a$`  -> "/b"
-    redirect 308            `^/ab$` -> go "/b" without query
-    redirect if missing 301 `^/c$`  -> "/d"
+    redirect     `^/a$`  ->    "/b"
+    redirect 308 `^/ab$` -> go "/b" without query
+    redirect if missing 301 `^/c$` -> "/d"
     gone old `^/e`
     gone     "^/f"
     redirects if missing 301 "moved.txt" ignoring case without query
-    redirects                "more.txt"
+    redirects "more.txt"
     rewrites "keys.txt" ignoring case
 
     test "/a" -> redirect "/b"
     test "/e" -> gone
 }
 """
-    printed = print_document(document(text))
-    assert printed == text.replace('`^/a$`  -> "/b"', '`^/a$`  ->    "/b"').replace(
-        '`^/c$`  -> "/d"', '`^/c$`  ->    "/d"'
-    )
-    assert print_document(document(printed)) == printed
+    assert print_document(document(text)) == text
 
 
 def test_old_names_stay_names():

@@ -332,8 +332,10 @@ def _groups(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
         yield group
 
 
-def _kind(statement: Statement) -> tuple[type[Statement], Kind | None]:
-    return type(statement), None if isinstance(statement, TestStatement) else statement.kind
+def _kind(statement: Statement) -> tuple[object, ...]:
+    if isinstance(statement, TestStatement):
+        return (TestStatement,)
+    return type(statement), statement.kind, statement.redirecting.if_missing
 
 
 def _above(node: Statement | TargetBlock, indent: str, *, first: bool) -> Iterator[str]:

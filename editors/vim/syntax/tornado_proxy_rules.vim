@@ -18,8 +18,8 @@ syntax match rulesComma ',' contained nextgroup=rulesCheck skipwhite
 syntax match rulesTarget '\%([[:alnum:]_.-]\)\@1<!target\%([[:alnum:]_.-]\)\@!' nextgroup=rulesTargetName skipwhite skipempty
 syntax match rulesTargetName '[A-Za-z_]\%([A-Za-z0-9_.]\|->\@!\)*\|"\%(\\.\|[^"\\]\)*"' contained
 
-" rewrite [NAME] SOURCE -> [jinja|go] TEMPLATE
-syntax match rulesRewrite '\%([[:alnum:]_.-]\)\@1<!rewrite\%([[:alnum:]_.-]\)\@!' nextgroup=rulesRewriteName,rulesSource skipwhite skipempty
+" rewrite [NAME] SOURCE -> [jinja|go] TEMPLATE; redirect [if missing] [STATUS] … [without query]; gone [NAME] SOURCE
+syntax match rulesRewrite '\%([[:alnum:]_.-]\)\@1<!\%(rewrite\|redirect\%(\s\+if\s\+missing\)\?\%(\s\+\d\+\)\?\|gone\)\%([[:alnum:]_.-]\)\@!' nextgroup=rulesRewriteName,rulesSource skipwhite skipempty
 syntax region rulesSource matchgroup=rulesString start='`' end='`' contained contains=@rulesExpression nextgroup=rulesArrow skipwhite skipempty
 syntax region rulesSource matchgroup=rulesString start='"' skip='\\.' end='"' oneline contained contains=rulesEscape,@rulesExpression nextgroup=rulesArrow skipwhite skipempty
 " Behind the sources: of two that fit, the later one counts, and a string before a string is a name.
@@ -27,14 +27,19 @@ syntax match rulesRewriteName '[A-Za-z_]\%([A-Za-z0-9_.]\|->\@!\)*\|"\%(\\.\|[^"
 syntax match rulesArrow '->' contained nextgroup=rulesJinjaWord,rulesGoWord,rulesPlain skipwhite skipempty
 syntax match rulesJinjaWord 'jinja\%([[:alnum:]_.-]\)\@!' contained nextgroup=rulesJinja skipwhite skipempty
 syntax match rulesGoWord 'go\%([[:alnum:]_.-]\)\@!' contained nextgroup=rulesGo skipwhite skipempty
-syntax region rulesPlain start='`' end='`' contained contains=rulesDollar,rulesReference
-syntax region rulesPlain start='"' skip='\\.' end='"' oneline contained contains=rulesEscape,rulesDollar,rulesReference
-syntax region rulesJinja start='`' end='`' contained contains=rulesJinjaAction,rulesJinjaComment
-syntax region rulesJinja start='"' skip='\\.' end='"' oneline contained contains=rulesEscape,rulesJinjaAction,rulesJinjaComment
-syntax region rulesGo start='`' end='`' contained contains=rulesGoComment,rulesGoAction
-syntax region rulesGo start='"' skip='\\.' end='"' oneline contained contains=rulesEscape,rulesGoComment,rulesGoAction
+syntax region rulesPlain start='`' end='`' contained contains=rulesDollar,rulesReference nextgroup=rulesWords skipwhite skipempty
+syntax region rulesPlain start='"' skip='\\.' end='"' oneline contained contains=rulesEscape,rulesDollar,rulesReference nextgroup=rulesWords skipwhite skipempty
+syntax region rulesJinja start='`' end='`' contained contains=rulesJinjaAction,rulesJinjaComment nextgroup=rulesWords skipwhite skipempty
+syntax region rulesJinja start='"' skip='\\.' end='"' oneline contained contains=rulesEscape,rulesJinjaAction,rulesJinjaComment nextgroup=rulesWords skipwhite skipempty
+syntax region rulesGo start='`' end='`' contained contains=rulesGoComment,rulesGoAction nextgroup=rulesWords skipwhite skipempty
+syntax region rulesGo start='"' skip='\\.' end='"' oneline contained contains=rulesEscape,rulesGoComment,rulesGoAction nextgroup=rulesWords skipwhite skipempty
 
-" test KEY [clauses] -> KEY, unchanged or error
+" redirects [if missing] [STATUS] FILE [ignoring case] [without query]; rewrites FILE [ignoring case]
+syntax match rulesList '\%([[:alnum:]_.-]\)\@1<!\%(redirects\%(\s\+if\s\+missing\)\?\%(\s\+\d\+\)\?\|rewrites\)\%([[:alnum:]_.-]\)\@!' nextgroup=rulesFile skipwhite skipempty
+syntax match rulesFile '"\%(\\.\|[^"\\]\)*"\|`[^`]*`' contained nextgroup=rulesWords skipwhite skipempty
+syntax match rulesWords '\%(ignoring\s\+case\|without\s\+query\)\%([[:alnum:]_.-]\)\@!' contained nextgroup=rulesWords skipwhite skipempty
+
+" test KEY [clauses] -> KEY, unchanged, error, gone or redirect [STATUS] LOCATION
 syntax match rulesTest '\%([[:alnum:]_.-]\)\@1<!test\%([[:alnum:]_.-]\)\@!' nextgroup=rulesKey skipwhite skipempty
 syntax region rulesKey start='`' end='`' contained nextgroup=rulesClause,rulesTestArrow skipwhite skipempty
 syntax region rulesKey start='"' skip='\\.' end='"' oneline contained contains=rulesEscape nextgroup=rulesClause,rulesTestArrow skipwhite skipempty
@@ -42,7 +47,7 @@ syntax match rulesClause '\%(as\|method\|host\|header\|user-groups\|email\)\%([[
 syntax match rulesValue '[A-Za-z_]\%([A-Za-z0-9_.]\|->\@!\)*\|"\%(\\.\|[^"\\]\)*"\|`[^`]*`' contained nextgroup=rulesClause,rulesTestArrow,rulesValueOfHeader skipwhite skipempty
 syntax match rulesValueOfHeader '["`]\@=\%("\%(\\.\|[^"\\]\)*"\|`[^`]*`\)' contained nextgroup=rulesClause,rulesTestArrow skipwhite skipempty
 syntax match rulesTestArrow '->' contained nextgroup=rulesExpected,rulesVerdict skipwhite skipempty
-syntax match rulesVerdict '\%(unchanged\|error\)\%([[:alnum:]_.-]\)\@!' contained
+syntax match rulesVerdict '\%(unchanged\|error\|gone\|redirect\%(\s\+\d\+\)\?\)\%([[:alnum:]_.-]\)\@!' contained nextgroup=rulesExpected skipwhite skipempty
 syntax region rulesExpected start='`' end='`' contained
 syntax region rulesExpected start='"' skip='\\.' end='"' oneline contained contains=rulesEscape
 
@@ -74,6 +79,9 @@ highlight default link rulesAllow PreProc
 highlight default link rulesCheck Identifier
 highlight default link rulesTarget Structure
 highlight default link rulesRewrite Keyword
+highlight default link rulesList Keyword
+highlight default link rulesWords Keyword
+highlight default link rulesFile String
 highlight default link rulesTest Keyword
 highlight default link rulesTargetName Type
 highlight default link rulesRewriteName Function

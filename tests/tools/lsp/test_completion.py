@@ -22,6 +22,9 @@ def _labels(text: str) -> list[str]:
     return [item.label for item in _completions(text)]
 
 
+STATEMENTS = ["rewrite", "redirect", "gone", "redirects", "rewrites", "test"]
+
+
 @pytest.mark.parametrize(
     ("template", "labels"),
     [
@@ -97,8 +100,8 @@ _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
         ("tar‸", ["target"]),
         ("target ‸", ["site", "team"]),
         ("target si‸ {}", ["site", "team"]),
-        ("target site { ‸ }", ["rewrite", "test"]),
-        ("target site { rew‸ }", ["rewrite", "test"]),
+        ("target site { ‸ }", STATEMENTS),
+        ("target site { rew‸ }", STATEMENTS),
         ("target site { rewrite ‸", []),
         ("target site { rewrite `^/a` ‸", ["->"]),
         ("target site { rewrite `^/a` -> ‸", ["jinja", "go"]),
@@ -107,8 +110,8 @@ _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
         ('target site { test "/a" ‸', ["as", "method", "host", "header", "user-groups", "email", "->"]),
         ('target site { test "/a" user-‸', ["as", "method", "host", "header", "user-groups", "email"]),
         ('target site { test "/a" method ‸', ["GET", "HEAD", "PUT", "DELETE"]),
-        ('target site { test "/a" method PUT -> ‸', ["unchanged", "error"]),
-        ('target site { test "/a" -> "/b" ‸', ["rewrite", "test"]),
+        ('target site { test "/a" method PUT -> ‸', ["redirect", "gone", "unchanged", "error"]),
+        ('target site { test "/a" -> "/b" ‸', STATEMENTS),
         ("# ‸", ["allow:", "allow-file:"]),
         ("# al‸", ["allow:", "allow-file:"]),
         ("# some words ‸", []),

@@ -132,6 +132,25 @@ def test_the_hover_of_a_rewrite_or_target_counts_its_tests(text, expected):
     assert _hover_text(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (site('redir‸ect 301 `^/a$` -> "/b"', 'test "/a" -> redirect 301 "/b"'), "redirect 1 of `site`: 1 test passes"),
+        (
+            site('redirect `^/a$` -> "/b"', 'test "/a"‸ -> gone'),
+            "✗ `#1` takes the key, the answer is `redirect 302 /b`",
+        ),
+        (site("redirects 301 `mo‸ved.txt`"), "redirects 2 addresses"),
+        (site("redirects 301 `no‸ne.txt`"), None),
+    ],
+)
+def test_the_hover_of_what_moved(text, expected, tmp_path, monkeypatch):
+    """A redirect is a rule as a rewrite is; a list has its number of addresses, if it can be read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "moved.txt").write_text("/a /b\n/c /d\n")
+    assert (_hover_text(text) or "\n").split("\n")[0] == (expected or "")
+
+
 def test_the_hover_of_a_check_in_a_comment_is_its_manual_page():
     """The manual page includes the examples."""
     assert _hover_text(site('rewrite `^/a.b$` -> "/c"  # allow: unescaped-‸dot')) == page(_CHECK)
@@ -241,6 +260,17 @@ def test_a_group_is_defined_in_the_source(template, expected):
 def test_a_test_leads_to_the_matching_rewrite(test, expected):
     """The definition is the name of the rewrite, or its source if it has no name."""
     assert _definition_texts(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/c$` -> "/d"', test)) == expected
+
+
+def test_a_list_leads_to_its_file(tmp_path, monkeypatch):
+    """The definition of a list is the file, that of a test the line."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "moved.txt").write_text("# old\n/a /b\n")
+    places = [
+        [each.place for each in definitions(*analysed_at_cursor(site(*statements)))]
+        for statements in (["redir‸ects `moved.txt`"], ["redirects `moved.txt`", 'test "/a‸" -> redirect "/b"'])
+    ]
+    assert places == [["moved.txt:1:1"], ["moved.txt:2:1"]]
 
 
 def test_a_test_leads_to_a_matching_rewrite_in_another_file():

@@ -144,7 +144,9 @@ def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator
     filled = _FILLED.match(span.source.text, span.end)
     for terminal, (detail, snippet) in _WORDS["keywords"].items():
         if terminal in before.accepts:
-            yield Completion(KEYWORDS[terminal], Kind.Keyword, detail, snippet="" if filled else snippet)
+            # The snippets of these two are those of statements.
+            is_bare = filled or (before.where is Where.TEST and terminal in {"REDIRECT", "GONE"})
+            yield Completion(KEYWORDS[terminal], Kind.Keyword, detail, snippet="" if is_bare else snippet)
     arrow = _BEFORE_ARROW.match(span.source.text, span.end)
     if "ARROW" in before.accepts and span.start == span.end and not arrow:
         yield Completion("->", Kind.Keyword)

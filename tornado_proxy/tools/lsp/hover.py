@@ -16,8 +16,8 @@ from tornado_proxy.lint.check import Allowances, Check, listed
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.rules.diagnostic import Span, counted, shortened, visible
-from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
-from tornado_proxy.rules.tree import Dialect, Document, Literal, RewriteStatement, TestStatement
+from tornado_proxy.rules.model import AddressList, Rewrite, RewriteError, TestOutcome
+from tornado_proxy.rules.tree import Dialect, Document, ListStatement, Literal, RewriteStatement, TestStatement
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.limits import LONGEST_TEXT, MOST_PIECES
 from tornado_proxy.tools.lsp.completion import BY_DIALECT
@@ -237,7 +237,9 @@ def _covers(span: Span, offset: int) -> bool:
     return span.start <= offset <= span.end
 
 
-def _describe(analysis: Analysis, document: Document, offset: int) -> tuple[str, Span] | None:
+def _describe(  # noqa: PLR0911 - one for each kind of place
+    analysis: Analysis, document: Document, offset: int
+) -> tuple[str, Span] | None:
     match statement_at(document, offset):
         case block, None if offset <= block.name.span.end:
             target = analysis.target(block)
@@ -246,6 +248,8 @@ def _describe(analysis: Analysis, document: Document, offset: int) -> tuple[str,
         case _, TestStatement() as test:
             outcome = analysis.outcome(test)
             return (_describe_outcome(outcome), test.span) if outcome else None
+        case block, ListStatement() as statement:
+            return next(_listed(analysis.target(block).rule_set.lists, statement), None)
         case _, RewriteStatement() as statement if _covers(statement.source.span, offset):
             text = _pattern(analysis.rewrite(statement), statement, _index(statement.source, offset))
             return (text, statement.source.span) if text else None
@@ -255,9 +259,15 @@ def _describe(analysis: Analysis, document: Document, offset: int) -> tuple[str,
             if rewrite := analysis.rewrite(statement):
                 name = f" {code(rewrite.name)}" if rewrite.name else ""
                 verdict = verdict_on(analysis.target(block).tested.get(rewrite.number, ()))
-                text = f"rewrite {rewrite.number} of {code(block.name.value)}{name}"
+                text = f"{rewrite.kind.value} {rewrite.number} of {code(block.name.value)}{name}"
                 return f"{text}: {verdict}" if analysis.subject.whole else text, statement.span
     return None
+
+
+def _listed(lists: Iterable[AddressList], statement: ListStatement) -> Iterator[tuple[str, Span]]:
+    for each in lists:
+        if each.statement is statement:
+            yield f"{each.kind.value}s {counted(len(each.lines), 'address', 'addresses')}", each.span
 
 
 def _index(literal: Literal, offset: int) -> int:
@@ -312,7 +322,10 @@ def _describe_outcome(outcome: TestOutcome) -> str:
     took = f"{code(outcome.rewrite.label)} takes the key" if outcome.rewrite else "No rewrite matches the key"
     if isinstance(outcome.got, RewriteError):
         return f"{mark} {took}: {prose(str(outcome.got))}"
-    return f"{mark} {took}, it becomes {code(outcome.got.key)}" if outcome.rewrite else f"{mark} {took}"
+    became = (
+        f"the answer is {code(str(outcome.got.moved))}" if outcome.got.moved else f"it becomes {code(outcome.got.key)}"
+    )
+    return f"{mark} {took}, {became}" if outcome.rewrite else f"{mark} {took}"
 
 
 def group_of(statement: RewriteStatement, name: str) -> Group | None:
@@ -383,6 +396,10 @@ def definitions(analysis: Analysis, document: Document, offset: int) -> Iterator
             if outcome and outcome.rewrite:
                 rule = outcome.rewrite
                 yield _head(rule.statement) if isinstance(rule, Rewrite) else rule.span
+        case block, ListStatement() as statement:
+            for each in analysis.target(block).rule_set.lists:
+                if each.statement is statement:
+                    yield Span(each.source, 0, 0)
         case _, RewriteStatement() as statement if _covers(statement.template.span, offset):
             yield from _group_places(statement, _index(statement.template, offset))
         case _, RewriteStatement() as statement if not _covers(statement.source.span, offset):
