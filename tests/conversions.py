@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.tools.convert.conversion import CONFIGURATION, ConversionReport, convert
+from tornado_proxy.tools.convert.conversion import CONFIGURATION, ConversionReport, convert, convert_redirects
 from tornado_proxy.tools.convert.options import OptionOutcome, together
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
@@ -59,3 +59,13 @@ def converted_target(text: str, keys_as: KeysAs = KeysAs.ACTUAL, providers: str 
     indented = "".join(f"    {line}\n" for line in text.splitlines())
     base = "targets:\n  site:\n    mount: {path: [/]}\n    bucket: {name: my-bucket}\n"
     return converted(f"authProviders: {{{providers}}}\n{base}{indented}", keys_as=keys_as)
+
+
+def converted_redirects(*texts: str, origin: str, lists: bool = True):
+    """Returns the rules that files of redirects become, the names of their lists, and the report."""
+    sources = [SourceFile(f"file{number or ''}", text) for number, text in enumerate(texts)]
+    done = convert_redirects(sources, origin, "site", lists=lists)
+    files = {name: text.encode() for name, text in done.files.items()}
+    made = compile_rule_files([RuleFile("site.rules", files.pop("site.rules"))], list_file=files.__getitem__)
+    assert made.diagnostics == ()
+    return made.rule_sets["site"], sorted(files), done.report

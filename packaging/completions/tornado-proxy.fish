@@ -51,7 +51,7 @@ function _shtab_tornado_proxy_using
 end
 
 set -g _shtab_tornado_proxy_commands serve probe reload config demo explain lint fmt test diff convert lsp
-set -g _shtab_tornado_proxy_opts_with_value --admin --admin-socket --ca --cert --config --email --examples --explain --fail-level --fail-on --fail-under --file-name --format --header --host --ignore --key --keys-as --last-good --method --most-keys --out --output-format --port --prefix --requests --rules --run --select --stdin-filename --target --timeout --top --unit --user --user-groups --workers
+set -g _shtab_tornado_proxy_opts_with_value --admin --admin-socket --ca --cert --config --email --examples --explain --fail-level --fail-on --fail-under --file-name --format --from --header --host --ignore --key --keys-as --last-good --method --most-keys --out --output-format --port --prefix --requests --rules --run --select --stdin-filename --target --timeout --top --unit --user --user-groups --workers
 
 complete -c tornado-proxy -e
 complete -c tornado-proxy -f
@@ -158,14 +158,16 @@ complete -c tornado-proxy -n '_shtab_tornado_proxy_using diff' -l key -xka "(__f
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using diff' -l ca -xka "(__fish_complete_path (commandline -ct))" -d 'the authorities that sign the listener'"'"'s certificate (default: the system'"'"'s; loopback is not verified)'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using diff; and test $_shtab_tornado_proxy_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'what was before: a configuration in YAML, a rule file, a directory of them, or a place in a Git revision, such as `main:rules/`; or a revision alone'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using diff; and test $_shtab_tornado_proxy_npos -eq 1' -ka "(__fish_complete_path (commandline -ct))" -d 'what is after: the same kind'
-complete -c tornado-proxy -n '_shtab_tornado_proxy_using; and test $_shtab_tornado_proxy_npos -eq 0' -a convert -d 'convert a configuration of s3-proxy, with a report'
+complete -c tornado-proxy -n '_shtab_tornado_proxy_using; and test $_shtab_tornado_proxy_npos -eq 0' -a convert -d 'convert a configuration of s3-proxy, or the redirects of another server, with a report'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -s h -l help -d 'show this help message and exit'
-complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -l out -xka "(__fish_complete_path (commandline -ct))" -d 'where the files are written'
+complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -l out -xka "(__fish_complete_path (commandline -ct))" -d 'where the files are written; redirects are printed without it'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -l force -d 'replace files that are there'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -l keys-as -xka "actual documented" -d 'how `keyRewriteList` was meant: as s3-proxy'"'"'s code reads it (the default), or as its documentation says'
+complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -l from -xka "netlify cloudflare s3 nginx apache list" -d 'what the files of redirects are for (default: as they look; `_redirects` are Netlify'"'"'s)'
+complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -l target -x -d 'the target that the redirects are of (default: site)'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert' -l format -xka "text json" -d 'of the report on standard output'
-complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert; and test $_shtab_tornado_proxy_npos -eq 0' -ka "s3-proxy" -d 'the program that the configuration is for'
-complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert; and test $_shtab_tornado_proxy_npos -ge 1' -ka "(__fish_complete_path (commandline -ct))" -d 'a YAML file, or a directory of them; several are merged in their order, as s3-proxy merges its own'
+complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert; and test $_shtab_tornado_proxy_npos -eq 0' -ka "s3-proxy redirects" -d 'a configuration of s3-proxy, or files in which another server or service has its redirects'
+complete -c tornado-proxy -n '_shtab_tornado_proxy_using convert; and test $_shtab_tornado_proxy_npos -ge 1' -ka "(__fish_complete_path (commandline -ct))" -d 'for s3-proxy a YAML file, or a directory of them; several are merged in their order, as s3-proxy does'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using; and test $_shtab_tornado_proxy_npos -eq 0' -a lsp -d 'serve editors: diagnostics, help and completion for rule files'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using lsp' -s h -l help -d 'show this help message and exit'
 complete -c tornado-proxy -n '_shtab_tornado_proxy_using lsp' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'a configuration, which allows more checks'

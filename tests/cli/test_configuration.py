@@ -127,6 +127,42 @@ def test_files_are_replaced_only_with_force(s3_proxy_folder, tmp_path, capsys):
     assert _convert(s3_proxy_folder, "--out", tmp_path, "--force") == ExitStatus.CLEAN
 
 
+def test_redirects_of_another_server_are_printed_as_rules(tmp_path, capsys):
+    """Without `--out` the rules are standard output, and what each line became is on standard error."""
+    (tmp_path / "_redirects").write_text("/a /b\n/c id=:id /d\n")
+    assert main(["convert", "redirects", str(tmp_path / "_redirects")]) == ExitStatus.FINDINGS
+    printed = capsys.readouterr()
+    assert printed.out.startswith("target site {\n    redirect if missing 301 `^/a$`")
+    assert "_redirects:2, `/c id=:id /d`: it has a condition, `id=:id`\n" in printed.err
+
+
+def test_redirects_are_written_beside_their_lists(tmp_path, capsys):
+    """The directory can be used as it is; nothing in it is replaced without `--force`."""
+    (tmp_path / "_redirects").write_text("".join(f"/{number} /x\n" for number in range(20)))
+    words = ["convert", "redirects", str(tmp_path / "_redirects"), "--from", "cloudflare", "--target", "Old site"]
+    assert main([*words, "--out", str(tmp_path / "new")]) == ExitStatus.CLEAN
+    assert sorted(each.name for each in (tmp_path / "new").iterdir()) == ["moved.txt", "old_site.rules", "report.md"]
+    assert main(["test", str(tmp_path / "new")]) == ExitStatus.CLEAN
+    assert main([*words, "--out", str(tmp_path / "new")]) == ExitStatus.FAILED
+    capsys.readouterr()
+    assert main([*words, "--format", "json"]) == ExitStatus.CLEAN
+    assert len(json.loads(capsys.readouterr().out)["remarks"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["s3-proxy", "conf", "--out", "new", "--from", "nginx"], "`--from` has no meaning for `convert s3-proxy`"),
+        (["redirects", "file", "--keys-as", "actual"], "`--keys-as` has no meaning for `convert redirects`"),
+        (["s3-proxy", "conf"], "`--out DIR` is missing"),
+        (["redirects", "/nowhere"], "`/nowhere` cannot be read"),
+    ],
+)
+def test_a_conversion_needs_what_it_is_of(words, message, capsys):
+    assert main(["convert", *words]) == ExitStatus.FAILED
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "text", ["targets: [", CONVERTIBLE.replace("bucket:", "actions: {GET: {enabled: maybe}}, bucket:")]
 )

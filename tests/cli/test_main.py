@@ -153,7 +153,7 @@ def test_a_misspelt_option_is_reported_before_a_missing_one(words, message_end, 
         ),
         (
             ["convert", "s3proxy", "conf", "--out", "new"],
-            "argument s3-proxy: invalid choice: 's3proxy' (choose from 's3-proxy'); did you mean `s3-proxy`?\n",
+            "(choose from 's3-proxy', 'redirects'); did you mean `s3-proxy`?\n",
         ),
         (["config"], "the following arguments are required: show, --config\n"),
     ],

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -37,7 +38,7 @@ from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.log import probe_fields
 from tornado_proxy.tools.convert import conversion
-from tornado_proxy.tools.convert.options import Unreadable, read
+from tornado_proxy.tools.convert.options import Unreadable, read, read_source
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
 
@@ -64,23 +65,32 @@ def run_config(arguments: argparse.Namespace) -> int:
 def convert_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument(
-        "proxy", choices=("s3-proxy",), metavar="s3-proxy", help="the program that the configuration is for"
+        "what",
+        choices=("s3-proxy", "redirects"),
+        metavar="s3-proxy|redirects",
+        help="a configuration of s3-proxy, or files in which another server or service has its redirects",
     )
     parser.add_argument(
         "places",
         type=file_path,
         nargs="+",
-        metavar="CONF",
-        help="a YAML file, or a directory of them; several are merged in their order, as s3-proxy merges its own",
+        metavar="FILE",
+        help="for s3-proxy a YAML file, or a directory of them; several are merged in their order, as s3-proxy does",
     )
-    add_file(parser, "--out", "where the files are written", metavar="DIR", required=True)
+    add_file(parser, "--out", "where the files are written; redirects are printed without it", metavar="DIR")
     add_flag(parser, "--force", "replace files that are there")
     parser.add_argument(
         "--keys-as",
         choices=[each.value for each in KeysAs],
-        default=KeysAs.ACTUAL.value,
         help="how `keyRewriteList` was meant: as s3-proxy's code reads it (the default), or as its documentation says",
     )
+    parser.add_argument(
+        "--from",
+        dest="origin",
+        choices=conversion.READERS,
+        help="what the files of redirects are for (default: as they look; `_redirects` are Netlify's)",
+    )
+    parser.add_argument("--target", metavar="NAME", help="the target that the redirects are of (default: site)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report on standard output")
 
 
@@ -95,23 +105,47 @@ def _template(places: Sequence[Path], path: str) -> str | None:
 
 def run_convert(arguments: argparse.Namespace) -> int:
     """Converts; returns 1 if something needs a look or cannot be loaded, 2 if nothing was written."""
+    is_redirects = arguments.what == "redirects"
+    for option, value, is_here in (
+        ("--keys-as", arguments.keys_as, not is_redirects),
+        ("--from", arguments.origin, is_redirects),
+        ("--target", arguments.target, is_redirects),
+    ):
+        if value and not is_here:
+            raise CommandError(f"`{option}` has no meaning for `convert {arguments.what}`")
+    if not (is_redirects or arguments.out):
+        raise CommandError("`--out DIR` is missing: where the files are written")
     try:
-        templates = partial(_template, arguments.places)
-        done = conversion.convert(read(arguments.places), KeysAs(arguments.keys_as), read_file=templates)
+        done = _converted_redirects(arguments) if is_redirects else _converted(arguments)
         files = {**done.files, conversion.REPORT: conversion.to_markdown(done.report)}
-        conversion.save(files, arguments.out, force=arguments.force)
+        if arguments.out:
+            conversion.save(files, arguments.out, force=arguments.force)
     except Unreadable as error:
         raise CommandError(diagnostics=error.diagnostics) from error
     except conversion.Unsaved as error:
         raise CommandError(str(error)) from error
-    written = [str(arguments.out / name) for name in files]
-    refused = _objections(arguments.out / conversion.CONFIGURATION)
+    refused = _objections(arguments.out / conversion.CONFIGURATION) if not is_redirects else ()
+    written = [str(arguments.out / name) for name in files] if arguments.out else []
     if arguments.format == "json":
         print(json.dumps(conversion.to_json(done.report, written, usable=not refused), indent=2, ensure_ascii=False))
     else:
-        print(conversion.to_text(done.report, written, usable=not refused), end="")
+        stream = sys.stdout if arguments.out else sys.stderr
+        print(conversion.to_text(done.report, written, usable=not refused), end="", file=stream)
+        print("" if arguments.out else "".join(done.files.values()), end="")
     show_diagnostics(refused)
     return ExitStatus.CLEAN if done.report.complete and not refused else ExitStatus.FINDINGS
+
+
+def _converted(arguments: argparse.Namespace) -> conversion.Converted:
+    templates = partial(_template, arguments.places)
+    keys_as = KeysAs(arguments.keys_as or KeysAs.ACTUAL.value)
+    return conversion.convert(read(arguments.places), keys_as, read_file=templates)
+
+
+def _converted_redirects(arguments: argparse.Namespace) -> conversion.Converted:
+    sources = [read_source(each) for each in arguments.places]
+    origin = arguments.origin or conversion.origin_of(sources[0])
+    return conversion.convert_redirects(sources, origin, arguments.target or "site", lists=arguments.out is not None)
 
 
 def _objections(config: Path) -> Sequence[Diagnostic]:

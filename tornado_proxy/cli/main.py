@@ -30,7 +30,10 @@ COMMANDS = {
     "fmt": ("rules", "format rule files"),
     "test": ("rules", "run the tests in rule files"),
     "diff": ("diff", "show what an edit of rules or of a configuration changes for the requests of a log"),
-    "convert": ("configuration", "convert a configuration of s3-proxy, with a report"),
+    "convert": (
+        "configuration",
+        "convert a configuration of s3-proxy, or the redirects of another server, with a report",
+    ),
     "lsp": ("rules", "serve editors: diagnostics, help and completion for rule files"),
 }
 """The commands with the modules that they are in, and their descriptions."""

@@ -10,6 +10,13 @@ LONGEST_PREFLIGHT_AGE = 86400
 MOST_LISTED_KEYS = 10_000
 """Entries of `s3ListMaxKeys`."""
 
+FEW_ADDRESSES = 10
+"""Exact addresses that stand as statements; more are in a list."""
+TESTED_OF_A_LIST = 20
+"""Lines of a list for which a test is written."""
+LONGEST_SUBJECT = 100
+"""Characters of the excerpt of an entry."""
+
 MOST_MISSES = 10
 """Rewrites that do not match, listed one by one; of more, the nearest."""
 NEAREST_SHOWN = 5

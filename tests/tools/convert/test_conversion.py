@@ -12,15 +12,18 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import (
     CONFIGURATION,
     NOTES,
+    READERS,
     ConversionReport,
     Unsaved,
+    convert_redirects,
+    origin_of,
     save,
     to_json,
     to_markdown,
     to_text,
     yaml_text,
 )
-from tornado_proxy.tools.convert.options import UNKNOWN, OptionOutcome, Remark, where
+from tornado_proxy.tools.convert.options import UNKNOWN, OptionOutcome, Remark, Unreadable, where
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
@@ -409,3 +412,27 @@ def test_a_failed_write_has_a_reason(tmp_path):
     (tmp_path / "rules").write_text("a file where a directory should be")
     with pytest.raises(Unsaved, match="cannot be written: "):
         save(FILES, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("/a /b 301\n", "netlify"),
+        ('[{"Redirect": {"ReplaceKeyWith": "a"}}]', "s3"),
+        ("\n<RoutingRules/>", "s3"),
+        ("Resources:\n  A:\n    RoutingRules: []\n", "s3"),
+        ("server { return 301 /x; }", "nginx"),
+        ("map $uri $new {\n/a /b;\n}\n", "nginx"),
+        ("# x\nRewriteEngine on\n  RewriteRule ^a$ /b [R]\n", "apache"),
+        ("redirect 301 /a /b\n", "apache"),
+    ],
+)
+def test_what_redirects_are_for_is_seen_in_their_file(text, origin):
+    assert origin_of(SourceFile("file", text)) == origin
+
+
+@pytest.mark.parametrize("origin", READERS)
+def test_a_file_without_redirects_is_refused(origin):
+    """It was probably read as one for another server."""
+    with pytest.raises(Unreadable, match="`file`"):
+        convert_redirects([SourceFile("file", "# nothing\n")], origin, "site")

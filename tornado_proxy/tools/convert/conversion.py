@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 from pathlib import Path
 from secrets import token_urlsafe
@@ -16,6 +17,8 @@ import msgspec
 import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
+from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile
+from tornado_proxy.tools.convert import hosting, redirects, servers
 from tornado_proxy.tools.convert.options import (
     WORDS,
     OptionOutcome,
@@ -60,14 +63,17 @@ _OPENING = """\
 class ConversionReport(msgspec.Struct, frozen=True):
     """All remarks in the order of their places, the targets that nobody may use, and what concerns no single option."""
 
-    keys_as: KeysAs
+    keys_as: KeysAs | None  # None if not a configuration of s3-proxy was converted
     remarks: tuple[Remark, ...]
     closed_targets: tuple[str, ...] = ()
     admin_is_open: bool = False
+    origin: str = "s3-proxy"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes that begin the report."""
+        if self.keys_as is None:
+            return (NOTES["redirects"].replace("ORIGIN", self.origin),)
         return (NOTES["everyone"], NOTES[self.keys_as.value], *((NOTES["open-admin"],) if self.admin_is_open else ()))
 
     def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
@@ -127,12 +133,50 @@ def convert(
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
+READERS: Mapping[str, Callable[..., redirects.Read]] = {
+    "netlify": hosting.netlify,
+    "cloudflare": hosting.cloudflare,
+    "s3": hosting.s3,
+    "nginx": servers.nginx,
+    "apache": servers.apache,
+    "list": hosting.columns,
+}
+"""The readers of files that redirect, by the name of the server or service that they are for."""
+
+_SIGNS = {
+    "s3": re.compile(r"\s*[<{\[]|.*\b(?:RoutingRules|RedirectAllRequestsTo)\b", re.DOTALL),
+    "apache": re.compile(r"(?:.*\n)?[ \t]*(?:Redirect|RewriteRule)[A-Za-z]*[ \t]", re.DOTALL | re.IGNORECASE),
+    "nginx": re.compile(r"(?:.*[\n{;])?\s*(?:return|rewrite|map|location)\s[^\n]*[;{]", re.DOTALL),
+}
+
+
+def origin_of(source: SourceFile) -> str:
+    """Returns what a file is probably for; columns may also be Cloudflare's, which mean something else in part."""
+    return next((name for name, sign in _SIGNS.items() if sign.match(source.text)), "netlify")
+
+
+def convert_redirects(sources: Sequence[SourceFile], origin: str, target: str, *, lists: bool = True) -> Converted:
+    """Converts files that redirect to a rule file of a target; raises `Unreadable`."""
+    read = READERS[origin]
+    together = [sources] if origin == "nginx" else [[each] for each in sources]  # a map may be in a file of its own
+    text, listed, remarks = redirects.rules(target, chain.from_iterable(read(*each) for each in together), lists=lists)
+    if not remarks:
+        raise Unreadable(Diagnostic("no-redirects", f"`{sources[0].name}` redirects nothing, read as {origin}'s"))
+    return Converted({f"{_stem(target)}.rules": text, **listed}, ConversionReport(None, remarks, origin=origin))
+
+
+def _stem(target: str) -> str:
+    return re.sub(r"[^a-z0-9_-]", "_", target.lower())
+
+
 def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
     files: dict[str, str] = {}
     for each in targets:
-        stem = re.sub(r"[^a-z0-9_-]", "_", each.name.lower())
         if each.entries:  # the names are unique even if case is ignored
-            names = (f"rules/{stem}{number}.rules" for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1))))
+            names = (
+                f"rules/{_stem(each.name)}{number}.rules"
+                for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1)))
+            )
             files[next(name for name in names if name not in files)] = rule_text(each.name, each.entries)
     return files
 
@@ -196,7 +240,7 @@ _TO_REVIEW = (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OU
 
 def to_markdown(report: ConversionReport) -> str:
     """Returns the report as Markdown, beginning with the points that need a review."""
-    lines = ["# From s3-proxy to tornado-proxy", "", "\n\n".join(report.notes), ""]
+    lines = [f"# From {report.origin} to tornado-proxy", "", "\n\n".join(report.notes), ""]
     if report.closed_targets:
         names = ", ".join(f"`{name}`" for name in report.closed_targets)
         lines += [f"**Closed to everyone: {names}.** The access rules of s3-proxy could not be converted.", ""]
@@ -232,7 +276,7 @@ def to_json(report: ConversionReport, files: Sequence[str], *, usable: bool = Tr
         "version": 1,
         "complete": report.complete,
         "usable": usable,
-        "keysAs": report.keys_as.value,
+        "keysAs": report.keys_as.value if report.keys_as else None,
         "notes": list(report.notes),
         "closedTargets": list(report.closed_targets),
         "files": list(files),

@@ -64,15 +64,18 @@ class Options:
 
 def read(places: Sequence[Path]) -> Options:
     """Reads files and directories, and merges them in their order; raises `Unreadable`."""
-    sources = []
-    for path in (path for place in places for path in _files_at(place)):
-        source = loading.read(path)
-        if isinstance(source, loading.Loaded):
-            raise Unreadable(*source.diagnostics)
-        sources.append(source)
+    sources = [read_source(path) for place in places for path in _files_at(place)]
     if not sources:
         raise Unreadable(Diagnostic("no-files", f"`{places[0]}` has no configuration file"))
     return together(sources)
+
+
+def read_source(path: Path) -> SourceFile:
+    """Returns the text of a file; raises `Unreadable`."""
+    source = loading.read(path)
+    if isinstance(source, loading.Loaded):
+        raise Unreadable(*source.diagnostics)
+    return source
 
 
 def together(sources: Sequence[SourceFile]) -> Options:

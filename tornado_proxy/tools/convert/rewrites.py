@@ -329,9 +329,16 @@ def _string(text: str) -> str:
 
 
 _SOURCE = SourceFile("", "")
-_NOWHERE = Span(_SOURCE, 0, 0)
+NOWHERE = Span(_SOURCE, 0, 0)
+"""The place of what stands in no file."""
+
 # Characters that a reader of the file would not see in a comment.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def one_line(text: str) -> str:
+    """Returns a text for a comment."""
+    return _UNSEEN.sub(" ", text).rstrip()
 
 
 def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
@@ -341,16 +348,16 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
     for entry in entries:
         is_first = not statements and not waiting
         waiting += (
-            Comment(f"# {_UNSEEN.sub(' ', line).rstrip()}", _NOWHERE, blank_before=not number and not is_first)
+            Comment(f"# {one_line(line)}", NOWHERE, blank_before=not number and not is_first)
             for number, line in enumerate(_lines(entry))
         )
         if entry.written:
             text, dialect, template = entry.written
-            source, target_text = Literal(text, _NOWHERE, raw=True), Literal(template, _NOWHERE, raw=False)
-            statements.append(RewriteStatement(None, source, dialect, target_text, _NOWHERE, tuple(waiting)))
+            source, target_text = Literal(text, NOWHERE, raw=True), Literal(template, NOWHERE, raw=False)
+            statements.append(RewriteStatement(None, source, dialect, target_text, NOWHERE, tuple(waiting)))
             waiting = []
-    name = Literal(target, _NOWHERE, raw=False)
-    return print_document(Document(_SOURCE, (TargetBlock(name, tuple(statements), _NOWHERE, closing=tuple(waiting)),)))
+    name = Literal(target, NOWHERE, raw=False)
+    return print_document(Document(_SOURCE, (TargetBlock(name, tuple(statements), NOWHERE, closing=tuple(waiting)),)))
 
 
 def _lines(entry: ConvertedRewrite) -> Iterator[str]:

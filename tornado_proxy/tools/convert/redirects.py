@@ -1,0 +1,301 @@
+"""Writes what another server's files redirect, rewrite or call gone as rules, lists of addresses and tests.
+
+`hosting` reads the files of Netlify, Cloudflare and S3, `servers` those of nginx and Apache: each yields entries in the
+order in which its server tries them, and remarks on what it cannot express. The first rule that matches decides here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+from urllib.parse import quote
+
+import msgspec
+from msgspec.structs import replace
+
+from gotemplate.regexp.automaton import language
+from gotemplate.regexp.matching import FirstMatch
+from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.loading import compile_documents, read_list
+from tornado_proxy.rules.location import read_location
+from tornado_proxy.rules.model import RewriteError, RuleSet
+from tornado_proxy.rules.tree import (
+    Comment,
+    Dialect,
+    Document,
+    Kind,
+    ListStatement,
+    Literal,
+    Redirecting,
+    RedirectTo,
+    RequestClauses,
+    RewriteStatement,
+    Statement,
+    TargetBlock,
+    TestStatement,
+    Verdict,
+    print_document,
+)
+from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
+from tornado_proxy.tools.convert.rewrites import NOWHERE, one_line
+from tornado_proxy.tools.limits import FEW_ADDRESSES, LONGEST_SUBJECT, TESTED_OF_A_LIST
+
+_META = re.compile(r"[\\.+*?()|\[\]{}^$]")
+_LITERAL = re.compile(r"\^(/(?:[^\\.+*?()|\[\]{}^$]|\\[^\w])*)\$")
+_BACKSLASH = re.compile(r"\\(?=.)")
+_NOT_LISTED = re.compile(r"[\s%?#]")
+
+
+def literally(text: str) -> str:
+    """Returns the expression that matches a text and nothing else."""
+    return _META.sub(r"\\\g<0>", text)
+
+
+class ForeignRule(msgspec.Struct, frozen=True):
+    """An exact path, or an expression if it is not `is_exact`, and where it leads, with the words of a statement.
+
+    The result is a location with `$name` for groups; of a rewrite, which has the status 200, a key; of what is gone,
+    with 410, nothing.
+    """
+
+    place: Span
+    source: str
+    result: str = ""
+    status: int = 301
+    is_exact: bool = False
+    any_case: bool = False
+    if_missing: bool = False
+    keeps_query: bool = True
+    dialect: Dialect = Dialect.PLAIN
+    sample: str = ""  # a path that it takes; if there is none, one is searched for
+
+    @property
+    def simplest(self) -> ForeignRule:
+        """The entry; of an exact path, if its expression matches no other."""
+        literal = _LITERAL.fullmatch(self.source)
+        if self.is_exact or literal is None or self.dialect is not Dialect.PLAIN:
+            return self
+        result = self.result.replace("$$", "")
+        if "$" in result:
+            return self
+        return replace(
+            self, source=_BACKSLASH.sub("", literal[1]), result=self.result.replace("$$", "$"), is_exact=True
+        )
+
+    @property
+    def kind(self) -> Kind:
+        """What it does with a path."""
+        return {200: Kind.REWRITE, 410: Kind.GONE}.get(self.status, Kind.REDIRECT)
+
+    @property
+    def words(self) -> Redirecting:
+        """The words of its redirect."""
+        if self.kind is not Kind.REDIRECT:
+            return Redirecting()
+        return Redirecting(self.status, self.if_missing, self.keeps_query)
+
+    @property
+    def statement(self) -> RewriteStatement:
+        """Its statement, at the place of the entry, so that what is wrong with it is shown there."""
+        source, result = self.source, self.result
+        if self.is_exact:
+            source, result = f"^{literally(source)}$", result.replace("$", "$$")
+        text = Literal(f"(?i){source}" if self.any_case else source, self.place, raw=True)
+        template = Literal(result, self.place, raw=False)
+        return RewriteStatement(None, text, self.dialect, template, self.place, kind=self.kind, redirecting=self.words)
+
+    def line(self, most: int | None = None) -> str:
+        """Its line in a list whose statement has a status."""
+        result = quote(self.result, safe="/:@!$&'()*+,;=~%?#[]")
+        if self.kind is Kind.REWRITE:
+            result = _NOT_LISTED.sub(lambda match: quote(match[0]), self.result)
+        status = f" {self.status}" if most and self.status != most else ""
+        return f"{_NOT_LISTED.sub(lambda match: quote(match[0]), self.source)} {result}{status}\n"
+
+
+def unchanged(place: Span, source: str, *, is_exact: bool = False) -> ForeignRule:
+    """Returns the entry of paths that another server takes before later entries, and serves as they are."""
+    return ForeignRule(place, source, "{{ .Key }}", 200, is_exact, dialect=Dialect.GO)
+
+
+def remark(outcome: OptionOutcome, place: Span, message: str, help: str | None = None) -> Remark:
+    """Returns what became of an entry, with an excerpt."""
+    excerpt = one_line(" ".join(place.text.split()))
+    shown = excerpt if len(excerpt) <= LONGEST_SUBJECT else f"{excerpt[:LONGEST_SUBJECT]}…"
+    return Remark(outcome, shown, message, place, help)
+
+
+def left_out(place: Span, message: str, help: str | None = None) -> Remark:
+    """Returns why an entry cannot be expressed."""
+    return remark(OptionOutcome.LEFT_OUT, place, message, help)
+
+
+def changed(place: Span, message: str, help: str | None = None) -> Remark:
+    """Returns the difference in the effect of an entry that is converted."""
+    return remark(OptionOutcome.CHANGED, place, message, help)
+
+
+Read = Iterator[ForeignRule | Remark]
+"""What is read of a file."""
+
+
+class Rules(NamedTuple):
+    """The text of a rule file, its lists by name, and what became of each entry."""
+
+    text: str
+    lists: Mapping[str, str]
+    remarks: tuple[Remark, ...]
+
+
+def rules(target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = True) -> Rules:
+    """Returns entries as rules of a target: many exact addresses in `lists`, if these can be written."""
+    items = [*read]
+    remarks = [each for each in items if isinstance(each, Remark)]
+    entries, sources, refused = _expressible(target, [each.simplest for each in items if isinstance(each, ForeignRule)])
+    first = FirstMatch([each.pattern for each in sources.rewrites])
+    entries, unused = _reached(entries, first)
+    listed = _lists(entries) if lists else {}
+    statements: list[Statement] = []
+    for entry in entries:
+        here = listed.get(_list_of(entry))
+        if here is None or entry is here.entries[0]:
+            statements.append(here.statement if here else entry.statement)
+    untested = {id(entry) for here in listed.values() for entry in here.entries[TESTED_OF_A_LIST:]}
+    tested = [entry for entry in entries if id(entry) not in untested]
+    statements += _tests(tested, {each.source for each in entries if each.is_exact}, sources)
+    remarks = [*dict.fromkeys([*remarks, *refused, *unused])]  # of a line with two addresses, once
+    named = {(each.place.source.name, each.place.start) for each in remarks}
+    for entry in entries:
+        if (place := (entry.place.source.name, entry.place.start)) not in named:
+            named.add(place)
+            status = f" {entry.status}" if entry.kind is Kind.REDIRECT else ""
+            remarks.append(remark(OptionOutcome.CARRIED, entry.place, f"as `{entry.kind.value}{status}`"))
+    remarks.sort(key=lambda each: (each.place.source.name, each.place.start))
+    closing = [
+        Comment(f"# LEFT OUT, {where(each.place)}: {each.subject} ({one_line(each.message)})", NOWHERE)
+        for each in remarks
+        if each.outcome is OptionOutcome.LEFT_OUT
+    ]
+    text = print_document(_document(target, statements, closing))
+    return Rules(text, {here.file: here.text for here in listed.values()}, tuple(remarks))
+
+
+def _document(target: str, statements: Iterable[Statement], closing: Iterable[Comment] = ()) -> Document:
+    name = Literal(target, NOWHERE, raw=False)
+    return Document(NOWHERE.source, (TargetBlock(name, tuple(statements), NOWHERE, closing=tuple(closing)),))
+
+
+def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[ForeignRule], RuleSet, list[Remark]]:
+    """Returns the entries that the language accepts, the rules of their expressions, and remarks on the others."""
+    compiled = compile_documents([_document(target, [each.statement for each in entries if not each.is_exact])])
+    mistakes = {each.span: each for each in reversed(compiled.diagnostics)}
+    accepted, refused = [], []
+    for entry in entries:
+        mistake = mistakes.get(entry.place)
+        if _list_of(entry):
+            _, found = read_list(_list_statement(entry, ""), SourceFile("", entry.line()))
+            mistake = found[0] if found else None
+        if mistake:
+            refused.append(left_out(entry.place, mistake.message, mistake.help))
+        else:
+            accepted.append(entry)
+    return accepted, compiled.rule_sets.get(target) or RuleSet(target), refused
+
+
+def _reached(entries: Sequence[ForeignRule], first: FirstMatch) -> tuple[list[ForeignRule], list[Remark]]:
+    """Returns the entries without exact addresses that an earlier entry takes, and remarks on these."""
+    expressions = [number for number, each in enumerate(entries) if not each.is_exact]
+    exact: dict[tuple[bool, str], ForeignRule] = {}
+    reached, unused = [], []
+    for number, entry in enumerate(entries):
+        if entry.is_exact:
+            taken = None if entry.any_case else first.find(entry.source)
+            by = exact.setdefault((entry.any_case, entry.source.casefold() if entry.any_case else entry.source), entry)
+            if taken and expressions[taken[0]] < number:
+                by = entries[expressions[taken[0]]]
+            if by is not entry:
+                if by.place != entry.place:
+                    message = f"never used: the entry at {where(by.place)} takes its address first"
+                    unused.append(remark(OptionOutcome.ADAPTED, entry.place, message))
+                continue
+        reached.append(entry)
+    return reached, unused
+
+
+_Words = tuple[Kind, bool, bool, bool]
+
+
+class _List(NamedTuple):
+    """A list of addresses."""
+
+    file: str
+    entries: Sequence[ForeignRule]
+
+    @property
+    def status(self) -> int:
+        """The most frequent status."""
+        return Counter(each.status for each in self.entries).most_common(1)[0][0]
+
+    @property
+    def text(self) -> str:
+        """The lines; those of another status name it."""
+        status = self.status
+        return "".join(each.line(status) for each in self.entries)
+
+    @property
+    def statement(self) -> ListStatement:
+        """The statement in the place of the entries."""
+        return _list_statement(replace(self.entries[0], status=self.status), self.file)
+
+
+def _list_statement(entry: ForeignRule, file: str) -> ListStatement:
+    return ListStatement(entry.kind, Literal(file, NOWHERE), entry.any_case, entry.words, NOWHERE)
+
+
+def _list_of(entry: ForeignRule) -> _Words | None:
+    """Returns what the entries of a list have in common; None for an entry that no list can have."""
+    can_be = entry.is_exact and entry.kind is not Kind.GONE and entry.dialect is Dialect.PLAIN
+    return (entry.kind, entry.any_case, entry.if_missing, entry.keeps_query) if can_be else None
+
+
+def _lists(entries: Sequence[ForeignRule]) -> Mapping[_Words | None, _List]:
+    """Returns the lists: each stands in the place of its first entry, as no earlier entry takes an address of it.
+
+    An address in any case may be taken in another case, so such a list has no expression before its last entry.
+    """
+    together: dict[_Words, list[ForeignRule]] = {}
+    seen_expression = False
+    for entry in entries:
+        seen_expression |= not entry.is_exact
+        if (words := _list_of(entry)) and not (entry.any_case and seen_expression):
+            together.setdefault(words, []).append(entry)
+    many = [(words, each) for words, each in together.items() if len(each) > FEW_ADDRESSES]
+    return {words: _List(f"moved{f'-{n}' if n > 1 else ''}.txt", each) for n, (words, each) in enumerate(many, 1)}
+
+
+def _tests(tested: Iterable[ForeignRule], exact: Collection[str], sources: RuleSet) -> Iterator[TestStatement]:
+    """Yields a test of each entry for which an address is known that no other entry takes."""
+    for entry in (each for each in tested if each.dialect is Dialect.PLAIN):
+        if entry.is_exact:
+            if not entry.any_case or sources.taker(entry.source) is None:
+                is_redirect = entry.kind is Kind.REDIRECT
+                yield _test(entry, entry.source, str(read_location(entry.result)) if is_redirect else entry.result)
+            continue
+        guesses = (entry.sample, language(entry.statement.source.value).guess)
+        for key in (each for each in guesses if each and each not in exact):
+            with suppress(RewriteError):
+                got = sources.rewrite(key)
+                if got.rewrite and got.rewrite.span == entry.place:
+                    yield _test(entry, key, str(got.moved.location) if got.moved else got.key)
+                    break
+
+
+def _test(entry: ForeignRule, key: str, result: str) -> TestStatement:
+    literal = Literal(result, NOWHERE)
+    expected: Literal | Verdict | RedirectTo = Verdict.GONE
+    if entry.kind is not Kind.GONE:
+        expected = literal if entry.kind is Kind.REWRITE else RedirectTo(literal, entry.status)
+    return TestStatement(Literal(key, NOWHERE), RequestClauses(), expected, NOWHERE)

@@ -1,0 +1,432 @@
+"""Reads what the configurations of nginx and Apache redirect, rewrite or call gone.
+
+Their expressions are PCRE's, of which Go has a part: what it does not know is reported, and means the same otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from gotemplate.regexp.syntax import PatternError
+from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
+from tornado_proxy.rules.tree import REDIRECTS
+from tornado_proxy.tools.convert import patterns
+from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
+from tornado_proxy.tools.convert.redirects import ForeignRule, Read, changed, left_out, literally, remark, unchanged
+
+_URL = re.compile(r"https?://", re.IGNORECASE)
+
+
+class _LeftOut(Exception):
+    """Something that no rule expresses; the text is the reason."""
+
+
+class Directive(NamedTuple):
+    """A directive of nginx: its words, the directives in its braces if it has any, and its place."""
+
+    words: Sequence[str]
+    block: Sequence[Directive] | None
+    place: Span
+
+    @property
+    def name(self) -> str:
+        """Its first word."""
+        return self.words[0]
+
+
+_TOKEN = re.compile(
+    r"""
+    \s+ | \#[^\n]* | (?P<mark>[{};])
+    | (?P<word>"(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | (?!["'])(?:\\.|\$\{|[^\s;{\\])+)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_ESCAPED = re.compile(r"\\([\"'\\])")
+
+
+def directives(source: SourceFile) -> Sequence[Directive]:
+    """Returns the directives of a file of nginx; raises `Unreadable`."""
+    stack: list[tuple[list[str], list[Directive], int]] = [([], [], 0)]
+    words: list[str] = []
+    start = at = 0
+    while at < len(source.text):
+        token = _TOKEN.match(source.text, at)
+        if token is None:
+            break
+        if (word := token["word"]) is not None:
+            start = start if words else at
+            bare = word[1:-1] if word[0] in "\"'" else word
+            words.append(_ESCAPED.sub(r"\1", bare))
+        elif (mark := token["mark"]) == "{" and words:
+            stack.append((words, [], start))
+            words = []
+        elif mark == ";" and words:
+            stack[-1][1].append(Directive(words, None, Span(source, start, at)))
+            words = []
+        elif mark == "}" and not words and len(stack) > 1:
+            head, block, start = stack.pop()
+            stack[-1][1].append(Directive(head, block, Span(source, start, at + 1)))
+        elif mark:
+            break
+        at = token.end()
+    if at < len(source.text) or words or len(stack) > 1:
+        line, column = source.position(at)
+        raise Unreadable(Diagnostic("bad-nginx", f"`{source.name}:{line}:{column}`: nginx would not read this"))
+    return stack[0][1]
+
+
+class _Scope(NamedTuple):
+    """The paths that a directive is for: an exact one, those that begin with a prefix, or those of an expression."""
+
+    prefix: str = "/"
+    expression: str = ""
+    is_exact: bool = False
+    any_case: bool = False
+
+    def entry(self, place: Span, result: str, status: int, *, keeps_query: bool = True) -> ForeignRule:
+        """Returns the entry of these paths, whose result may insert the rest of the path after its first slash."""
+        source = self.expression or (self.prefix if self.is_exact else f"^{literally(self.prefix)}")
+        if "${path}" in result:
+            source = f"^/(?P<path>{literally(self.prefix[1:])}.*)$"
+        sample = f"{self.prefix}a" if not self.expression else ""
+        keeps_query = keeps_query or "?" in result  # then none is added
+        return ForeignRule(
+            place, source, result, status, self.is_exact, self.any_case, False, keeps_query, sample=sample
+        )
+
+
+_ANY_PATH = frozenset({"^", ".*", "^.*", "^.*$", "^/", "^/.*$", "(.*)", "^(.*)$", "^/(.*)$"})
+_OWN_HOST = re.compile(r"\$scheme://\$(?:http_)?host(?=[/$]|\Z)")
+_ARGUMENTS = re.compile(r"(?:\$is_args\$args|\?\$(?:args|query_string))\Z")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+_LOCATION = re.compile(r"\A(=|~\*|~|\^~|)\s*(.*)\Z", re.DOTALL)
+_PATHS = ("uri", "document_uri", "request_uri")
+
+
+def nginx(*sources: SourceFile) -> Read:
+    """Reads files of nginx: the directives of a server, then its locations in the order in which nginx looks at them.
+
+    Several servers would be several targets here: only the first that is more than a redirect of everything is read.
+    """
+    found = [each for source in sources for each in directives(source)]
+    found = [inner for each in found for inner in ((each.block or ()) if each.name == "http" else (each,))]
+    maps = {each.words[2].lstrip("$"): each for each in found if each.name == "map" and len(each.words) == 3}
+    servers = [each for each in found if each.name == "server"]
+    if servers:
+        by_size = sorted(servers, key=lambda each: any(inner.name == "return" for inner in each.block or ()))
+        for each in by_size[1:]:
+            yield left_out(each.place, "it is another server", "convert it alone, for a target with its host")
+        found = [*(by_size[0].block or ())]
+    reader = _Nginx(maps)
+    yield from reader.moves(found, _Scope())
+    yield from reader.locations([each for each in found if each.name == "location"])
+    for name, each in maps.items():
+        if name not in reader.used and each.words[1].lstrip("$") in _PATHS:
+            yield changed(each.place, f"no directive here uses `${name}`: its addresses are redirected with 301")
+            yield from reader.led(each.place, _Scope(), f"${name}", 301)
+
+
+class _Nginx:
+    """Reads the directives of one server, with the maps that they may use."""
+
+    def __init__(self, maps: Mapping[str, Directive]) -> None:
+        self.maps = maps
+        self.used: set[str] = set()
+
+    def moves(self, block: Sequence[Directive], scope: _Scope) -> Read:
+        """Reads the `rewrite`, `return` and `if` of a block, in their order."""
+        for each in block:
+            try:
+                if each.name == "return":
+                    yield from self._return(each, scope)
+                elif each.name == "rewrite":
+                    yield from self._rewrite(each, scope)
+                elif each.name == "if":
+                    asked = re.fullmatch(r"\(\$(\w+)(?:!=)?\)", "".join(each.words[1:]))
+                    if asked and asked[1] in self.maps:
+                        yield from self.moves(each.block or (), scope)
+                    elif any(inner.name in ("return", "rewrite") for inner in each.block or ()):
+                        yield left_out(each.place, f"it has a condition, `{' '.join(each.words[1:])}`")
+            except _LeftOut as reason:
+                yield left_out(each.place, str(reason))
+
+    def locations(self, locations: Sequence[Directive]) -> Read:
+        """Reads locations; one that serves files hides those that nginx looks at later."""
+        ranked = []
+        firm = tuple(each.words[2] for each in locations if each.words[1] == "^~")
+        for number, each in enumerate(locations):
+            kind, text = _LOCATION.findall(" ".join(each.words[1:]))[0]
+            if text.startswith("@"):
+                continue
+            if "~" in (kind[:1]):
+                ranked.append((2, number, each, _Scope("", f"(?i){text}" if kind == "~*" else text)))
+            else:
+                rank = 0 if kind == "=" else 1 if firm and text.startswith(firm) else 3
+                ranked.append((rank, -len(text), each, _Scope(text, is_exact=kind == "=")))
+        waiting: list[ForeignRule] = []
+        for _, _, each, scope in sorted(ranked, key=lambda one: one[:2]):
+            for inner in each.block or ():
+                if inner.name == "location":
+                    yield left_out(inner.place, "it is a location within another")
+            moved = [*self.moves(each.block or (), scope)]
+            if any(isinstance(one, ForeignRule) for one in moved):
+                yield from waiting
+                waiting = []
+            else:
+                entry = scope.entry(each.place, "", 200)
+                waiting.append(unchanged(each.place, entry.source, is_exact=scope.is_exact))
+            yield from moved
+
+    def _return(self, each: Directive, scope: _Scope) -> Read:
+        code, text = (*each.words[1:], "")[:2] if each.words[1].isdecimal() else ("302", each.words[1])
+        if code == "410":
+            yield scope.entry(each.place, "", 410)
+        elif int(code) not in REDIRECTS:
+            raise _LeftOut(f"it answers with {code}")
+        else:
+            yield from self.led(each.place, scope, text, int(code), keeps_query=False)
+
+    def _rewrite(self, each: Directive, scope: _Scope) -> Read:
+        expression, text, flag = (*each.words[1:], "")[:3]
+        if expression in _ANY_PATH and not re.search(r"\$[0-9]", text):
+            within = scope
+        elif scope == _Scope() or (expression.startswith(f"^{scope.prefix}") and not scope.is_exact and scope.prefix):
+            within = _Scope("", expression)
+        else:
+            raise _LeftOut("both its expression and that of its `location` would have to match")
+        is_url = _URL.match(_OWN_HOST.sub("http://", text))
+        if not is_url and not flag:
+            raise _LeftOut("the directives after it go on with its result")
+        own, mark, _ = text.rpartition("?")
+        if flag in ("last", "break") and not is_url:
+            result, _ = self._result(text.partition("?")[0], within)
+            yield within.entry(each.place, result, 200)
+            return
+        if mark and "?" not in own and not text.endswith("?"):
+            yield changed(each.place, "a query of the request is not added to its own")
+        status = 301 if flag == "permanent" else 302
+        yield from self.led(each.place, within, text.removesuffix("?"), status, keeps_query=not text.endswith("?"))
+
+    def led(self, place: Span, scope: _Scope, text: str, status: int, *, keeps_query: bool = True) -> Read:
+        """Reads where paths lead: to one address, or to those of a map."""
+        variable = next((each for each in _VARIABLE.finditer(text) if (each[1] or each[2]) in self.maps), None)
+        if variable is None:
+            result, has_query = self._result(text, scope)
+            yield scope.entry(place, result, status, keeps_query=keeps_query or has_query)
+            return
+        name = variable[1] or variable[2]
+        self.used.add(name)
+        read = self.maps[name].words[1].lstrip("$")
+        if read not in _PATHS or scope != _Scope():
+            raise _LeftOut(f"its map reads `${read}`, or it is in a location")
+        ranks = {"~": 1, "default": 2}
+        lines = [each for each in self.maps[name].block or () if len(each.words) == 2]
+        for each in sorted(lines, key=lambda line: ranks.get(line.name, ranks.get(line.name[:1], 0))):
+            key, value = each.words
+            if key == "include" or ("?" in key and not key.startswith("~")):
+                yield left_out(each.place, "it names a file" if key == "include" else "it has a query")
+                continue
+            within = _Scope(unquote(key), is_exact=True, any_case=True)
+            if key == "default":
+                within = _Scope()
+            elif key.startswith("~"):
+                within = _Scope("", f"(?i){key[2:]}" if key.startswith("~*") else key[1:])
+            if not value:
+                waiting = within.entry(each.place, "", 200)
+                if key != "default":
+                    yield unchanged(each.place, waiting.source, is_exact=within.is_exact)
+                continue
+            try:
+                led = text[: variable.start()] + value + text[variable.end() :]
+                yield from self.led(each.place, within, led, status, keeps_query=keeps_query)
+            except _LeftOut as reason:
+                yield left_out(each.place, str(reason))
+
+    def _result(self, text: str, scope: _Scope) -> tuple[str, bool]:
+        """Returns a result with our references to groups, and whether the query of a request is added to it."""
+        names = {*re.findall(r"\(\?P?<(\w+)>", scope.expression)}
+        text, count = _ARGUMENTS.subn("", _OWN_HOST.sub("", text))
+
+        def reference(variable: re.Match[str]) -> str:
+            name = variable[1] or variable[2]
+            if (name.isdecimal() and scope.expression) or name in names:
+                return f"${{{name}}}"
+            if name not in _PATHS or scope.expression:
+                raise _LeftOut(f"it inserts `${name}`")
+            return scope.prefix if scope.is_exact else "/${path}"
+
+        result = _VARIABLE.sub(reference, text)
+        if not result.startswith("/") and not _URL.match(result):
+            raise _LeftOut("it leads to no path and no URL")
+        return result, bool(count) or "$request_uri" in text
+
+
+_WORD = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|(\S+)")
+_STATUSES = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410, "": 302}
+_LINE = re.compile(r"^[ \t]*(?P<text>[^\s#](?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_CONTINUED = re.compile(r"\\\r?\n")
+_TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
+_FLAGS = {
+    "REDIRECT": "R",
+    "LAST": "L",
+    "END": "L",
+    "NOCASE": "NC",
+    "GONE": "G",
+    "QSAPPEND": "QSA",
+    "QSDISCARD": "QSD",
+    "NOESCAPE": "NE",
+}
+_KNOWN_FLAGS = frozenset(_FLAGS.values())
+_REFERENCE = re.compile(r"\\(.)|\$([0-9])|([$%]\{[^}]*\}?|%[0-9])|(\$)")
+_NO_FILE = {("%{REQUEST_FILENAME}", "!-f"), ("%{REQUEST_FILENAME}", "!-d")}
+
+
+class _Rule(NamedTuple):
+    """A directive that redirects, with the conditions above it."""
+
+    place: Span
+    words: Sequence[str]
+    conditions: Sequence[Sequence[str]] = ()
+
+
+def apache(source: SourceFile) -> Read:
+    """Reads a file of Apache: mod_rewrite's rules, which come first, then the redirects of mod_alias.
+
+    Expressions in a `.htaccess` see paths without their first slash, and so do those that do not begin with one.
+    """
+    conditions: list[Sequence[str]] = []
+    rules: list[_Rule] = []
+    redirects: list[_Rule] = []
+    base = "/"
+    for place, words, block in _apache_lines(source):
+        name = words[0].lower()
+        if block and name.startswith(("redirect", "rewriterule")):
+            yield left_out(place, f"it is in `<{block}>`")
+        elif name == "rewritecond":
+            conditions.append(words[1:])
+        elif name == "rewritebase":
+            base = words[1]
+        elif name == "rewriterule":
+            rules.append(_Rule(place, words, tuple(conditions)))
+            conditions = []
+        elif name.startswith("redirect"):
+            redirects.append(_Rule(place, words))
+    is_in_directory = Path(source.name).name == ".htaccess"
+    for each in (*rules, *redirects):
+        own = base if is_in_directory or not each.words[1].startswith(("^/", "/")) else ""
+        try:
+            yield from _redirect(each) if each in redirects else _rewrite_rule(each, own, is_last=each is rules[-1])
+        except (_LeftOut, patterns.NotConvertible, PatternError) as reason:
+            yield left_out(each.place, str(reason))
+        except patterns.NeverFound:
+            message = "never used: no path without its first slash matches it"
+            yield remark(OptionOutcome.ADAPTED, each.place, message)
+
+
+def _apache_lines(source: SourceFile) -> Iterator[tuple[Span, Sequence[str], str]]:
+    """Yields each directive, its words, and the block around it that may make it conditional."""
+    is_alone = len(re.findall(r"<VirtualHost\b", source.text, re.IGNORECASE)) == 1
+    blocks: list[str] = []
+    for line in _LINE.finditer(source.text):
+        text = line["text"].rstrip()
+        words = [
+            _ESCAPED.sub(r"\1", each[1] or each[2] or each[3] or "")
+            for each in _WORD.finditer(_CONTINUED.sub(" ", text))
+        ]
+        name = words[0].lower().strip("<>")
+        if words[0].startswith("</"):
+            del blocks[-1:]
+        elif words[0].startswith("<"):
+            blocks.append("" if name in _TRANSPARENT or (name == "virtualhost" and is_alone) else name)
+        else:
+            start = line.start("text")
+            yield Span(source, start, start + len(text)), words, next(filter(None, blocks), "")
+
+
+def _references(text: str) -> str:
+    """Returns a result of Apache with our references to groups."""
+
+    def written(found: re.Match[str]) -> str:
+        escaped, number, inserted, _ = found.groups()
+        if inserted:
+            raise _LeftOut(f"it inserts `{inserted}`")
+        return f"${{{number}}}" if number else "$$" if escaped in (None, "$") else escaped
+
+    return _REFERENCE.sub(written, text)
+
+
+def _status(text: str) -> int:
+    status = _STATUSES.get(text.lower()) or (int(text) if text.isdecimal() else 0)
+    if status not in {*REDIRECTS, 410}:
+        raise _LeftOut(f"it answers with {text}")
+    return status
+
+
+def _flags(rule: _Rule) -> Mapping[str, str]:
+    """Returns the flags of a rule by their short names; raises `_LeftOut` if not the path alone decides."""
+    pairs = [each.strip().partition("=") for each in "".join(rule.words[3:]).strip("[]").split(",") if each.strip()]
+    flags = {_FLAGS.get(name.upper(), name.upper()): value for name, _, value in pairs}
+    if unknown := next((name for name in flags if name not in _KNOWN_FLAGS), None):
+        raise _LeftOut(f"it has the flag `{unknown}`")
+    condition = next((each for each in rule.conditions if tuple(each) not in _NO_FILE), None)
+    if condition:
+        raise _LeftOut(f"it has a condition, `{' '.join(condition)}`")
+    return flags
+
+
+def _rewrite_rule(rule: _Rule, base: str, *, is_last: bool) -> Read:
+    """Reads a RewriteRule: of a directory's file if it has a base."""
+    flags, (expression, text), if_missing = _flags(rule), rule.words[1:3], bool(rule.conditions)
+    if expression.startswith("!"):
+        raise _LeftOut("it is for the paths that its expression does not match")
+    expression = f"(?i){expression}" if "NC" in flags else expression
+    source = patterns.source_here(expression, "").text if base else expression
+    ends, status = "L" in flags or is_last, 410 if "G" in flags else _status(flags.get("R", ""))
+    is_absolute = text.startswith("/") or bool(_URL.match(text))
+    result, query, last = _references(text if is_absolute else f"{base}{text}").partition("?")
+    if status == 410:
+        yield ForeignRule(rule.place, source, "", status)
+    elif text == "-" and "R" not in flags:
+        yield unchanged(rule.place, source)
+    elif not is_absolute and base != "/":
+        raise _LeftOut("its address is relative")
+    elif "R" in flags or not result.startswith("/"):
+        if not ends:
+            yield changed(rule.place, "in Apache, rules after it without `[L]` go on with its result")
+        elif "QSA" in flags and last:
+            yield changed(rule.place, "a query of the request is not added to its own")
+        led = f"{result}{query if last else ''}{last}"
+        led = led if "NE" in flags else led.replace("#", "%23")
+        keeps_query = "QSD" not in flags and bool(last or not query)
+        yield ForeignRule(rule.place, source, led, status, if_missing=if_missing, keeps_query=keeps_query)
+    elif if_missing or not ends:
+        raise _LeftOut("it is for paths without a file" if if_missing else "the rules after it go on with its result")
+    else:
+        yield ForeignRule(rule.place, source, result, 200)
+
+
+def _redirect(rule: _Rule) -> Read:
+    """Reads a directive of mod_alias."""
+    place, (name, *given), _ = rule
+    status = {"redirectpermanent": 301, "redirecttemp": 302}.get(name.lower())
+    if status is None:
+        is_named = given[0].isdecimal() or given[0].lower() in _STATUSES
+        status = _status(given.pop(0)) if is_named else 302
+    path, url = (*given, "")[:2]
+    if status != 410 and not url.startswith("/") and not _URL.match(url):
+        raise _LeftOut("it leads to no path and no URL")
+    if name.lower() == "redirectmatch":
+        yield ForeignRule(place, path, _references(url), status)
+        return
+    literal = url.replace("$", "$$")
+    if not path.endswith("/"):
+        yield ForeignRule(place, path, url, status, is_exact=True)
+        literal += "/"
+    rest = f"^{literally(path.rstrip('/'))}/(?P<rest>.*)$"
+    yield ForeignRule(
+        place, rest, "" if status == 410 else literal + "${rest}", status, sample=f"{path.rstrip('/')}/a/b"
+    )
