@@ -214,6 +214,12 @@ def test_the_state_is_shown(pages, change, expected):
     assert f">{expected}</span>" in _render(pages, state=STATE | change)
 
 
+def test_a_target_whose_uploads_fail_is_a_problem(pages):
+    """The page says which option is for an S3 that ignores the conditions of uploads."""
+    assert "bucket.conditionalWrites" not in _render(pages)
+    assert "Uploads to target <code>site</code> fail" in _render(pages, ignoring=frozenset({"site"}))
+
+
 def test_an_empty_page_has_notes(pages):
     """Empty sections contain a sentence instead of a table."""
     empty = Chart("Requests", (ChartLine("all", "area", ()),), NOW - 900, NOW, str)

@@ -9,8 +9,9 @@ import pytest
 from msgspec import structs
 from serving import rule_set
 
+from tornado_proxy.storage.errors import ConditionIgnored
 from tornado_proxy.telemetry import metrics
-from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
+from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, S3Called, Served
 from tornado_proxy.telemetry.limits import MOST_ERRORS
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
@@ -117,6 +118,17 @@ def test_the_texts_of_a_refused_request_are_cut(process):
     process.bus.emit(_error_served(400, path="/" + "a" * 9000, reason="b" * 9000))
     (row,) = process.activity.errors
     assert (len(row.path), len(row.reason)) == (300, 300)
+
+
+def test_a_target_whose_s3_ignores_conditions_is_known_until_an_upload_succeeds():
+    """An upload that failed for that is known of every process, until the next one or an edit."""
+    first, second = _Process(), _Process()
+    first.bus.emit(S3Called("site", "put", ConditionIgnored.__name__, 0.1))
+    assert (first.activity + second.activity).ignoring == {"site"}
+    first.bus.emit(S3Called("site", "remove", "ok", 0.1))
+    assert first.activity.ignoring == {"site"}
+    first.bus.emit(S3Called("site", "put", "ok", 0.1))
+    assert first.activity.ignoring == set()
 
 
 def test_the_activity_of_processes_is_added_up():

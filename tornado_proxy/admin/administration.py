@@ -159,6 +159,7 @@ class Administration:
             asked,
             await self._explained(asked),
             tuple(each for each in activity.recent[::-1] if f"/{ASSETS_AT}" not in each.path),
+            activity.ignoring,
         )
 
     def _table(self, configuration: Configuration, rewrites: Sequence[tuple[str, Counted, int]]) -> RewriteTable:

@@ -178,6 +178,7 @@ class Overview(msgspec.Struct, frozen=True):
     asked: Mapping[str, str] = {}
     explanation: Explanation | None = None
     recent: tuple[RequestRow, ...] = ()  # the newest first
+    ignoring: frozenset[str] = frozenset()  # targets whose S3 does not heed the conditions of uploads
 
     @property
     def minutes(self) -> int:

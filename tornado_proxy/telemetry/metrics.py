@@ -22,6 +22,7 @@ from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Counted, ListedAddress, Rule
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.storage.cache import CacheCounts
+from tornado_proxy.storage.errors import ConditionIgnored
 from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
@@ -225,6 +226,7 @@ class Activity(msgspec.Struct, frozen=True):
     in_flight: int = 0
     gone: Tally = Tally()  # of targets that are no longer in force
     recent: tuple[RequestRow, ...] = ()  # requests, the oldest first
+    ignoring: frozenset[str] = frozenset()  # targets whose last upload failed, since S3 does not heed its condition
 
     @property
     def total(self) -> Tally:
@@ -246,7 +248,9 @@ class Activity(msgspec.Struct, frozen=True):
         errors = latest_errors((*self.errors, *other.errors))
         in_flight, gone = self.in_flight + other.in_flight, self.gone + other.gone
         recent = latest((*self.recent, *other.recent))
-        return Activity(targets, self.hits + other.hits, errors, in_flight, gone, recent)
+        return Activity(
+            targets, self.hits + other.hits, errors, in_flight, gone, recent, self.ignoring | other.ignoring
+        )
 
 
 class ProcessReport(NamedTuple):
@@ -323,6 +327,7 @@ class RequestMetrics:
         self._hits: Counter[RewriteId] = Counter()
         self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
         self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
+        self._ignoring: set[str] = set()
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
         self._events: dict[type, Counter[tuple[str, ...]]] = {kind: Counter() for kind, *_ in _COUNTED}
         self._events[Failed][()] = 0
@@ -340,6 +345,7 @@ class RequestMetrics:
     def keep_only(self, names: CountedNames) -> None:
         """Forgets what was counted under names that are no longer in force."""
         self._gone = self.activity().only(names).gone
+        self._ignoring.clear()  # what is in force may take uploads in another way
         counted: list[tuple[tuple[str, ...], dict[Any, Any]]] = [
             *((("target",), each) for each in (self._requests, self._series, self._s3_seconds)),
             (("target", "rule", "kind"), self._rules),
@@ -393,7 +399,8 @@ class RequestMetrics:
             tallies[target] += Tally(classes, tuple(series.waits), *volume)
         errors = latest_errors([request_row(each) for kind in self._errors.values() for each in kind])
         recent = tuple(map(request_row, self._recent))
-        return Activity(dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone, recent)
+        numbers = dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone, recent
+        return Activity(*numbers, frozenset(self._ignoring))
 
     def _count(self, event: Served | ErrorServed) -> None:
         request = event.request
@@ -421,6 +428,10 @@ class RequestMetrics:
         error_class = "refused" if event.by_client else "failed"
         outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
+        if event.outcome == ConditionIgnored.__name__:
+            self._ignoring.add(event.target)
+        elif event.call in ("put", "complete_upload"):
+            self._ignoring.discard(event.target)
 
 
 class Interval(msgspec.Struct, frozen=True):
