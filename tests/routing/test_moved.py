@@ -130,7 +130,9 @@ def test_access_comes_first():
 def test_a_trace_shows_the_rule():
     """The key of a request that is answered stays as it is."""
     shown = trace(_decided("redirect `^/a$` -> `/b`", "GET /a", actions=EVERYTHING))
-    assert (shown.matched.label, shown.result, shown.rewritten) == ("#1", "/b", "/a")
+    assert (shown.matched.label, shown.result, shown.rewritten, shown.object_key) == ("#1", "/b", "/a", None)
+    shown = trace(_decided("redirect if missing `^/a$` -> `/b`", "GET /a"))
+    assert shown.object_key == "a"
 
 
 def test_a_site_with_rules_that_answer_is_asked_about_each_entry():

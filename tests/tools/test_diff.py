@@ -210,6 +210,25 @@ def test_what_texts_leave_out_is_told():
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "texts"),
+    [
+        ("rewrite `^/a$` -> `/b`", "redirect 308 `^/a$` -> `/b`", ("/b", "(redirect 308 /b)")),
+        ("redirect 308 `^/a$` -> `/b`", "redirect 301 `^/a$` -> `/b`", ("(redirect 308 /b)", "(redirect 301 /b)")),
+        ("redirect `^/a$` -> `/b`", "gone `^/a$`", ("(redirect 302 /b)", "(410: the rules call the address gone)")),
+        (
+            "redirect if missing `^/a$` -> `/b`",
+            "",
+            ("/a then redirect 302 /b", "/a then refuse 404 Not Found: no object at this key"),
+        ),
+    ],
+)
+def test_a_rule_of_another_kind_is_a_change(before, after, texts):
+    """A rewrite that becomes a redirect is told by the two rules."""
+    report = _compared(site(before), site(after), "/a")
+    assert (report.times, _texts(report)) == (1, [texts])
+
+
 def test_a_redirect_has_no_key():
     """The bare path of a mount leads to the path with its slash."""
     old, new = site("", mount=Mount(paths=("/m/",))), site("", mount=Mount(paths=("/m/a/",)))

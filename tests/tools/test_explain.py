@@ -66,6 +66,16 @@ OUTCOMES = [
         ["plan        refuse  404 Not Found: no target is mounted at this host and path"],
     ),
     (["PUT /"], {}, ["plan        refuse  405 Method Not Allowed: the method `PUT` is not enabled"]),
+    (
+        ["GET /a?q", "target site { gone `^/b` redirect 308 `^/a` -> `/c` }"],
+        {},
+        ["            ✓  #2  ^/a  matched   site.rules:1:26", "plan        redirect  308 /c?q"],
+    ),
+    (
+        ["GET /b", "target site { gone `^/b` }"],
+        {},
+        ["groups      $0  /b", "plan        refuse  410 Gone: the rules call the address gone"],
+    ),
     (["GET /a", ""], {}, ["rewrites    none", "result      unchanged", "object key  folder1/a"]),
     (
         ["GET /empty"],
@@ -106,6 +116,22 @@ OUTCOMES = [
         ["key         /d/a b.txt", "plan        receive  folder1/d/a b.txt, available at /d/a%20b.txt"],
     ),
 ]
+
+
+def test_a_list_is_a_rule(tmp_path, monkeypatch):
+    """A line that takes the key has its place, a list that does not has no near miss; programs learn the same."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.txt").write_text("/a /b\n")
+    rules = "target site { redirects `m.txt` rewrite `^/c` -> `/d` }"
+    assert "rewrites    ✓  m.txt  m.txt  matched  m.txt:1:1" in _text("GET /a", rules)
+    assert "rewrites    ·  m.txt  m.txt  no match  site.rules:1:15" in _text("GET /c", rules)
+    matched, not_tried = to_json(_trace("GET /a", rules))["rewriting"]["rewrites"]
+    assert (matched["outcome"], matched["kind"], matched["place"]) == (
+        "matched",
+        "redirect",
+        {"file": "m.txt", "line": 1, "column": 1},
+    )
+    assert not_tried["outcome"] == "not tried"
 
 
 @pytest.mark.parametrize(("arguments", "options", "lines"), OUTCOMES)

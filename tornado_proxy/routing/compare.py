@@ -85,8 +85,10 @@ def _tried(decision: Decision) -> object:
     return decision.match and decision.match.site.target.actions.get.try_files and decision.plan
 
 
-def _failure(decision: Decision) -> int | None:
-    return decision.failure.status if decision.failure else None
+def _result(decision: Decision) -> object:
+    if decision.rewritten is None:
+        return decision.failure.status if decision.failure else None
+    return decision.rewritten.key, decision.rewritten.moved
 
 
 _IN_ORDER: tuple[tuple[Reason, Callable[[Decision], object]], ...] = (
@@ -95,7 +97,7 @@ _IN_ORDER: tuple[tuple[Reason, Callable[[Decision], object]], ...] = (
     (Reason.ACCESS, _admitted),
     # The directory of an isolated user, or what is refused or redirected before the rules.
     (Reason.ACTIONS, lambda decision: decision.data and decision.data.key),
-    (Reason.RULES, lambda decision: decision.rewritten.key if decision.rewritten else _failure(decision)),
+    (Reason.RULES, _result),
     (Reason.BUCKET, _bucket),
     (Reason.ACTIONS, lambda decision: decision.match and decision.match.site.target.actions),
     (Reason.RULES, _tried),

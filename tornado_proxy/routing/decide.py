@@ -385,6 +385,8 @@ def trace(decision: Decision) -> RewriteTrace | None:
         return RewriteTrace(data.key, error.rewrite, captures, result, failure=_failure(error))
     assert rewritten is not None
     made = RewriteTrace(data.key, rewritten.rewrite, rewritten.captures, rewritten.result, rewritten.key)
+    if rewritten.moved and not rewritten.moved.if_missing:
+        return made
     try:
         return replace(made, object_key=object_key(match.site.target.bucket, rewritten.key))
     except KeyTooLong as too_long:

@@ -263,6 +263,8 @@ def _outcome(reason: Reason, decision: Decision) -> Outcome:
         return Outcome(f"({first.status}: {why})", None, first.status, why)
     told = UPLOAD if isinstance(first, ReadForm) else None
     text = key or f"({told or _steps(decision)})"
+    if decision.rewritten and (moved := decision.rewritten.moved) and not moved.if_missing:
+        return Outcome(f"({moved})", None)
     if reason is Reason.ACTIONS:
         text = f"({_steps(decision)})"
     if reason is Reason.MOUNT and decision.match:
@@ -281,6 +283,8 @@ def _steps(decision: Decision) -> str:
 def _detail(decision: Decision, other: Decision) -> str:
     """Returns what the texts of two results leave out: fields of an attempt that differ, or the bucket's address."""
     for mine, theirs in zip(decision.plan, other.plan, strict=False):
+        if type(mine) is not type(theirs):
+            return f"then {' '.join(*plan_rows((mine,)))}"
         pairs = ((name, value, getattr(theirs, name)) for name, value in asdict(mine).items())
         if mine != theirs:
             return ", ".join(f"{name} {value}" for name, value, another in pairs if value != another)

@@ -128,7 +128,8 @@ def _rewriting(rewriting: RewriteTrace, rewrites: _Rules) -> Iterator[tuple[str,
     matched = rewriting.matched
     if matched is not None and rewriting.captures is not None:
         yield "groups", group_rows(rewriting.captures)
-        yield "template", [(matched.result_text, f"({matched.dialect.value})")]
+        if matched.result_text:
+            yield "template", [(matched.result_text, f"({matched.dialect.value})")]
     if rewriting.result is not None:
         yield "result", [(rewriting.result or "(empty)",)]
     elif matched is None:
