@@ -74,16 +74,19 @@ def resolved(settings: Settings) -> Settings:
 
 def _served(context: ValidationContext) -> Iterator[Diagnostic]:
     uploads = Uploads(context.settings.targets)
+    served: dict[str, tuple[Target, list[Target]]] = {}  # by the target that takes the uploads
     for target in context.settings.targets:
         uploader = uploads.within(target.bucket)
         is_decided = context.is_set(target.actions.get, "config.activeContent") or target.actions.put.enabled
-        if uploader is None or is_decided or not target.actions.get.enabled:
-            continue
-        other = context.quoted_name(uploader)
-        message = f"HTML, SVG and other active files are attachments, since target {other} takes uploads here"
+        if uploader is not None and not is_decided and target.actions.get.enabled:
+            served.setdefault(uploader.name, (uploader, []))[1].append(target)
+    for uploader, targets in served.values():
+        other, names = context.quoted_name(uploader), ", ".join(map(context.quoted_name, targets))
+        of = f" of {names}" if targets[1:] else ""
+        message = f"HTML, SVG and other active files{of} are attachments, since target {other} takes uploads here"
         advice = "set `activeContent: inline` if you trust those who upload, else `attachment`"
         notes = (Note("the uploads are enabled here", context.key(uploader.actions, "PUT")),)
-        yield warning("shared-uploads", message, context.key(target, "bucket"), advice, notes)
+        yield warning("shared-uploads", message, context.key(targets[0], "bucket"), advice, notes)
 
 
 def exposed_templates(target: Target, uploads: Uploads) -> Iterator[tuple[TargetPageOptions | HelperOptions, Target]]:
