@@ -12,11 +12,11 @@ transitions for each combination of assertions, made when it is first needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
-from itertools import pairwise
-from operator import and_, itemgetter, or_
+from itertools import accumulate, pairwise
+from operator import and_, itemgetter, or_, xor
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple, assert_never
 
@@ -177,7 +177,14 @@ def most_readable(ranges: Ranges) -> str | None:
 @lru_cache(maxsize=1024)
 def symbols(sets: tuple[Ranges, ...], *, words: bool) -> tuple[KeySymbol, ...]:
     r"""Returns the symbols of some sets, readable ones first; `words` distinguishes the characters of `\w`."""
-    borders, members = _intervals([*sets, *_BASE, *((WORD,) if words else ())])
+    # Where the sets of which a code point is a member change, and a bit for each.
+    changes: dict[int, int] = {0: 0}
+    for index, each in enumerate([*sets, *_BASE, *((WORD,) if words else ())]):
+        for first, last in each:
+            changes[first] = changes.get(first, 0) ^ 1 << index
+            changes[last + 1] = changes.get(last + 1, 0) ^ 1 << index
+    borders = sorted(changes)
+    members = accumulate((changes[border] for border in borders), xor)
     real = 1 << len(sets)
     best: dict[int, int] = {}  # by sets: the rank of their most readable character
     readable: list[KeySymbol] = []
@@ -200,22 +207,6 @@ def _rank(first: int, last: int) -> int:
 
 def _character_at(rank: int) -> str:
     return _READABLE[rank] if rank < _UNRANKED else chr(rank - _UNRANKED)
-
-
-def _intervals(sets: Iterable[Ranges]) -> tuple[list[int], list[int]]:
-    """Cuts the code points into intervals; returns where each begins, and a bit for each set that contains it."""
-    changes: dict[int, int] = {0: 0}
-    for index, each in enumerate(sets):
-        for first, last in each:
-            changes[first] = changes.get(first, 0) ^ 1 << index
-            changes[last + 1] = changes.get(last + 1, 0) ^ 1 << index
-    borders = sorted(changes)
-    members = []
-    now = 0
-    for border in borders:
-        now ^= changes[border]
-        members.append(now)
-    return borders, members
 
 
 class Fragment(NamedTuple):

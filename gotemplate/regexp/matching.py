@@ -315,22 +315,21 @@ def longest_matching_part(source: str, key: str) -> Progress:
     while isinstance(node, syntax.Group):
         node = node.body
     branches = node.branches if isinstance(node, syntax.Alternation) else (tree,)
-    progress = [_progress(branch, encoded(key)) for branch in branches]
+    read, progress = encoded(key), []
+    for branch in branches:
+        atoms = [each for atom in syntax.atoms(branch) for each in atom.split()]
+        # A key in which a part is found has all its leading parts, too.
+        leading = [atoms[:length] for length in range(1, len(atoms) + 1)]
+        done = bisect_left(leading, 1, key=lambda parts: _last_end(parts, read) is None)
+        start = branch.extent.start
+        part = Extent(start, atoms[done - 1].end if done else start)
+        reached = _last_end(atoms[:done], read) if done else 0
+        failing = atoms[done].node.extent if done < len(atoms) else None
+        progress.append(Progress(part, len(read[:reached].decode()), failing))
     return max(progress, key=lambda each: (each.failing is None, each.reached, each.part.end - each.part.start))
 
 
 _ANYTHING = syntax.Repeat(syntax.AnyCharacter(True, Extent(0, 0)), 0, None, False, Extent(0, 0))
-
-
-def _progress(branch: syntax.Node, key: bytes) -> Progress:
-    atoms = [each for atom in syntax.atoms(branch) for each in atom.split()]
-    # A key in which a part is found has all its leading parts, too.
-    lengths = range(1, len(atoms) + 1)
-    done = bisect_left(lengths, 1, key=lambda length: _last_end(atoms[:length], key) is None)
-    start = branch.extent.start
-    part = Extent(start, atoms[done - 1].end if done else start)
-    reached = _last_end(atoms[:done], key) if done else 0
-    return Progress(part, len(key[:reached].decode()), atoms[done].node.extent if done < len(atoms) else None)
 
 
 def _last_end(atoms: Sequence[Atom], key: bytes) -> int | None:

@@ -169,43 +169,34 @@ class _Parser:
             raise syntax.PatternError(f"nothing to repeat before `{operator}`", start, end, f"write {meant}")
         operand = pieces[index]
         if isinstance(operand, syntax.Text) and len(operand.characters) > 1:
-            before, operand = self._without_last(operand)
-            pieces.insert(index, before)
+            before, last, (first, end_of_text) = operand.characters[:-1], operand.characters[-1], operand.extent
+            folded = operand.folded and _may_have_cases(before)
+            pieces.insert(index, syntax.Text(before, folded, syntax.Extent(first, end_of_text - 1)))
+            folded = operand.folded and _may_have_cases(last)
+            operand = syntax.Text(last, folded, syntax.Extent(end_of_text - 1, end_of_text))
             index += 1
             self._groups[-1].operand = index
         extent = syntax.Extent(operand.extent.start, end)
         pieces[index] = syntax.Repeat(operand, *count, lazy != ("U" in self._flags), extent)
         self.at = end
 
-    @staticmethod
-    def _without_last(text: syntax.Text) -> tuple[syntax.Text, syntax.Text]:
-        start, end = text.extent
-        before, last = text.characters[:-1], text.characters[-1]
-        return (
-            syntax.Text(before, text.folded and _may_have_cases(before), syntax.Extent(start, end - 1)),
-            syntax.Text(last, text.folded and _may_have_cases(last), syntax.Extent(end - 1, end)),
-        )
-
     def backslash(self) -> None:
         letter = self.text[self.at + 1 : self.at + 2]
         if letter in _ESCAPED_ASSERTIONS:
             self._push(syntax.Assertion(_ESCAPED_ASSERTIONS[letter], self._advance(self.at + 2)))
         elif letter == "Q":
-            self._quotation()
+            # The characters up to `\E` or the end of the text.
+            start, closing = self.at + 2, self.text.find("\\E", self.at + 2)
+            end = len(self.text) if closing < 0 else closing
+            self.at = start
+            if start < end:
+                self._literal(self.text[start:end], end)
+            self.at = end if closing < 0 else end + 2
         elif (named := self._named_class(letter)) is not None:
             self._push(named)
         else:
             code, end = read_escape(self.text, self.at)
             self._literal(chr(code), end)
-
-    def _quotation(self) -> None:
-        r"""Reads the characters between `\Q` and `\E` or the end of the text."""
-        start, closing = self.at + 2, self.text.find("\\E", self.at + 2)
-        end = len(self.text) if closing < 0 else closing
-        self.at = start
-        if start < end:
-            self._literal(self.text[start:end], end)
-        self.at = end if closing < 0 else end + 2
 
     def _named_class(self, letter: str) -> syntax.NamedClass | None:
         r"""Reads a class such as `\d` or `\p{Greek}`; returns None, and reads nothing, for another escape."""

@@ -34,9 +34,12 @@ def compile_regex(text: bytes) -> Pattern:
 
 def matches(expression: Pattern, text: bytes, budget: RenderBudget, most: int = -1) -> Iterator[Sequence[ByteSpan]]:
     """Yields successive matches (regexp's allMatches), without empty ones right after another; -1 means all."""
-    text, offsets = _readable(text)
-    if offsets is not None:
+    decoded, offsets = runes(text), None
+    if (read := decoded.encode()) != text:  # with U+FFFD for each byte that is not UTF-8
+        offsets = [start for rune, start in zip(decoded, rune_starts(text), strict=True) for _ in rune.encode()]
+        offsets += [len(text), -1]  # the last one is for index -1, that of a group that took no part
         budget.spend(len(offsets) >> 1)
+        text = read
     position, last_end = 0, -1
     # A search may follow all instructions at once, which shows in expressions of more than 64 instructions.
     cost = 1 + (expression.program_size >> 6)
@@ -54,16 +57,6 @@ def matches(expression: Pattern, text: bytes, budget: RenderBudget, most: int = 
         if accepted:
             most -= 1
             yield spans if offsets is None else [(offsets[start], offsets[end]) for start, end in spans]
-
-
-def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
-    """Returns the text with U+FFFD for each byte that is not UTF-8, and the offsets in the original if it changed."""
-    decoded = runes(text)
-    read = decoded.encode()
-    if read == text:
-        return text, None
-    offsets = [start for rune, start in zip(decoded, rune_starts(text), strict=True) for _ in rune.encode()]
-    return read, [*offsets, len(text), -1]  # the last entry is for index -1, that of a group that took no part
 
 
 def captures(expression: Pattern, text: bytes, spans: Sequence[ByteSpan]) -> Captures:

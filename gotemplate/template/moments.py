@@ -267,7 +267,18 @@ class _MomentReader:
             hour += 12
         elif "am" in self._halves and hour == 12:
             hour = 0
-        return self._in_zone(Moment.of(self._date(), (hour, minute, second), self._nanosecond))
+        read = Moment.of(self._date(), (hour, minute, second), self._nanosecond)
+        if self._is_utc:
+            return read
+        if self._offset != _NO_OFFSET:
+            zone = "UTC" if self._offset == 0 and not self._zone else self._zone
+            return Moment(read.seconds - self._offset, read.nanosecond, self._offset, zone)
+        if not self._zone:
+            return read
+        # Go keeps the time as read if it knows a zone by name only; only the hours of GMT+N become an offset.
+        hours = self._zone[3:].lstrip("+-").lstrip("0") if self._zone.startswith("GMT") else ""
+        sign = -1 if "-" in self._zone else 1
+        return Moment(read.seconds, read.nanosecond, sign * int(hours or 0) * 3600, self._zone)
 
     def _date(self) -> tuple[int, int, int]:
         read = self._numbers
@@ -280,16 +291,3 @@ class _MomentReader:
         if not (1 <= day <= days_since_epoch(year, month + 1, 1) - days_since_epoch(year, month, 1)):
             raise self._fail()
         return year, month, day
-
-    def _in_zone(self, read: Moment) -> Moment:
-        if self._is_utc:
-            return read
-        if self._offset != _NO_OFFSET:
-            zone = "UTC" if self._offset == 0 and not self._zone else self._zone
-            return Moment(read.seconds - self._offset, read.nanosecond, self._offset, zone)
-        if not self._zone:
-            return read
-        # Go keeps the time as read if it knows a zone by name only; only the hours of GMT+N become an offset.
-        hours = self._zone[3:].lstrip("+-").lstrip("0") if self._zone.startswith("GMT") else ""
-        sign = -1 if "-" in self._zone else 1
-        return Moment(read.seconds, read.nanosecond, sign * int(hours or 0) * 3600, self._zone)

@@ -78,7 +78,17 @@ class _Formatting(msgspec.Struct):
             if percent >= 0:
                 self._verb()
         if not self.reordered and self.next < len(self.values):
-            self._extra()
+            printer = self.printer
+            printer.clear()
+            printer.write(b"%!(EXTRA ")
+            for number, value in enumerate(self.values[self.next :]):
+                if number:
+                    printer.write(b", ")
+                printer.write(go_string(go.type_name(value)))
+                if value is not None:
+                    printer.write(b"=")
+                    printer.argument(value, "v")
+            printer.write(b")")
 
     def _verb(self) -> None:
         printer = self.printer
@@ -163,19 +173,6 @@ class _Formatting(msgspec.Struct):
         self.next += 1
         is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_WIDTH
         return int(value) if is_number else None
-
-    def _extra(self) -> None:
-        printer = self.printer
-        printer.clear()
-        printer.write(b"%!(EXTRA ")
-        for number, value in enumerate(self.values[self.next :]):
-            if number:
-                printer.write(b", ")
-            printer.write(go_string(go.type_name(value)))
-            if value is not None:
-                printer.write(b"=")
-                printer.argument(value, "v")
-        printer.write(b")")
 
 
 def _number(digits: str) -> int | None:

@@ -346,12 +346,9 @@ def _unsigned(value: float, verb: str, precision: int) -> str:
             return text.upper() if verb == "X" else text
         case "E" | "G":
             return _unsigned(value, verb.lower(), precision).upper()
-    return _shortest(value, verb) if precision < 0 else f"{value:.{precision}{verb}}"
-
-
-def _shortest(value: float, verb: str) -> str:
-    """Formats a number that is not negative with the fewest digits that are parsed as the same number again."""
-    number = Decimal(repr(value)).normalize()
+    if precision >= 0:
+        return f"{value:.{precision}{verb}}"
+    number = Decimal(repr(value)).normalize()  # the fewest digits that are parsed as the same number again
     if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= number.adjusted() < _MOST_PLAIN):
         digits, _, power = f"{number:e}".partition("e")
         return f"{digits}e{int(power):+03d}"

@@ -178,26 +178,22 @@ def _host(scheme: bytes, host: bytes) -> bytes:
     if bracket > 0:
         raise UrlError("invalid IP-literal")
     if bracket == 0:
-        return _ip_literal(host)
+        address, bracketed, port = host[1:].rpartition(b"]")
+        if not bracketed:
+            raise UrlError("missing ']' in host")
+        _check_port(port)
+        address, zoned, zone = address.partition(b"%25")
+        address = _unescape_host(address)
+        zone = _unescape_host(zoned + zone, zone=True)
+        try:
+            ipaddress.IPv6Address((address + zone).decode())
+        except ValueError:
+            raise UrlError("invalid host") from None
+        return b"[" + address + zone + b"]" + port
     colon = host.find(b":") if scheme in (b"http", b"https") else host.rfind(b":")
     if colon >= 0:
         _check_port(host[colon:])
     return _unescape_host(host)
-
-
-def _ip_literal(host: bytes) -> bytes:
-    address, bracket, port = host[1:].rpartition(b"]")
-    if not bracket:
-        raise UrlError("missing ']' in host")
-    _check_port(port)
-    address, zoned, zone = address.partition(b"%25")
-    address = _unescape_host(address)
-    zone = _unescape_host(zoned + zone, zone=True)
-    try:
-        ipaddress.IPv6Address((address + zone).decode())
-    except ValueError:
-        raise UrlError("invalid host") from None
-    return b"[" + address + zone + b"]" + port
 
 
 def _check_port(port: bytes) -> None:

@@ -258,10 +258,13 @@ class MultipartForm:
 
     async def _read(self) -> bool:
         """Parses the next chunk; returns whether there was one."""
-        if (chunk := await anext(self._chunks, None)) is None:
-            if not self._complete:
-                raise MalformedForm("the form ends before its closing boundary")
-            return False
+        if (chunk := await anext(self._chunks, None)) is not None:
+            self._feed(chunk)
+        elif not self._complete:
+            raise MalformedForm("the form ends before its closing boundary")
+        return chunk is not None
+
+    def _feed(self, chunk: bytes) -> None:
         at = 0
         # Line by line up to the file's head, which ends a line: so it is known where the content begins.
         while self._file is None and (end := chunk.find(b"\n", at) + 1):
@@ -273,7 +276,6 @@ class MultipartForm:
         self._overhead += len(chunk) - sum(map(len, self._pieces))
         if self._overhead > self._limit:
             raise FormTooLarge(f"the form has more than {self._limit} bytes besides its file")
-        return True
 
     def _parse(self, data: bytes) -> None:
         try:
