@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from running import start_proxy
 
+from tornado_proxy.cli.main import main
+
 PAGE = (
     (Path(__file__).parents[2] / "docs" / "which.md").read_text(encoding="utf-8").partition("## From S3's website")[2]
 )
@@ -29,6 +31,13 @@ def site(bucket, tmp_path_factory, request):
     ports = f"server: {{port: 0}}\ninternalServer: {{port: 0}}\ns3: {{reads: {request.param}}}\n"
     with start_proxy(tmp_path_factory.mktemp("site"), ports + configuration, site=BLOCKS["rules"]) as running:
         yield running
+
+
+def test_the_rules_are_what_the_routing_rules_become(tmp_path, capsys):
+    """The command of the page makes the rules of the page."""
+    (tmp_path / "website.json").write_text(BLOCKS["json"])
+    assert main(["convert", "redirects", str(tmp_path / "website.json")]) == 0
+    assert capsys.readouterr().out == BLOCKS["rules"]
 
 
 @pytest.mark.parametrize(
