@@ -18,6 +18,7 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
+from tornado_proxy.service.reload.reloading import EditState
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.storage.probe import BucketProblem, Outlook, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
@@ -63,7 +64,7 @@ EXPLAIN = "tornado_proxy.admin.administration.explained"
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, from_last_good=False)
+    reloader = SimpleNamespace(edit=EditState())
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,

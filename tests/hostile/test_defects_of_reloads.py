@@ -121,7 +121,7 @@ async def test_a_defect_in_any_step_leaves_the_service_alive(step, tmp_path, mon
         raise RuntimeError(f"a defect in {name}")
 
     async with asyncio.timeout(30), _running(files, tmp_path / "kept") as (service, ask):
-        await _eventually(lambda: service.reloader.last)
+        await _eventually(lambda: service.reloader.edit.last)
         monkeypatch.setattr(owner, name, failing)
         if step == "a sample":
             service.start_task("a task", failing)
@@ -153,13 +153,13 @@ async def test_a_reload_with_a_relative_configuration_outlives_its_directory(tmp
     monkeypatch.setattr(process, "probe_stores", _no_probe)
     relative = Files(folder.__class__())
     async with asyncio.timeout(30), _running(relative, tmp_path / "kept") as (service, ask):
-        await _eventually(lambda: service.reloader.last)
+        await _eventually(lambda: service.reloader.edit.last)
         folder.rename(tmp_path / "elsewhere")
         for each in sorted((tmp_path / "elsewhere").rglob("*"), reverse=True):
             each.rmdir() if each.is_dir() else each.unlink()
         (tmp_path / "elsewhere").rmdir()
         await ask("POST", "/-/reload")
-        service.bus.emit(service.reloader.last)
+        service.bus.emit(service.reloader.edit.last)
         await _eventually(lambda: service.last_good.trouble)
         assert "was removed" in service.last_good.trouble
         assert (await ask("GET", "/-/ready")).code == 200

@@ -111,7 +111,7 @@ class Administration:
     async def status(self) -> dict[str, object]:
         """Returns the state of the service as JSON."""
         configuration, generation = self._serving.configuration, self._serving.generation
-        last, failure, snapshot = self._reloader.last, self._reloader.failure, configuration.snapshot
+        edit, snapshot = self._reloader.edit, configuration.snapshot
         return {
             "version": self._versions["tornado-proxy"],
             "ready": self.is_ready(),
@@ -130,9 +130,9 @@ class Administration:
                 for target in configuration.settings.targets
             },
             "failingTests": [diagnostic_fields(each) for each in configuration.failing_tests],
-            "lastAttempt": report_view(last) if last else None,
-            "lastFailedAttempt": report_view(failure) if failure else None,
-            "startedFromLastGood": self._reloader.from_last_good,
+            "lastAttempt": report_view(edit.last) if edit.last else None,
+            "lastFailedAttempt": report_view(edit.failure) if edit.failure else None,
+            "startedFromLastGood": edit.from_last_good,
             "lastGoodTrouble": (self._last_good and self._last_good.trouble) or None,
             "defects": [{**each._asdict(), "at": moment(each.at)} for each in self._defects],
             "certificates": certificate_views(configuration.settings, time.time()),
@@ -259,7 +259,7 @@ class Administration:
             configuration.snapshot.digest,
             generation.number,
             generation.since,
-            self._reloader.failure is None,
+            self._reloader.edit.failure is None,
             self._counts,
             self._probes.values(),
             {(each.listener, each.name): each.not_after for each in ends},

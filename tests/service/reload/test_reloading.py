@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.loading import Read
 from tornado_proxy.service.reload import reloading
 from tornado_proxy.service.reload.last_good import LastGood
-from tornado_proxy.service.reload.reloading import EditState, RefusedFor, Reloader, Step, refused
+from tornado_proxy.service.reload.reloading import EditState, Refusal, RefusedFor, Reloader, Step, refused
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader, compile_snapshot
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome, ReloadReport
 
@@ -94,7 +93,7 @@ def test_an_edit_is_the_next_generation(scene):
     ((number, configuration),) = scene.serving.activated
     assert number == scene.serving.generation.number == 2
     assert configuration.rewrite_count == 2
-    assert scene.reloader.last.is_in_force
+    assert scene.reloader.edit.last.is_in_force
 
 
 def test_changes_are_reported(scene):
@@ -126,7 +125,7 @@ def test_a_new_generation_and_the_end_of_a_failure_are_seen_together(scene):
         reloading = asyncio.ensure_future(scene.reloader.reload())
         while not reloading.done():
             await asyncio.sleep(0)
-            yield scene.serving.generation.number, scene.reloader.failure is not None, len(scene.events)
+            yield scene.serving.generation.number, scene.reloader.edit.failure is not None, len(scene.events)
 
     async def seen():
         return {state async for state in states()}
@@ -142,7 +141,7 @@ def test_a_failing_rule_test_is_a_warning(scene):
     assert scene.edit(FAILING_TEST) == [ReloadOutcome.LOADED]
     (event,) = scene.events
     assert [diagnostic.code for diagnostic in event.diagnostics] == ["failing-test"]
-    assert scene.reloader.last.diagnostics == event.diagnostics
+    assert scene.reloader.edit.last.diagnostics == event.diagnostics
 
 
 def test_a_failing_rule_test_is_not_forgotten(scene):
@@ -170,10 +169,10 @@ def test_a_refused_edit_reports_only_its_own_mistakes(scene):
     """Warnings of the configuration in force are not repeated."""
     scene.files.configure(f"{CONFIGURATION}    actions: {{PUT: {{enabled: true}}}}\n")
     scene.reload()
-    assert [diagnostic.code for diagnostic in scene.reloader.last.diagnostics] == ["open-writes"]
+    assert [diagnostic.code for diagnostic in scene.reloader.edit.last.diagnostics] == ["open-writes"]
     scene.edit(BAD)
-    assert [diagnostic.code for diagnostic in scene.reloader.failure.diagnostics] == ["bad-source"]
-    assert scene.events[-1].diagnostics == scene.reloader.failure.diagnostics
+    assert [diagnostic.code for diagnostic in scene.reloader.edit.failure.diagnostics] == ["bad-source"]
+    assert scene.events[-1].diagnostics == scene.reloader.edit.failure.diagnostics
 
 
 def test_a_warning_can_become_an_error(scene):
@@ -182,20 +181,19 @@ def test_a_warning_can_become_an_error(scene):
     scene.edit(FAILING_TEST)
     scene.files.configure(refusing)
     scene.edit(FAILING_TEST.replace("/b", "/d"))
-    assert [diagnostic.severity.value for diagnostic in scene.reloader.failure.diagnostics] == ["error"]
+    assert [diagnostic.severity.value for diagnostic in scene.reloader.edit.failure.diagnostics] == ["error"]
 
 
-def test_the_status_line_names_the_refused_mistake(scene):
+def test_the_status_line_names_the_refused_mistake():
     """The line has the first error, not a warning before it."""
-    scene.edit(BAD)
-    diagnostics = (Diagnostic("w", "a warning", severity=Severity.WARNING), Diagnostic("bad-source", "missing `)`"))
-    scene.reloader.failure = dataclasses.replace(scene.reloader.failure, diagnostics=diagnostics)
-    assert scene.reloader.status_line() == "generation 1, 1 rewrite; an edit was refused: missing `)`"
+    warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
+    failure = ReloadReport(ReloadOutcome.REFUSED, 1, diagnostics=(warning, Diagnostic("bad-source", "missing `)`")))
+    assert EditState(failure=failure).status_line(1, 1) == "generation 1, 1 rewrite; an edit was refused: missing `)`"
 
 
 def test_a_start_from_the_last_good_copy_is_said_until_the_files_are_in_force(scene):
     """A refused edit does not end it."""
-    scene.reloader.from_last_good = True
+    scene.reloader.edit = EditState(from_last_good=True)
     scene.edit(BAD)
     assert scene.reloader.status_line().startswith("generation 1, 1 rewrite, started from the last good copy; ")
     scene.edit(BETTER)
@@ -227,7 +225,7 @@ def test_an_unreadable_file_is_refused(scene):
     """A rule file that cannot be read is a mistake, and the generation stays in force."""
     scene.files.path("other").symlink_to("nowhere")
     assert scene.reload() is ReloadOutcome.REFUSED
-    assert "cannot be read" in scene.reloader.failure.diagnostics[0].message
+    assert "cannot be read" in scene.reloader.edit.failure.diagnostics[0].message
 
 
 def test_paths_of_a_refused_edit_are_watched(scene):
@@ -242,7 +240,7 @@ def test_a_new_port_needs_a_restart(scene):
     """The report names the section that needs a restart, and the rest of the edit is in force."""
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
     scene.edit(BETTER)
-    assert scene.reloader.last.kept_back == ("server",)
+    assert scene.reloader.edit.last.kept_back == ("server",)
     assert scene.serving.activated[0][1].settings.server.port == 0
 
 
@@ -251,7 +249,7 @@ def test_an_unbuildable_generation_is_refused(scene):
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
     assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
     assert scene.serving.generation.number == 1
-    assert scene.reloader.failure.diagnostics == (scene.serving.mistake,)
+    assert scene.reloader.edit.failure.diagnostics == (scene.serving.mistake,)
 
 
 def test_a_hanging_file_system_is_read_once(scene, monkeypatch):
@@ -430,7 +428,7 @@ def test_a_rotated_secret_reaches_what_is_in_force_whatever_the_state_of_the_edi
     assert refused in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED)
     assert [event.outcome for event in scene.events] == [refused, ReloadOutcome.RENEWED]
     assert scene.events[1].changes == ("target `site` changed: bucket.credentials.secretKey",)
-    assert (scene.reloader.failure.generation, scene.serving.generation.number) == (2, 2)
+    assert (scene.reloader.edit.failure.generation, scene.serving.generation.number) == (2, 2)
     scene.reload()
     assert len(scene.events) == 2
 
@@ -451,12 +449,12 @@ def test_a_secret_that_vanishes_is_told_and_the_old_one_stays(scene):
     scene.edit(BAD)
     (scene.files.folder / "secret").unlink()
     scene.reload()
-    messages = [each.message for each in scene.reloader.failure.diagnostics]
+    messages = [each.message for each in scene.reloader.edit.failure.diagnostics]
     assert (len(messages), _secret(scene)) == (2, "s3cret")
     assert messages[1].startswith("what is in force keeps its secrets and certificates: ")
     (scene.files.folder / "secret").write_text("rotated\n")
     scene.reload()
-    assert [len(scene.reloader.failure.diagnostics), _secret(scene)] == [1, "rotated"]
+    assert [len(scene.reloader.edit.failure.diagnostics), _secret(scene)] == [1, "rotated"]
 
 
 def test_a_secret_that_no_bucket_takes_is_told(scene):
@@ -465,7 +463,7 @@ def test_a_secret_that_no_bucket_takes_is_told(scene):
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
     (scene.files.folder / "secret").write_text("rotated\n")
     scene.reload()
-    assert "keeps its secrets and certificates: target `site`" in scene.reloader.failure.diagnostics[-1].message
+    assert "keeps its secrets and certificates: target `site`" in scene.reloader.edit.failure.diagnostics[-1].message
     assert scene.serving.generation.number == 1
 
 
@@ -477,23 +475,22 @@ def test_failing_tests_are_not_forgotten_by_a_renewal(scene):
     assert len(scene.serving.configuration.failing_tests) == 1
 
 
-def test_a_lone_information_is_a_status(scene):
+def test_a_lone_information_is_a_status():
     """A refusal whose diagnostics have no error has a status line all the same."""
-    scene.edit(BAD)
     for diagnostics, shown in (((Diagnostic("x", "a note", severity=Severity.INFO),), ": a note"), ((), "")):
-        scene.reloader.failure = dataclasses.replace(scene.reloader.failure, diagnostics=diagnostics)
-        assert scene.reloader.status_line() == f"generation 1, 1 rewrite; an edit was refused{shown}"
+        failure = ReloadReport(ReloadOutcome.REFUSED, 1, diagnostics=diagnostics)
+        assert EditState(failure=failure).status_line(1, 1).endswith(f"an edit was refused{shown}")
 
 
 ORIGIN = Reference("env", "KEY")
 IN_FORCE = Snapshot(None, (), Read(()), "in force", (), secrets={ORIGIN: Secret("KEY", "old")})
 NEW = replace(IN_FORCE, digest="new")
 ROTATED = {ORIGIN: Secret("KEY", "rotated")}
-AS_IN_FORCE = EditState(IN_FORCE)
+AS_IN_FORCE = EditState()
 
 
 def _edit(refused_for, snapshot=NEW):
-    return EditState(snapshot, (Diagnostic("x", "wrong"),), refused_for)
+    return EditState(Refusal(snapshot, (Diagnostic("x", "wrong"),), refused_for))
 
 
 @pytest.mark.parametrize(

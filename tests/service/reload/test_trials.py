@@ -171,7 +171,7 @@ def test_a_bucket_is_asked_again(bucket_files, monkeypatch):
     """S3 may be back at the next look, although the files are the same."""
     reloader, report = _edited(bucket_files, _NOWHERE, "refuse")
     assert report.outcome is ReloadOutcome.REFUSED
-    assert reloader.failure is not None
+    assert reloader.edit.failure is not None
 
     async def nothing_wrong(loaded, _before):
         return loaded

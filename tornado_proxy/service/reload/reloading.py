@@ -196,37 +196,75 @@ class RefusedFor(Enum):
     NOTHING = "nothing"  # it may pass by itself: a bucket that is away, a file system that hangs, a defect
 
 
-class EditState(msgspec.Struct, frozen=True):
-    """What the files say: in force, or refused for some reasons. `snapshot` is None if they could not be read."""
+class Refusal(msgspec.Struct, frozen=True):
+    """Why the files are not in force. `snapshot` is None if they could not be read."""
 
     snapshot: Snapshot | None
-    reasons: tuple[Diagnostic, ...] = ()
-    refused_for: RefusedFor | None = None  # None if it is in force
+    reasons: tuple[Diagnostic, ...]
+    refused_for: RefusedFor = RefusedFor.NOTHING
     outcome: ReloadOutcome = ReloadOutcome.REFUSED
     error: BaseException | None = None  # a defect of ours
+
+
+class EditState(msgspec.Struct, frozen=True):
+    """What became of the last edit; all that is told of it follows from this."""
+
+    refusal: Refusal | None = None  # None if the files are in force
+    failure: ReloadReport | None = None  # the report of the refusal
+    last: ReloadReport | None = None  # a reading that finds nothing new does not hide the result of an edit
+    from_last_good: bool = False  # while the copy from which the service started is in force
 
     def step(self, reading: Snapshot, in_force: Snapshot) -> Step:
         """Returns what is done about the next reading of the files."""
         if reading.is_as(in_force):
-            return Step.REVERT if self.refused_for else Step.NOTHING
+            return Step.REVERT if self.refusal else Step.NOTHING
         if not reading.settled:
             return Step.WAIT
+        if self.refusal is None:
+            return Step.TRY
+        refused = self.refusal.snapshot
         is_same = {
-            RefusedFor.FILES: self.snapshot is not None and self.snapshot.digest == reading.digest,
-            RefusedFor.SECRETS: reading.is_as(self.snapshot),
+            RefusedFor.FILES: refused is not None and refused.digest == reading.digest,
+            RefusedFor.SECRETS: reading.is_as(refused),
+            RefusedFor.NOTHING: False,
         }
-        return Step.REPEAT if self.refused_for and is_same.get(self.refused_for) else Step.TRY
+        return Step.REPEAT if is_same[self.refusal.refused_for] else Step.TRY
+
+    def after(self, report: ReloadReport, refusal: Refusal | None = None) -> EditState:
+        """Returns the state after a report: of a refusal, of a renewal, or of files that are in force."""
+        if report.outcome is ReloadOutcome.RENEWED:
+            return replace(self, last=report)
+        if refusal is None:
+            is_news = report.outcome is not ReloadOutcome.UNCHANGED or self.last is None
+            return EditState(last=report if is_news else self.last)
+        before = self.failure
+        if before is None or not before.says_as(report):
+            return replace(self, refusal=refusal, failure=report, last=report)
+        # It is told once: the files are looked at every few seconds.
+        return replace(self, refusal=refusal, failure=dataclasses.replace(report, at=before.at, seconds=before.seconds))
+
+    def status_line(self, generation: int, rewrites: int) -> str:
+        """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
+        line = f"generation {generation}, {counted(rewrites, 'rewrite')}"
+        if self.from_last_good:
+            line += ", started from the last good copy"
+        if self.failure is None:
+            return line
+        diagnostics = self.failure.diagnostics
+        first = next(iter((*errors(diagnostics), *diagnostics)), None)
+        place = f"{first.place}: " if first and first.place else ""
+        return f"{line}; an edit was refused{f': {place}{first.message}' if first else ''}"
 
 
-def refused(snapshot: Snapshot, diagnostics: tuple[Diagnostic, ...], news: tuple[Diagnostic, ...]) -> EditState:
-    """Returns the edit that is refused because of diagnostics, of which some are news to tell."""
+def refused(snapshot: Snapshot, diagnostics: tuple[Diagnostic, ...], news: tuple[Diagnostic, ...]) -> Refusal:
+    """Returns why an edit is refused: because of diagnostics, of which some are news to tell."""
     reasons = errors(diagnostics)
     # The digest covers neither secrets nor what is said of them; a client of a bucket is made with its keys.
     of_secrets = {each.message for each in snapshot.remarks}
     if all(each.code == BUCKET_DOWN for each in reasons):
-        return EditState(snapshot, news, RefusedFor.NOTHING)
+        return Refusal(snapshot, news)
     by_secrets = any(each.message in of_secrets or each.code == "unusable-bucket" for each in reasons)
-    return EditState(snapshot, news, RefusedFor.SECRETS if by_secrets else RefusedFor.FILES)
+    return Refusal(snapshot, news, RefusedFor.SECRETS if by_secrets else RefusedFor.FILES)
 
 
 class Reloader:
@@ -245,10 +283,7 @@ class Reloader:
         renew: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot,
         from_last_good: bool = False,
     ) -> None:
-        self.from_last_good = from_last_good  # while the copy from which the service started is in force
-        self.edit = EditState(serving.configuration.snapshot)
-        self.failure: ReloadReport | None = None  # while the edit is not in force
-        self.last: ReloadReport | None = None
+        self.edit = EditState(from_last_good=from_last_good)
         self._serving = serving
         self._at_start = serving.configuration.settings
         self._read, self._renew = read, renew
@@ -263,16 +298,7 @@ class Reloader:
 
     def status_line(self) -> str:
         """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
-        rewrites = self._serving.configuration.rewrite_count
-        line = f"generation {self._serving.generation.number}, {counted(rewrites, 'rewrite')}"
-        if self.from_last_good:
-            line += ", started from the last good copy"
-        if self.failure is None:
-            return line
-        diagnostics = self.failure.diagnostics
-        first = next(iter((*errors(diagnostics), *diagnostics)), None)
-        place = f"{first.place}: " if first and first.place else ""
-        return f"{line}; an edit was refused{f': {place}{first.message}' if first else ''}"
+        return self.edit.status_line(self._serving.generation.number, self._serving.configuration.rewrite_count)
 
     async def reload(self) -> ReloadReport:
         """Reads the files, and puts them in force if they are new and good; raises nothing but cancellation.
@@ -281,44 +307,33 @@ class Reloader:
         """
         # Two attempts at once would give two generations one number, and the older snapshot could win.
         async with self._lock:
-            began, before = time.perf_counter(), self.failure
+            began, refusal = time.perf_counter(), None
             try:
                 attempt = await self._attempt()
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
-                attempt = EditState(self._seen, (_defect(error),), RefusedFor.NOTHING, ReloadOutcome.FAILED, error)
-            if isinstance(attempt, ReloadReport):
-                # Nothing is awaited before this: the status would contradict itself meanwhile.
-                self.edit, self.failure, report = EditState(self._seen), None, attempt
-                report = dataclasses.replace(report, seconds=time.perf_counter() - began)
-            else:
-                problems = await self._renewed()
-                digest = attempt.snapshot.digest if attempt.snapshot else ""
-                report = self._report(attempt.outcome, digest, (*attempt.reasons, *problems))
-                report = dataclasses.replace(report, error=attempt.error, seconds=time.perf_counter() - began)
-                is_known = before is not None and before.says_as(report)
-                if before is not None and is_known:
-                    report = dataclasses.replace(report, at=before.at, seconds=before.seconds)
-                self.edit, self.failure = attempt, report
-                if is_known:
-                    return report  # told once: the files are looked at every few seconds
-            self._tell(report)
-            return report
+                attempt = Refusal(self._seen, (_defect(error),), outcome=ReloadOutcome.FAILED, error=error)
+            # Nothing is awaited between an activation and the new state: the status would contradict itself meanwhile.
+            if isinstance(attempt, Refusal):
+                refusal, diagnostics = attempt, (*attempt.reasons, *await self._renewed())
+                digest = refusal.snapshot.digest if refusal.snapshot else ""
+                attempt = self._report(refusal.outcome, digest, diagnostics)
+                attempt = dataclasses.replace(attempt, error=refusal.error)
+            report = dataclasses.replace(attempt, seconds=time.perf_counter() - began)
+            self._tell(report, refusal)
+            return self.edit.failure or report
 
-    def _tell(self, report: ReloadReport) -> None:
-        self.from_last_good = self.from_last_good and not report.is_in_force
-        # A reading that finds nothing new does not hide the result of the last edit.
-        if report.outcome is not ReloadOutcome.UNCHANGED:
+    def _tell(self, report: ReloadReport, refusal: Refusal | None = None) -> None:
+        self.edit = self.edit.after(report, refusal)
+        if self.edit.last is report and report.outcome is not ReloadOutcome.UNCHANGED:
             self._emit(report)
-        if report.outcome is not ReloadOutcome.UNCHANGED or self.last is None:
-            self.last = report
 
-    async def _attempt(self) -> ReloadReport | EditState:
+    async def _attempt(self) -> ReloadReport | Refusal:
         """Returns a report if the files are in force, else the edit that is refused."""
         in_force = self._serving.configuration
         try:
             reading = self._seen = await self._reading(self._read)
         except TimeoutError:
-            return EditState(self._seen, (_HANGS,), RefusedFor.NOTHING)
+            return Refusal(self._seen, (_HANGS,))
         match self.edit.step(reading, in_force.snapshot):
             case Step.NOTHING | Step.REVERT as step:
                 outcome = ReloadOutcome.REVERTED if step is Step.REVERT else ReloadOutcome.UNCHANGED
@@ -326,13 +341,14 @@ class Reloader:
                 report = self._report(outcome, reading.digest, in_force.diagnostics)
                 return dataclasses.replace(report, news=(), kept_back=in_force.kept_back)
             case Step.WAIT:
-                return EditState(reading, (_UNSETTLED,), RefusedFor.NOTHING)
+                return Refusal(reading, (_UNSETTLED,))
             case Step.REPEAT:
-                return self.edit
+                assert self.edit.refusal is not None, "what is repeated was refused"
+                return self.edit.refusal
             case Step.TRY:
                 return await self._tried(reading, in_force)
 
-    async def _tried(self, reading: Snapshot, in_force: Configuration) -> ReloadReport | EditState:
+    async def _tried(self, reading: Snapshot, in_force: Configuration) -> ReloadReport | Refusal:
         configuration = await in_background(compile_snapshot, reading, in_force)
         configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
