@@ -52,6 +52,14 @@ def test_a_line_that_cannot_be_expressed_has_a_reason(origin, text, message):
     assert [each.message for each in report.of(OptionOutcome.LEFT_OUT)] == [message]
 
 
+def test_an_entry_that_an_earlier_one_covers_is_never_used():
+    """It is so in the file, too."""
+    rules, _, report = converted_redirects("/a/* /b\n/a/:x/* /c\n/:x/* /d\n", origin="cloudflare")
+    assert (len(rules.rewrites), report.complete) == (2, True)
+    (remark,) = report.of(OptionOutcome.ADAPTED)
+    assert remark.message == "never used: the entry at file:1 takes its addresses first"
+
+
 def test_a_host_without_a_scheme_is_a_remark():
     """S3's endpoint for websites is reached without TLS only."""
     rules, _, report = converted_redirects('[{"Redirect": {"HostName": "example.org"}}]', origin="s3")

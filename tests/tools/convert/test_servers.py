@@ -33,6 +33,17 @@ def test_a_map_may_be_in_another_file():
     assert [each.message for each in report.remarks if each.outcome is OptionOutcome.LEFT_OUT] == ["it has a query"]
 
 
+def test_addresses_in_any_case_gain_nothing_by_a_list():
+    """Those of a map are taken in any case, and neither before what stands above nor after what stands below."""
+    lines = "".join(f"/m{number} /map;" for number in range(20))
+    above, below = ("".join(f"rewrite ^/{name}{n}$ /{name} permanent;" for n in range(20)) for name in ("M", "m"))
+    uses = "if ($new) { return 301 $new; }"
+    for text, places in ((f"{above} {uses} {below}", ["/M", "/map"]), (f"{uses} {above} {below}", ["/map", "/map"])):
+        rules, _, report = converted_redirects(f"map $uri $new {{ {lines} }} {text}", origin="nginx")
+        assert [str(rules.rewrite(key).moved)[13:] for key in ("/M7", "/m7")] == places
+        assert report.complete
+
+
 def test_a_map_alone_redirects_with_301():
     rules, _, report = converted_redirects("map $uri $new { /a /b; }", origin="nginx")
     assert str(rules.rewrite("/A").moved) == "redirect 301 /b"

@@ -60,6 +60,8 @@ def netlify(source: SourceFile) -> Read:
             yield left_out(place, f"it has a condition, `{' '.join(conditions)}`")
         elif "*" in path.removesuffix("/*") or ":" in _WHOLE_SEGMENT.sub("", path):
             yield left_out(place, "it is for a host, or `*` is not the last segment, or `:name` not a whole one")
+        elif words[at].rstrip("/") == path.rstrip("/"):
+            yield left_out(place, "it leads to its own address")
         elif path == "/*" and status[0] == "200":
             yield left_out(place, "a rewrite of every path would hide all files", "set `tryFiles` in GET's `config`")
         else:
@@ -82,12 +84,11 @@ class _Answer(NamedTuple):
 def _netlify(place: Span, path: str, answer: _Answer) -> Read:
     bare = path.removesuffix("*").rstrip("/")
     if path.endswith("*") or _PLACEHOLDER.search(path):
-        tail = "(?:/(?P<splat>.*))?" if path.endswith("*") else "/?"
-        yield _rule(place, path, f"^{_expression(bare)}{tail}$", answer)
+        tail = f"(?:/{_expression('*', answer)})?" if path.endswith("*") else "/?"
+        yield _rule(place, path, f"^{_expression(bare, answer)}{tail}$", answer)
         return
     for each in dict.fromkeys((path, f"{bare}/", bare or "/")):
-        # It would redirect to itself, or rewrite a directory.
-        if each != answer.result and (answer.status != 200 or each == bare):
+        if answer.status != 200 or each == bare:  # a directory is not rewritten to a file
             yield _rule(place, each, "", answer)
 
 
@@ -101,16 +102,18 @@ def cloudflare(source: SourceFile) -> Read:
         elif not path.startswith("/") or path.count("*") > 1:
             yield left_out(place, "it is for a host, or has several `*`")
         else:
-            is_dynamic = "*" in path or _PLACEHOLDER.search(path)
-            expression = f"^{_expression(path)}$" if is_dynamic else ""
-            yield _rule(place, path, expression, _Answer(result, int(status)))
+            answer, is_dynamic = _Answer(result, int(status)), "*" in path or _PLACEHOLDER.search(path)
+            yield _rule(place, path, f"^{_expression(path, answer)}$" if is_dynamic else "", answer)
 
 
-def _expression(path: str) -> str:
-    """Returns the expression of a path with `*` and `:name`."""
-    pieces = re.split(r"(\*|:[A-Za-z]\w*)", path)
-    meant = {"*": "(?P<splat>.*)"} | {each: f"(?P<{each[1:]}>[^/]+)" for each in pieces if each.startswith(":")}
-    return "".join(meant.get(each) or literally(unquote(each)) for each in pieces)
+def _expression(path: str, answer: _Answer) -> str:
+    """Returns the expression of a path with `*` and `:name`; what the answer inserts is a group."""
+    inserted = _PLACEHOLDER.findall(answer.result)
+    expression = ""
+    for piece in re.split(r"(\*|:[A-Za-z]\w*)", path):
+        name, meant = {"*": ("splat", ".*")}.get(piece, (piece[1:], "[^/]+" if piece.startswith(":") else ""))
+        expression += (f"(?P<{name}>{meant})" if name in inserted else meant) if meant else literally(unquote(piece))
+    return expression
 
 
 def _rule(place: Span, path: str, expression: str, answer: _Answer) -> ForeignRule | Remark:
@@ -158,7 +161,8 @@ def s3(source: SourceFile) -> Read:
         whole, prefixed = rule.get("ReplaceKeyWith"), rule.get("ReplaceKeyPrefixWith", prefix)
         led = (prefixed if whole is None else whole).removeprefix("/").replace("$", "$$")
         result = (f"{scheme or 'http'}://{host}" if host else "") + f"/{led}" + ("${rest}" if whole is None else "")
-        text, status = f"^/{literally(prefix)}(?P<rest>.*)$", rule.get("HttpRedirectCode", "301")
+        text = f"^/{literally(prefix)}" + ("(?P<rest>.*)$" if whole is None else "")
+        status = rule.get("HttpRedirectCode", "301")
         yield ForeignRule(place, text, result, int(status), if_missing=bool(error), sample=f"/{prefix}a/b")
 
 

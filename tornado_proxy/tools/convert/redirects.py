@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace as replace_dataclass
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -17,7 +19,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gotemplate.regexp.automaton import language
-from gotemplate.regexp.matching import FirstMatch
+from gotemplate.regexp.matching import FirstMatch, compile_pattern
+from gotemplate.regexp.proofs import NoKey, difference
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.loading import compile_documents, read_list
 from tornado_proxy.rules.location import read_location
@@ -91,6 +94,19 @@ class ForeignRule(msgspec.Struct, frozen=True):
         return {200: Kind.REWRITE, 410: Kind.GONE}.get(self.status, Kind.REDIRECT)
 
     @property
+    def can_be_listed(self) -> bool:
+        """Whether it can be a line of a list."""
+        return self.is_exact and self.kind is not Kind.GONE and self.dialect is Dialect.PLAIN
+
+    @property
+    def address(self) -> str:
+        """A path that it takes; empty if none is known."""
+        if self.is_exact:
+            return self.source
+        guesses = (self.sample, language(self.source).guess or "")
+        return next((each for each in guesses if each and compile_pattern(self.source).search(each)), "")
+
+    @property
     def words(self) -> Redirecting:
         """The words of its redirect."""
         if self.kind is not Kind.REDIRECT:
@@ -128,15 +144,8 @@ def remark(outcome: OptionOutcome, place: Span, message: str, help: str | None =
     return Remark(outcome, shown, message, place, help)
 
 
-def left_out(place: Span, message: str, help: str | None = None) -> Remark:
-    """Returns why an entry cannot be expressed."""
-    return remark(OptionOutcome.LEFT_OUT, place, message, help)
-
-
-def changed(place: Span, message: str, help: str | None = None) -> Remark:
-    """Returns the difference in the effect of an entry that is converted."""
-    return remark(OptionOutcome.CHANGED, place, message, help)
-
+left_out = partial(remark, OptionOutcome.LEFT_OUT)
+changed = partial(remark, OptionOutcome.CHANGED)
 
 Read = Iterator[ForeignRule | Remark]
 """What is read of a file."""
@@ -153,26 +162,24 @@ class Rules(NamedTuple):
 def rules(target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = True) -> Rules:
     """Returns entries as rules of a target: many exact addresses in `lists`, if these can be written."""
     items = [*read]
-    remarks = [each for each in items if isinstance(each, Remark)]
     entries, sources, refused = _expressible(target, [each.simplest for each in items if isinstance(each, ForeignRule)])
-    first = FirstMatch([each.pattern for each in sources.rewrites])
-    entries, unused = _reached(entries, first)
-    listed = _lists(entries) if lists else {}
+    entries, unused = _reached(entries, sources)
+    together = _lists(entries) if lists else []
+    listed = {id(entry): each for each in together for entry in each.entries}
     statements: list[Statement] = []
     for entry in entries:
-        here = listed.get(_list_of(entry))
+        here = listed.get(id(entry))
         if here is None or entry is here.entries[0]:
             statements.append(here.statement if here else entry.statement)
-    untested = {id(entry) for here in listed.values() for entry in here.entries[TESTED_OF_A_LIST:]}
-    tested = [entry for entry in entries if id(entry) not in untested]
-    statements += _tests(tested, {each.source for each in entries if each.is_exact}, sources)
-    remarks = [*dict.fromkeys([*remarks, *refused, *unused])]  # of a line with two addresses, once
-    named = {(each.place.source.name, each.place.start) for each in remarks}
-    for entry in entries:
-        if (place := (entry.place.source.name, entry.place.start)) not in named:
-            named.add(place)
-            status = f" {entry.status}" if entry.kind is Kind.REDIRECT else ""
-            remarks.append(remark(OptionOutcome.CARRIED, entry.place, f"as `{entry.kind.value}{status}`"))
+    untested = {id(entry) for each in together for entry in each.entries[TESTED_OF_A_LIST:]}
+    tests = [*_tests([entry for entry in entries if id(entry) not in untested], sources)]
+    statements += [replace_dataclass(each, blank_before=each is tests[0]) for each in tests]
+    # Of an entry with two addresses, there is one remark.
+    remarks = [*dict.fromkeys([*(each for each in items if isinstance(each, Remark)), *refused, *unused])]
+    known = {each.place for each in remarks}
+    for entry in {entry.place: entry for entry in entries if entry.place not in known}.values():
+        status = f" {entry.status}" if entry.kind is Kind.REDIRECT else ""
+        remarks.append(remark(OptionOutcome.CARRIED, entry.place, f"as `{entry.kind.value}{status}`"))
     remarks.sort(key=lambda each: (each.place.source.name, each.place.start))
     closing = [
         Comment(f"# LEFT OUT, {where(each.place)}: {each.subject} ({one_line(each.message)})", NOWHERE)
@@ -180,7 +187,7 @@ def rules(target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = Tr
         if each.outcome is OptionOutcome.LEFT_OUT
     ]
     text = print_document(_document(target, statements, closing))
-    return Rules(text, {here.file: here.text for here in listed.values()}, tuple(remarks))
+    return Rules(text, {each.file: each.text for each in together}, tuple(remarks))
 
 
 def _document(target: str, statements: Iterable[Statement], closing: Iterable[Comment] = ()) -> Document:
@@ -195,7 +202,7 @@ def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[Fore
     accepted, refused = [], []
     for entry in entries:
         mistake = mistakes.get(entry.place)
-        if _list_of(entry):
+        if entry.can_be_listed:
             _, found = read_list(_list_statement(entry, ""), SourceFile("", entry.line()))
             mistake = found[0] if found else None
         if mistake:
@@ -205,27 +212,26 @@ def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[Fore
     return accepted, compiled.rule_sets.get(target) or RuleSet(target), refused
 
 
-def _reached(entries: Sequence[ForeignRule], first: FirstMatch) -> tuple[list[ForeignRule], list[Remark]]:
-    """Returns the entries without exact addresses that an earlier entry takes, and remarks on these."""
+def _reached(entries: Sequence[ForeignRule], sources: RuleSet) -> tuple[list[ForeignRule], list[Remark]]:
+    """Returns the entries of which an address is left by those before them, and remarks on the others."""
+    first = FirstMatch([each.pattern for each in sources.rewrites])
     expressions = [number for number, each in enumerate(entries) if not each.is_exact]
-    exact: dict[tuple[bool, str], ForeignRule] = {}
+    exact: dict[str, ForeignRule] = {}
     reached, unused = [], []
     for number, entry in enumerate(entries):
+        taken = None if entry.any_case else first.find(entry.address)
+        by = entries[expressions[taken[0]]] if taken and expressions[taken[0]] < number else None
         if entry.is_exact:
-            taken = None if entry.any_case else first.find(entry.source)
-            by = exact.setdefault((entry.any_case, entry.source.casefold() if entry.any_case else entry.source), entry)
-            if taken and expressions[taken[0]] < number:
-                by = entries[expressions[taken[0]]]
-            if by is not entry:
-                if by.place != entry.place:
-                    message = f"never used: the entry at {where(by.place)} takes its address first"
-                    unused.append(remark(OptionOutcome.ADAPTED, entry.place, message))
-                continue
-        reached.append(entry)
+            folded = f"\0{entry.source.casefold()}"  # no path begins so
+            by = by or exact.get(folded) or exact.setdefault(folded if entry.any_case else entry.source, entry)
+        elif by and not isinstance(difference(language(entry.source), language(by.source)), NoKey):
+            by = None
+        if by is None or by is entry:
+            reached.append(entry)
+        elif by.place != entry.place:
+            message = f"never used: the entry at {where(by.place)} takes its addresses first"
+            unused.append(remark(OptionOutcome.ADAPTED, entry.place, message))
     return reached, unused
-
-
-_Words = tuple[Kind, bool, bool, bool]
 
 
 class _List(NamedTuple):
@@ -255,42 +261,35 @@ def _list_statement(entry: ForeignRule, file: str) -> ListStatement:
     return ListStatement(entry.kind, Literal(file, NOWHERE), entry.any_case, entry.words, NOWHERE)
 
 
-def _list_of(entry: ForeignRule) -> _Words | None:
-    """Returns what the entries of a list have in common; None for an entry that no list can have."""
-    can_be = entry.is_exact and entry.kind is not Kind.GONE and entry.dialect is Dialect.PLAIN
-    return (entry.kind, entry.any_case, entry.if_missing, entry.keeps_query) if can_be else None
-
-
-def _lists(entries: Sequence[ForeignRule]) -> Mapping[_Words | None, _List]:
+def _lists(entries: Sequence[ForeignRule]) -> Sequence[_List]:
     """Returns the lists: each stands in the place of its first entry, as no earlier entry takes an address of it.
 
-    An address in any case may be taken in another case, so such a list has no expression before its last entry.
+    An address in any case may be taken in another case, so only others of its kind stand before one in a list.
     """
-    together: dict[_Words, list[ForeignRule]] = {}
-    seen_expression = False
+    together: dict[object, list[ForeignRule]] = {}
+    is_alone = True
     for entry in entries:
-        seen_expression |= not entry.is_exact
-        if (words := _list_of(entry)) and not (entry.any_case and seen_expression):
+        is_alone &= entry.any_case
+        if entry.can_be_listed and (is_alone or not entry.any_case):
+            words = entry.kind, entry.any_case, entry.if_missing, entry.keeps_query
             together.setdefault(words, []).append(entry)
-    many = [(words, each) for words, each in together.items() if len(each) > FEW_ADDRESSES]
-    return {words: _List(f"moved{f'-{n}' if n > 1 else ''}.txt", each) for n, (words, each) in enumerate(many, 1)}
+    many = [each for each in together.values() if len(each) > FEW_ADDRESSES]
+    return [_List(f"moved{f'-{number}' if number > 1 else ''}.txt", each) for number, each in enumerate(many, 1)]
 
 
-def _tests(tested: Iterable[ForeignRule], exact: Collection[str], sources: RuleSet) -> Iterator[TestStatement]:
-    """Yields a test of each entry for which an address is known that no other entry takes."""
-    for entry in (each for each in tested if each.dialect is Dialect.PLAIN):
-        if entry.is_exact:
-            if not entry.any_case or sources.taker(entry.source) is None:
-                is_redirect = entry.kind is Kind.REDIRECT
-                yield _test(entry, entry.source, str(read_location(entry.result)) if is_redirect else entry.result)
-            continue
-        guesses = (entry.sample, language(entry.statement.source.value).guess)
-        for key in (each for each in guesses if each and each not in exact):
+def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[TestStatement]:
+    """Yields a test of each entry whose address no other takes."""
+    exact = {each.source for each in entries if each.is_exact}
+    for entry in (each for each in entries if each.dialect is Dialect.PLAIN and each.address):
+        key = entry.address
+        if entry.is_exact and sources.taker(key) is None:
+            is_redirect = entry.kind is Kind.REDIRECT
+            yield _test(entry, key, str(read_location(entry.result)) if is_redirect else entry.result)
+        elif not entry.is_exact and key not in exact:
             with suppress(RewriteError):
                 got = sources.rewrite(key)
                 if got.rewrite and got.rewrite.span == entry.place:
                     yield _test(entry, key, str(got.moved.location) if got.moved else got.key)
-                    break
 
 
 def _test(entry: ForeignRule, key: str, result: str) -> TestStatement:

@@ -426,7 +426,6 @@ def _redirect(rule: _Rule) -> Read:
     if not path.endswith("/"):
         yield ForeignRule(place, path, url, status, is_exact=True)
         literal += "/"
-    rest = f"^{literally(path.rstrip('/'))}/(?P<rest>.*)$"
-    yield ForeignRule(
-        place, rest, "" if status == 410 else literal + "${rest}", status, sample=f"{path.rstrip('/')}/a/b"
-    )
+    below = f"^{literally(path.rstrip('/'))}/"
+    rest, result = (below, "") if status == 410 else (f"{below}(?P<rest>.*)$", literal + "${rest}")
+    yield ForeignRule(place, rest, result, status, sample=f"{path.rstrip('/')}/a/b")
