@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from command_lines import imported_by
 
-from tornado_proxy.cli.lint import _print_report
 from tornado_proxy.cli.output import ExitStatus
+from tornado_proxy.cli.rules import _print_report
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport
 from tornado_proxy.rules.diagnostic import Diagnostic

@@ -26,10 +26,10 @@ COMMANDS = {
     "config": ("configuration", "show a configuration with defaults filled in and secrets left out"),
     "demo": ("demo", "run everything with sample objects, on an S3 in the process"),
     "explain": ("requests", "show which rewrite takes a path, and why"),
-    "lint": ("lint", "find mistakes in rule files, and code that is probably not meant"),
+    "lint": ("rules", "find mistakes in rule files, and code that is probably not meant"),
     "fmt": ("rules", "format rule files"),
     "test": ("rules", "run the tests in rule files"),
-    "diff": ("diff", "show what an edit of rules or of a configuration changes for the requests of a log"),
+    "diff": ("requests", "show what an edit of rules or of a configuration changes for the requests of a log"),
     "convert": (
         "configuration",
         "convert a configuration of s3-proxy, or the redirects of another server, with a report",

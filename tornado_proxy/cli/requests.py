@@ -1,27 +1,39 @@
-"""The command `explain`, and what it shares with `diff`: requests, logs, and targets without a configuration."""
+"""The commands `explain` and `diff`, which decide requests, those of a log too, with a configuration or without."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.inputs import add_count, add_file, add_format, file_path, valid
-from tornado_proxy.cli.output import CommandError, ExitStatus, activity
+from tornado_proxy.cli.inputs import add_admin, add_count, add_file, add_flag, add_format, add_tls, file_path, valid
+from tornado_proxy.cli.limits import HEAD_WITHIN, LIVE_WITHIN
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_diff
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
-from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.providers import BasicUser, Resource
-from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, resolver, unresolved
+from tornado_proxy.config.show import changed_options
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Mounts, Site, sites
 from tornado_proxy.rules.diagnostic import counted
-from tornado_proxy.rules.model import RuleSet, host_objection, segment_objection
+from tornado_proxy.rules.loading import HelperTexts, Read, RuleFile
+from tornado_proxy.rules.model import Key, LoadedRules, RuleSet, host_objection, segment_objection
 from tornado_proxy.rules.tree import Dialect
-from tornado_proxy.semantics.request import METHODS, User, groups_of
+from tornado_proxy.semantics.request import METHODS, RequestPath, User, groups_of
 from tornado_proxy.tools import explain
-from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, read_log
+from tornado_proxy.tools.diff import Comparer, DiffReport, KeyAnswers, to_json, to_markdown, to_text
+from tornado_proxy.tools.revisions import directory_of, in_revision, read_content, read_rules
+from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, logged, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 
@@ -173,3 +185,192 @@ def _valid(kind: str, objection: Callable[[str], str | None]) -> Callable[[str],
         return text
 
     return converted
+
+
+_CONFIGURATIONS = (".yaml", ".yml")
+
+
+def diff_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    place = "a configuration in YAML, a rule file, a directory of them, or a place in a Git revision"
+    parser.add_argument(
+        "old", metavar="OLD", help=f"what was before: {place}, such as `main:rules/`; or a revision alone"
+    )
+    parser.add_argument("new", metavar="NEW", help="what is after: the same kind")
+    where = parser.add_argument_group("input")
+    which = where.add_mutually_exclusive_group(required=True)
+    add_log_arguments(which, required=False)
+    add_flag(which, "--live", "the last requests of the running service, which its admin listener tells")
+    add_admin(where, "with `--live`: the admin listener, or `unix:FILE`", "that of `--config` or OLD")
+    whose = where.add_mutually_exclusive_group()
+    whose.add_argument(
+        "--target", metavar="NAME", help="of rules: the target whose rules apply (default: the only one)"
+    )
+    add_file(whose, "--config", "of rules: a configuration whose mounts and access apply")
+    add_request_arguments(parser)
+    add_count(parser, "--examples", 5, "how many requests to show for each group")
+    add_flag(parser, "--probe", "ask the buckets by HEAD whether the new keys exist")
+    add_count(
+        parser, "--most-keys", 1000, "how many new keys `--probe` asks for, the most requested first", (1, 100_000)
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("changes", "failures"),
+        default="changes",
+        help="with `failures`, the status is 1 only if a request would be refused that is answered now, or its new key "
+        "does not exist (default: changes)",
+    )
+    add_format(parser, "text", "json", "markdown")
+    add_tls(parser)
+
+
+def run_diff(arguments: argparse.Namespace) -> int:
+    """Compares; returns 1 if a request is decided otherwise, and 2 if S3 was to be asked and does not tell."""
+    old, new = _sides(arguments)
+    report = _compared(old, new, arguments)
+    if arguments.probe:
+        report = msgspec.structs.replace(report, answers=_asked(report, new, arguments))
+    if arguments.format == "text":
+        print_diff(to_text(report))
+    elif arguments.format == "json":
+        print(json.dumps(to_json(report), indent=2))
+    else:
+        print(*to_markdown(report), sep="\n")
+    if report.answers is not None and report.answers.unknown:
+        return ExitStatus.FAILED
+    is_bad = bool(report.groups)
+    if arguments.fail_on == "failures":
+        is_bad = report.refused > 0 or (report.answers is not None and bool(report.answers.missing))
+    return ExitStatus.FINDINGS if is_bad else ExitStatus.CLEAN
+
+
+class _Side(NamedTuple):
+    """One of the two servers that are compared; `missing` has why secrets of its configuration were not found."""
+
+    mounts: Mounts
+    rules: LoadedRules
+    settings: Settings | None = None
+    missing: Mapping[str, SecretMissing] = {}  # by origin
+
+
+def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
+    old, new = arguments.old, arguments.new
+    places = in_revision(old, new) or old, in_revision(new, old) or new
+    kinds = [place.endswith(_CONFIGURATIONS) for place in places]
+    if all(kinds):
+        if arguments.target or arguments.config:
+            raise CommandError("`--target` and `--config` are for rules: a configuration has its own")
+        return [_configured(places[0], probes=False), _configured(places[1], probes=arguments.probe)]
+    if any(kinds):
+        for place in reversed(places):
+            if ":" not in place and not os.path.lexists(place):
+                raise CommandError(f"`{place}` does not exist")
+        raise CommandError(f"only one of `{places[0]}` and `{places[1]}` is a configuration (.yaml or .yml)")
+    if arguments.probe and not arguments.config:
+        raise CommandError("`--probe` asks buckets: compare configurations, or give `--config`")
+    reads = [read_rules(place) for place in places]
+    if arguments.config:
+        return [_configured(str(arguments.config), read, probes=arguments.probe) for read in reads]
+    loaded = [inputs.compiled(read) for read in reads]
+    name = chosen_target(arguments.target, list(dict.fromkeys(name for each in loaded for name in each.rule_sets)))
+    # The target has no rules on a side that lacks it.
+    rule_sets = [each.rule_sets.get(name, RuleSet(name)) for each in loaded]
+    bare = [Mounts([bare_site(name, rules, arguments.user)]) for rules in rule_sets]
+    return [_Side(mounts, each) for mounts, each in zip(bare, loaded, strict=True)]
+
+
+def _configured(place: str, rules: Read | None = None, *, probes: bool) -> _Side:
+    """Loads a configuration with its rules, or with others; only probes need secrets, and only those of buckets."""
+    from tornado_proxy.config.loading import Loaded, compile_configuration, decoded  # noqa: PLC0415 - as in `inputs`
+
+    missing: dict[str, SecretMissing] = {}
+    secrets = _noting(directory_of(place), missing) if probes else unresolved
+    try:
+        source = decoded(place, read_content(Path(place)))
+    except OSError as error:
+        raise CommandError(f"`{place}` cannot be read: {error.strerror}") from error
+    read = source if isinstance(source, Loaded) else compile_configuration(source, directory_of(place), secrets)
+    inputs.raise_errors(read.diagnostics)
+    settings = read.settings
+    assert settings is not None, "a configuration without errors has settings"
+    loaded = inputs.compiled(rules or _rules(settings), _helpers(settings))
+    sites = inputs.configured_sites(settings, loaded)
+    return _Side(Mounts(sites, settings.oidc_providers, settings.list_targets), loaded, settings, missing)
+
+
+def _noting(directory: Path, missing: dict[str, SecretMissing]) -> Resolver:
+    """Returns the resolver of the service, for which a missing secret is empty and is noted."""
+    resolve = resolver(os.environ, directory, read_content)
+
+    def resolved(reference: Reference) -> Secret:
+        try:
+            return resolve(reference)
+        except SecretMissing as error:
+            missing[reference.origin] = error
+            return unresolved(reference)
+
+    return resolved
+
+
+def _rules(settings: Settings) -> Read:
+    read = [(root, read_rules(str(root))) for root in settings.rules]
+    files = {file.name: file for _, each in read for file in each.files}
+    spans = settings.rule_spans
+    diagnostics = tuple(
+        msgspec.structs.replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics
+    )
+    return Read(tuple(files.values()), diagnostics)
+
+
+def _helpers(settings: Settings) -> HelperTexts:
+    from tornado_proxy.pages.loading import compile_pages, template_places  # noqa: PLC0415 - as in `inputs`
+
+    files = []
+    for path in template_places(settings):
+        with suppress(OSError):  # a rule that needs the file has a mistake
+            files.append(RuleFile(str(path), read_content(path)))
+    return compile_pages(settings, Read(tuple(files))).helpers
+
+
+def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> DiffReport:
+    options = None
+    if arguments.config is None and old.settings is not None and new.settings is not None:
+        options = changed_options(old.settings, new.settings)
+    before, after = (Simulator(each.mounts, request_defaults(arguments)) for each in (old, new))
+    if arguments.live:
+        from tornado_proxy.cli.admin import listener_at  # noqa: PLC0415 - HTTP and TLS, for this only
+
+        _, report = listener_at(arguments, old.settings).ask("GET", "/-/requests", LIVE_WITHIN)
+        log = RequestLog()
+        for each in report["requests"]:
+            fields = {**each, "at": 0.0, "path": RequestPath(each["path"]), "key": Key(each["key"])}
+            log.requests[logged(KeptRequest(**fields))] += 1
+    else:
+        log = requests_of(arguments.requests, [rules for each in (old, new) for rules in each.rules.rule_sets.values()])
+    with activity("comparing"):
+        return Comparer(before, after, arguments.examples, options).compare(log)
+
+
+def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> KeyAnswers:
+    """Asks the buckets for the new keys, the most requested first; raises `CommandError` if a credential is missing."""
+    import asyncio  # noqa: PLC0415 - for S3 only
+
+    from tornado_proxy.service.reload.trials import find_objects  # noqa: PLC0415 - the same
+
+    assert new.settings is not None, "the command line was checked"
+    keys = sorted(report.keys.items(), key=lambda item: -item[1].times)
+    chosen = keys[: arguments.most_keys]
+    needed = {key.target for key, _ in chosen}
+    targets = [target for target in new.settings.targets if target.name in needed]
+    for target in targets:
+        pair = target.bucket.credentials
+        for secret in (pair.access_key, pair.secret_key, pair.session_token) if pair else ():
+            if secret is not None and secret.origin in new.missing:
+                reason = new.missing[secret.origin]
+                raise CommandError(f"`--probe` needs the credentials of target `{target.name}`: {reason}")
+    with activity("asking S3"):
+        answers = asyncio.run(find_objects(targets, [key for key, _ in chosen], HEAD_WITHIN))
+    answered = list(zip(chosen, answers, strict=True))
+    missing = tuple(each for each, answer in answered if answer is False)
+    unknown = Counter((key.target, answer.message) for (key, _), answer in answered if not isinstance(answer, bool))
+    return KeyAnswers(len(keys), len(chosen), missing, unknown, arguments.examples)
