@@ -14,7 +14,6 @@ from msgspec import structs
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from tornado_proxy.auth.fetching import Fetched, Fetcher
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Settings, Target
 from tornado_proxy.config.providers import OidcProvider, Resource
@@ -30,6 +29,7 @@ from tornado_proxy.rules.parser import parse
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.generation import Generation, Generations, Parts, Shared
 from tornado_proxy.web.handlers import ProxyApplication
+from tornado_proxy.wire.dialing import Fetched, Fetcher
 from tornado_proxy.wire.server import HttpServer
 
 BOUNDARY = "form-boundary-7c1d"

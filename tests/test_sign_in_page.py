@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.auth.fetching import policy_input
+from tornado_proxy.auth.authenticator import policy_input
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import unresolved

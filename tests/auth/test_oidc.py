@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from tornado_proxy.auth import oidc_provider
 from tornado_proxy.auth.authenticator import SignIn
-from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.auth.oidc import OidcAuthenticator, _Session
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
@@ -20,6 +19,7 @@ from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import Request, RequestPath, User
+from tornado_proxy.wire.dialing import Fetched
 
 KEY = jwk.RSAKey.generate_key(2048, {"kid": "one"}, private=True)
 GUARD = SignedIn("id", None)

@@ -10,7 +10,6 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from tornado_proxy.auth import oidc_provider
-from tornado_proxy.auth.fetching import Fetch, Fetched
 from tornado_proxy.auth.oidc_provider import (
     GrantRefused,
     Metadata,
@@ -28,6 +27,7 @@ from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.request import User
+from tornado_proxy.wire.dialing import Fetch, Fetched
 
 ISSUER = "https://id.example"
 DOCUMENT = {

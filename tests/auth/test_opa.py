@@ -3,10 +3,11 @@ import json
 
 import pytest
 
-from tornado_proxy.auth.fetching import Fetched, PolicyUnavailable, is_permitted, policy_input
+from tornado_proxy.auth.authenticator import PolicyUnavailable, is_permitted, policy_input
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.request import Request, RequestPath, User
+from tornado_proxy.wire.dialing import Fetched
 
 SERVER = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/files/allow"), (("team", "a"),))
 ANN = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Lee", "Ann", "Lee", email_verified=True)

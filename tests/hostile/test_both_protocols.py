@@ -13,7 +13,6 @@ from memory_store import MemoryStore
 from serving import FORM_TYPE, form, part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
-from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction, Webhook
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
@@ -21,6 +20,7 @@ from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.pages.custom import Recipe
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
+from tornado_proxy.wire.dialing import Fetched
 
 HOOKS = (Webhook("http://127.0.0.1:1/"),)
 ACTIONS = Actions(

@@ -12,13 +12,13 @@ from memory_store import MemoryStore
 from serving import part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
-from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
 from tornado_proxy.config.server import Server
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.wire.dialing import Fetched
 
 SECRET = b"what only some may read"
 FRONT = {

@@ -21,7 +21,6 @@ from memory_store import MemoryStore
 from serving import FORM_TYPE, form, part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
-from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Actions, GetAction, PutAction, Webhook
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
@@ -31,6 +30,7 @@ from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
+from tornado_proxy.wire.dialing import Fetched
 
 TESTS = Path(__file__).parents[1]
 

@@ -16,12 +16,12 @@ from msgspec import structs
 from serving import FORM_TYPE, form, part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
-from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import HeaderProvider, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import Server
+from tornado_proxy.wire.dialing import Fetched
 
 ARCHIVES = ListingOptions(readme=True, archive=ArchiveOptions(enabled=True))
 FRONT = {

@@ -13,10 +13,11 @@ from administering import eventually
 from coroutines import run
 from running import free_port
 
-from tornado_proxy.auth.fetching import HttpFetcher, PolicyUnavailable, is_permitted
+from tornado_proxy.auth.authenticator import PolicyUnavailable, is_permitted
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.request import Request, RequestPath, User
+from tornado_proxy.wire.dialing import HttpFetcher
 
 pytestmark = pytest.mark.integration
 

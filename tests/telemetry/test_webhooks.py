@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.telemetry.events import ObjectUsed, WebhookCalled
 from tornado_proxy.telemetry.limits import WEBHOOK_WORKERS
 from tornado_proxy.telemetry.webhooks import WebhookCaller
+from tornado_proxy.wire.dialing import Fetched
 
 BODY = {"action": "GET", "target": {"name": "site"}}
 HOOK = Webhook(

@@ -8,12 +8,12 @@ import pytest
 from serving import serve
 
 from tornado_proxy.auth.authenticator import ProviderAnswer, SignIn
-from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.providers import OidcProvider, OpaServer, Resource
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
+from tornado_proxy.wire.dialing import Fetched
 
 ANN = User("ann")
 GUARDED = Resource("/**", ("GET",), provider="id")

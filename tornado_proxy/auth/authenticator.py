@@ -2,23 +2,26 @@
 
 A proxy that has signed a user in names the user in headers. Every client can send such headers, so only connections
 from `server.trustedProxies` are trusted. Behind a proxy that ends TLS, there is no certificate of the user.
+A policy server may be asked besides; it gets the input of s3-proxy (OPA's REST API, `POST /v1/data/...`).
 This module also recognizes requests that pages of other origins make (CSRF), and open redirects.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
 from tornado_proxy.auth.limits import LONGEST_RETURN
-from tornado_proxy.config.providers import CertificateProvider, HeaderProvider, Step
+from tornado_proxy.config.providers import CertificateProvider, HeaderProvider, OpaServer, Step
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.request import READING, Request, StatusError, User, groups_of
+from tornado_proxy.wire.dialing import Fetch, Fetcher
 
 
 class AuthBusy(StatusError):
@@ -172,3 +175,50 @@ def leads_back(address: str, request: Request) -> bool:
     if not authority:
         return address.startswith("/") and not address.startswith("//") and not split.scheme
     return split.scheme == request.scheme and authority.lower() == request.authority.lower()
+
+
+_CLAIMS = ("name", "given_name", "family_name", "email", "email_verified")
+
+
+class PolicyUnavailable(Exception):
+    """A policy server that gave no usable answer; the text is for the log."""
+
+
+async def is_permitted(server: OpaServer, user: User, request: Request, fetch: Fetcher) -> bool:
+    """Returns whether the policy permits a request; raises `PolicyUnavailable` if there is no usable answer."""
+    body = json.dumps({"input": policy_input(user, request, dict(server.tags))})
+    try:
+        document = (await fetch(Fetch(server.url, {"Content-Type": "application/json"}, body))).document()
+    except OSError as error:
+        raise PolicyUnavailable(f"`{server.url}` gives no answer: {error}") from None
+    except ValueError as error:
+        raise PolicyUnavailable(f"the answer of `{server.url}` {error}") from None
+    # OPA leaves `result` out where the policy is undefined: that is not a permission.
+    return document.get("result") is True
+
+
+def policy_input(user: User, request: Request, tags: dict[str, str]) -> dict[str, Any]:
+    """Returns the input document of a policy."""
+    path = f"{request.path}?{request.raw_query}" if request.raw_query else request.path
+    # The first of two headers of one name counts, as in s3-proxy.
+    headers = {name.lower(): value for name, value in reversed(request.headers)}
+    groups = list(user.groups)
+    if user.kind == "OIDC":
+        claims = {name: getattr(user, name) for name in _CLAIMS}
+        who = {"preferred_username": user.username, "groups": groups, **claims}
+    else:
+        who = {"username": user.username, "email": user.email, "groups": groups}
+    return {
+        "user": who,
+        "request": {
+            "method": request.method,
+            "protocol": request.protocol,
+            "headers": headers,
+            "remoteAddr": request.remote_address,
+            "scheme": request.scheme,
+            "host": request.host,
+            "path": path,
+            "parsed_path": [part for part in request.path.split("/") if part],
+        },
+        "tags": tags,
+    }

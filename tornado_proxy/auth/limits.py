@@ -21,11 +21,6 @@ MOST_COOKIE_CHUNKS = 5
 MOST_COOKIE_TEXTS = 8
 """Texts that the cookies of a request may make, of one number of chunks: each is decrypted, in microseconds."""
 
-FETCH_WITHIN = 10.0
-"""Seconds for an exchange with a provider or a policy server: a person waits for it. In the manual."""
-LARGEST_ANSWER = 1024 * 1024
-"""Bytes of an answer of a provider or a policy server."""
-
 LOGIN_SECONDS = 600
 """Seconds that a login may take at the provider. In the manual."""
 MOST_LOGINS = 32

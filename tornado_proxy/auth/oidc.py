@@ -35,7 +35,6 @@ from msgspec.structs import replace
 
 from tornado_proxy.auth import authenticator, oidc_provider
 from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, SignIn, SignInPage, is_cross_origin, origin
-from tornado_proxy.auth.fetching import Fetcher
 from tornado_proxy.auth.limits import (
     AWAY_SECONDS,
     COOKIE_CHUNK,
@@ -53,6 +52,7 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.semantics.request import READING, Request, User
+from tornado_proxy.wire.dialing import Fetcher
 
 
 class CookieTooLarge(Exception):

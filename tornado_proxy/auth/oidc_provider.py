@@ -20,7 +20,6 @@ from joserfc.jwk import KeySet
 from joserfc.util import base64_to_int
 from msgspec.structs import replace
 
-from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher, check_unicode
 from tornado_proxy.auth.limits import (
     CLOCK_LEEWAY,
     END_OF_TIME,
@@ -36,6 +35,7 @@ from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.request import User
+from tornado_proxy.wire.dialing import Fetch, Fetched, Fetcher, check_unicode
 
 _DISCOVERY = "/.well-known/openid-configuration"
 _LONG_AGO = float("-inf")

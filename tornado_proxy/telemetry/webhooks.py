@@ -9,11 +9,11 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.telemetry.events import Bus, Event, ObjectUsed, WebhookCalled
 from tornado_proxy.telemetry.limits import MOST_QUEUED, WEBHOOK_WORKERS
+from tornado_proxy.wire.dialing import Fetch, Fetcher
 
 _LOG = logging.getLogger("tornado_proxy")
 

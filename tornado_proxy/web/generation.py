@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from tornado_proxy.auth.authenticator import Authenticator
-from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.pages.custom import CustomRendering, PageData
@@ -37,6 +36,7 @@ from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
 from tornado_proxy.web.incoming_file import IncomingFile
 from tornado_proxy.web.limits import DECISIONS_A_TURN, DIGITS_OF_DIGEST, TOKEN_BLOCK
+from tornado_proxy.wire.dialing import Fetcher, HttpFetcher
 from tornado_proxy.wire.shares import Shares
 
 _LOG = logging.getLogger("tornado_proxy")

@@ -19,8 +19,7 @@ from tornado.httputil import (
     ResponseStartLine,
 )
 
-from tornado_proxy.auth.authenticator import SignIn, is_cross_origin
-from tornado_proxy.auth.fetching import PolicyUnavailable, is_permitted
+from tornado_proxy.auth.authenticator import PolicyUnavailable, SignIn, is_cross_origin, is_permitted
 from tornado_proxy.pages.custom import TargetListData
 from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, target_links
 from tornado_proxy.routing.decide import (

@@ -1,18 +1,28 @@
-"""How connections are opened: a name that hangs keeps no other waiting, nor does an address that is silent."""
+"""How this service reaches others: how connections are opened, and requests to providers, policy servers and webhooks.
+
+A name that hangs keeps no other waiting, nor does an address that is silent.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import time
 from asyncio.staggered import staggered_race
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
+from tornado.iostream import UnsatisfiableReadError
 from tornado.netutil import Resolver
+from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
-from tornado_proxy.wire.limits import NEXT_ADDRESS_AFTER, PASSED_OVER_FOR
+from tornado_proxy.config.secrets import Unshown
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.wire.limits import FETCH_WITHIN, LARGEST_ANSWER, NEXT_ADDRESS_AFTER, PASSED_OVER_FOR
 from tornado_proxy.wire.shares import in_own_thread
 
 Address = tuple[int, Any]
@@ -101,3 +111,85 @@ async def _connected(address: Address, done: list[socket.socket]) -> socket.sock
         raise
     done.append(made)
     return made
+
+
+class Fetch(Unshown, frozen=True):
+    """A request; without a method it is a POST if it has a body, else a GET. `timeout` is in seconds."""
+
+    url: GuardedUrl
+    headers: Mapping[str, str] = {}
+    body: str | None = None
+    method: str | None = None
+    timeout: float | None = None
+
+
+class Fetched(Unshown, frozen=True):
+    """An answer."""
+
+    status: int
+    body: bytes
+
+    def document(self) -> dict[str, Any]:
+        """Returns the JSON object of a successful answer; raises `ValueError` with the reason why there is none."""
+        if self.status != 200:
+            raise ValueError(f"came with status {self.status}")
+        try:
+            document = json.loads(self.body)
+            check_unicode(document)
+        except (ValueError, RecursionError):
+            raise ValueError("is not JSON") from None
+        if not isinstance(document, dict):
+            raise ValueError("is not an object")  # noqa: TRY004 - the value is the answer's, not the caller's
+        return document
+
+
+def check_unicode(document: object) -> None:
+    """Raises `ValueError` if JSON has half a surrogate pair: it can be escaped (RFC 8259 8.2), but not be sent on."""
+    json.dumps(document, ensure_ascii=False).encode()
+
+
+Fetcher = Callable[[Fetch], Awaitable[Fetched]]  # sends a request; raises `OSError` if no complete answer comes in time
+
+
+class HttpFetcher:
+    """Fetches by HTTP; redirects are not followed, certificates are verified.
+
+    Each server has a client of its own, since a client makes only so many requests at a time: a server that hangs
+    would delay the requests to all others, and whoever begins logins can cause them.
+    """
+
+    def __init__(self, timeout: float = FETCH_WITHIN) -> None:
+        self._timeout = timeout
+        self._names = Names()
+        self._clients: dict[tuple[str, str], AsyncHTTPClient] = {}  # by scheme and authority
+
+    async def __call__(self, fetch: Fetch) -> Fetched:
+        """Returns the answer; raises `OSError`."""
+        url = fetch.url.reveal()
+        server = urlsplit(url)[:2]
+        if server not in self._clients:
+            # It belongs to the loop that uses it; without `force_instance`, Tornado would share it in the process.
+            self._clients[server] = SimpleAsyncHTTPClient(
+                force_instance=True,
+                max_clients=100,
+                max_buffer_size=LARGEST_ANSWER,
+                max_body_size=LARGEST_ANSWER,
+                resolver=self._names,
+            )
+        request = HTTPRequest(
+            url,
+            method=fetch.method or ("GET" if fetch.body is None else "POST"),
+            headers=dict(fetch.headers),
+            body=fetch.body,
+            connect_timeout=fetch.timeout or self._timeout,
+            request_timeout=fetch.timeout or self._timeout,
+            follow_redirects=False,
+            allow_nonstandard_methods=True,  # a DELETE with a body
+        )
+        try:
+            answer = await self._clients[server].fetch(request, raise_error=False)
+        except (HTTPClientError, UnsatisfiableReadError, ValueError) as error:
+            raise OSError(str(error)) from error
+        if answer.code == 599:
+            raise OSError(str(answer.error))
+        return Fetched(answer.code, answer.body or b"")

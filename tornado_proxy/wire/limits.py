@@ -114,3 +114,8 @@ TARGETS_SHARE = 7
 
 ROOM_OF_BODY = 64 * 1024
 """Bytes of a body that wait for their reader; a connection reads as many at once."""
+
+FETCH_WITHIN = 10.0
+"""Seconds for an exchange with a provider or a policy server: a person waits for it. In the manual."""
+LARGEST_ANSWER = 1024 * 1024
+"""Bytes of an answer of a provider or a policy server."""

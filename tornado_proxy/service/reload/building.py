@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthenticator, HeaderAuthenticator
 from tornado_proxy.auth.basic import Verifier, basic_authenticators
-from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
@@ -34,6 +33,7 @@ from tornado_proxy.telemetry.events import Event, MeasuredStore, ObjectWritten, 
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions
 from tornado_proxy.web.generation import Generation, Parts, Shared
+from tornado_proxy.wire.dialing import HttpFetcher
 
 
 class Unbuildable(Exception):

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from socket import socket
 from typing import TYPE_CHECKING
 
-from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.routing.compare import KeptRequest
@@ -26,6 +25,7 @@ from tornado_proxy.telemetry.metrics import CountedNames, KeptRequests, ProcessR
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.generation import Generation, Generations
 from tornado_proxy.web.handlers import ProxyApplication
+from tornado_proxy.wire.dialing import HttpFetcher
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.stream import ClientConnection
 from tornado_proxy.wire.tls import make_context

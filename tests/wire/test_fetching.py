@@ -5,8 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tornado_proxy.auth.fetching import Fetch, Fetched, HttpFetcher
 from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.wire.dialing import Fetch, Fetched, HttpFetcher
 
 
 class _Handler(BaseHTTPRequestHandler):
