@@ -80,22 +80,30 @@ def access_log(
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
     request = event.request
-    asked = ("client", "method", "host", "path", "protocol")
-    found = ("target", "key", "rule", "user")
-    pairs = [
-        ("time", moment(request.at)),
-        ("id", request.request_id),
-        *((name, getattr(request, name)) for name in asked),
-        ("status", str(event.status)),
-        ("sent", str(event.sent)),
-        ("received", str(event.received)),
-        ("ms", f"{event.seconds * 1000:.1f}"),
-        *((name, getattr(request, name)) for name in found),
-        ("generation", str(request.generation)),
-        ("complete", "false" if _is_broken(event) else ""),
-        ("reason", _reason(event)),
-    ]
-    return " ".join(f"{name}={_safe(text)}" for name, text in pairs if text)
+    fields = {
+        "time": moment(request.at),
+        "id": request.request_id,
+        "client": request.client,
+        "method": request.method,
+        "host": request.host,
+        "path": request.path,
+        "protocol": request.protocol,
+        "status": str(event.status),
+        "sent": str(event.sent),
+        "received": str(event.received),
+        "ms": f"{event.seconds * 1000:.1f}",
+        "target": request.target,
+        "key": request.key,
+        "rule": request.rule,
+        "user": request.user,
+        "generation": str(request.generation),
+        "complete": "false" if _is_broken(event) else "",
+        "reason": _reason(event),
+    }
+    texts = {name: text for name, text in fields.items() if text}
+    if not _is_bare("".join(texts.values())):  # nearly no request has anything to quote
+        texts = {name: text if _is_bare(text) else json_text(text) for name, text in texts.items()}
+    return " ".join(map("=".join, texts.items()))
 
 
 def _fields(event: Served | ErrorServed) -> dict[str, Field]:
@@ -137,8 +145,8 @@ def _reason(event: Served | ErrorServed) -> str | None:
     return event.reason and _USER_INFORMATION.sub("//", event.reason)
 
 
-def _safe(text: str) -> str:
-    return text if _BARE.fullmatch(text) and text.isprintable() else json_text(text)
+def _is_bare(text: str) -> bool:
+    return _BARE.fullmatch(text) is not None and text.isprintable()
 
 
 EVENTS = "tornado_proxy.events"
