@@ -107,10 +107,14 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
         ("X-Cache", info.cache),
         ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
     )
+    present = tuple([(name, value) for name, value in headers if value])
+    values = "".join([value for _, value in present])
+    if values.isascii() and values.isprintable():
+        return present
     return tuple(
         (name, value if value.isascii() else value.encode().decode("latin-1"))
-        for name, value in headers
-        if value and not _CONTROL.search(value)  # some stores keep what is invalid in HTTP
+        for name, value in present
+        if not _CONTROL.search(value)  # some stores keep what is invalid in HTTP
     )
 
 
@@ -144,7 +148,7 @@ def with_headers(headers: Headers, others: Headers) -> Headers:
 
 def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
     """Returns headers without some names, which are in lower case."""
-    return tuple((name, value) for name, value in headers if name.lower() not in names)
+    return tuple([each for each in headers if each[0].lower() not in names])
 
 
 def private_headers(headers: Headers, cookies: Headers, *, is_isolated: bool = False) -> Headers:

@@ -271,8 +271,8 @@ class RequestParser(MessageParser):
             raise MalformedMessage("a line ends without a carriage return")
         lines = _read_lines(text[line.end() : -2], _FIELD, _FIELDS)
         fields = Fields(tuple([(spelt(name), value.strip(" \t")) for name, value in lines]))
-        is_old = self.version == "HTTP/1.0"
-        host, options = fields.get("Host"), fields.get("Connection")
+        is_old, headers = self.version == "HTTP/1.0", fields.joined
+        host, options = headers.get("Host"), headers.get("Connection")
         # RFC 9112 3.2
         if host is None and not is_old:
             raise MalformedMessage("the Host header is missing")
@@ -280,9 +280,9 @@ class RequestParser(MessageParser):
             raise MalformedMessage("the Host header is invalid, or there are several")
         # What follows a CONNECT may be another protocol's, whose bytes somebody else chose.
         self.keeps_alive = _keeps_alive(options, is_old=is_old) and self.method != "CONNECT"
-        if "Content-Length" in fields or "Transfer-Encoding" in fields:
-            self._frame(fields.get("Content-Length"), fields.get("Transfer-Encoding"), is_old=is_old)
-            expected = (fields.get("Expect") or "").lower()
+        if "Content-Length" in headers or "Transfer-Encoding" in headers:
+            self._frame(headers.get("Content-Length"), headers.get("Transfer-Encoding"), is_old=is_old)
+            expected = headers.get("Expect", "").lower()
             self.expects_continue = expected == "100-continue" and not self.complete and not is_old
         return RequestStartLine(self.method, target, self.version), fields
 
@@ -363,5 +363,7 @@ def _defect(headers: str | bytes) -> str:
 
 
 def _keeps_alive(connection: str | None, *, is_old: bool) -> bool:
-    options = {option.strip().lower() for option in (connection or "").split(",")}
+    if connection is None:
+        return not is_old
+    options = {option.strip().lower() for option in connection.split(",")}
     return "close" not in options and (not is_old or "keep-alive" in options)

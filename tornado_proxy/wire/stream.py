@@ -375,6 +375,15 @@ class Stream(HTTPConnection):
         return writing
 
 
+class WireRequest(HTTPServerRequest):
+    """A request whose head the wire has checked; Tornado's class would check it again, and read its query twice."""
+
+    def __init__(self, stream: Stream, line: RequestStartLine, fields: Fields) -> None:
+        self.method, self.uri, self.version = line
+        self.headers = fields
+        self.connection = stream
+
+
 Notify = Callable[[Any], None]
 
 
