@@ -9,12 +9,11 @@ from asyncio import CancelledError, Future, Task
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from email.utils import formatdate
-from enum import Enum, auto
 from functools import lru_cache, partial
 from http.client import responses
 from math import inf
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 from tornado.httputil import HTTPConnection, HTTPHeaders, ResponseStartLine
@@ -58,14 +57,12 @@ HEALTHY = Whole(
 """The answer to a load balancer that the service is there; it emits no event."""
 
 
-class AnswerProgress(Enum):
-    """How far the answer to a request has come."""
+AnswerProgress = Literal["awaited", "changing", "begun", "ended"]
+"""How far the answer to a request has come.
 
-    AWAITED = auto()
-    # S3 may have taken a change, of which webhooks must be told: the request goes on without its client.
-    CHANGING = auto()
-    BEGUN = auto()  # its head was sent; only the rest of it may follow
-    ENDED = auto()
+While it is `changing`, S3 may have taken a change, of which webhooks must be told: the request goes on without its
+client. Once it has `begun`, its head was sent, and only the rest of it may follow.
+"""
 
 
 class SharedApplication(Application):
@@ -86,7 +83,7 @@ class Handler(RequestHandler):
     application: SharedApplication
     used: ObjectUsed | None = None  # what webhooks get once the answer was sent
     cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
-    progress = AnswerProgress.AWAITED
+    progress: AnswerProgress = "awaited"
     _task: Task[None] | None = None  # that runs the handler
     _departure: ClientDisconnected | None = None  # of the client
     _fault: ErrorAnswer | None = None  # that was answered
@@ -135,7 +132,7 @@ class Handler(RequestHandler):
             try:
                 if (preparing := self.prepare()) is not None:
                     await preparing
-                if self.progress is not AnswerProgress.ENDED:
+                if self.progress != "ended":
                     # `prepare` has refused a method that the handler does not have.
                     await getattr(self, self.request.method.lower())()
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
@@ -164,7 +161,7 @@ class Handler(RequestHandler):
 
     def on_connection_close(self) -> None:
         """Ends the request: its body, or its connection, is broken."""
-        if self.progress is AnswerProgress.ENDED:
+        if self.progress == "ended":
             return
         reason = self.broken_by()
         if not self.body.ended:
@@ -176,12 +173,12 @@ class Handler(RequestHandler):
 
     def _cancel(self) -> None:
         # The error in its body ends an upload, so that it can clean up.
-        if self._task is not None and self.progress not in (AnswerProgress.ENDED, AnswerProgress.CHANGING):
+        if self._task is not None and self.progress not in ("ended", "changing"):
             self._task.cancel()
 
     def on_finish(self) -> None:
         """Emits the one event of the request, and lets go of the generation."""
-        is_begun, self.progress = self.progress is AnswerProgress.BEGUN, AnswerProgress.ENDED
+        is_begun, self.progress = self.progress == "begun", "ended"
         received = self.body.received
         if self.body is not NO_BODY:
             self.body.discard()
@@ -226,7 +223,7 @@ class Handler(RequestHandler):
             try:
                 async for chunk in answer.opened.chunks():
                     await self._write(chunk, head)
-                if self.progress is not AnswerProgress.BEGUN:
+                if self.progress != "begun":
                     await self._write(b"", head)
             finally:
                 await answer.opened.close()
@@ -250,9 +247,9 @@ class Handler(RequestHandler):
     async def answer_error(self, error: Exception) -> None:
         """Answers an error; nothing may be appended to an answer that was begun, so that is cut."""
         for _ in range(2):  # an error, and the error of its page
-            if self.progress is AnswerProgress.ENDED:
+            if self.progress == "ended":
                 raise error
-            if self.progress is AnswerProgress.BEGUN or isinstance(error, ClientDisconnected):
+            if self.progress == "begun" or isinstance(error, ClientDisconnected):
                 break
             try:
                 await self.refuse(self._answer_exception(error))
@@ -264,7 +261,7 @@ class Handler(RequestHandler):
 
     def cut(self, error: Exception) -> None:
         """Closes the connection: the client sees that the answer is not complete."""
-        if self.progress is AnswerProgress.BEGUN:
+        if self.progress == "begun":
             self._broken = self._answer_exception(error).reason
         else:
             self._fault = self._answer_exception(error)
@@ -374,9 +371,9 @@ class Handler(RequestHandler):
             self._sent += len(piece)
 
     def _put(self, content: bytes, head: tuple[ResponseStartLine, HTTPHeaders]) -> Future[None]:
-        if self.progress is AnswerProgress.BEGUN:
+        if self.progress == "begun":
             return self.connection.write(content)
-        self.progress = AnswerProgress.BEGUN
+        self.progress = "begun"
         return self.connection.write_headers(*head, content)
 
     def _record(self) -> RequestRecord:

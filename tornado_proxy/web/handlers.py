@@ -51,7 +51,7 @@ from tornado_proxy.telemetry.events import AccessDecided, Event, SignInTried
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_attempt, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import Generations, Parts, RequestContext
-from tornado_proxy.web.handler import HEALTHY, AnswerProgress, Handler, SharedApplication
+from tornado_proxy.web.handler import HEALTHY, Handler, SharedApplication
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import object_used, perform
 from tornado_proxy.wire.stream import Stream, WireRequest, peer_of
@@ -163,7 +163,7 @@ class ObjectHandler(DecidedHandler):
 
     async def put(self) -> None:
         """Stores an upload, or makes a step of one in parts."""
-        self.progress = AnswerProgress.CHANGING
+        self.progress = "changing"
         outcome, used = await self._performed(await self._upload())
         await self._give_changed(outcome, used)
 
@@ -171,7 +171,7 @@ class ObjectHandler(DecidedHandler):
         """Removes an object, once the request is whole."""
         async for _ in self.body:
             pass
-        self.progress = AnswerProgress.CHANGING
+        self.progress = "changing"
         await self._give_changed(*await self._performed())
 
     async def _upload(self) -> IncomingFile | None:

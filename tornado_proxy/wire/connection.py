@@ -12,7 +12,7 @@ import logging
 import re
 import select
 from asyncio import Future
-from enum import Enum, auto
+from typing import Literal
 
 from tornado.concurrent import future_set_result_unless_cancelled
 from tornado.httputil import (
@@ -41,10 +41,8 @@ from tornado_proxy.wire.limits import (
 from tornado_proxy.wire.stream import (
     NEVER,
     STAND_IN,
-    AnswerState,
     ClientConnection,
     Notify,
-    RequestState,
     Stream,
 )
 
@@ -56,14 +54,12 @@ _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a req
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class State(Enum):
-    """What a connection does."""
+State = Literal["idle", "head", "serving", "lingering", "closed"]
+"""What a connection does.
 
-    IDLE = auto()  # waits for a request
-    HEAD = auto()  # a part of a head has arrived
-    SERVING = auto()  # a request is being answered; its body may be arriving
-    LINGERING = auto()  # the last answer is sent, and the client has yet to close
-    CLOSED = auto()
+It waits for a request; has a part of a head; answers a request, whose body may be arriving; or has sent the last
+answer, and its client has yet to close.
+"""
 
 
 class Connection(ClientConnection):
@@ -74,7 +70,7 @@ class Connection(ClientConnection):
     ) -> None:
         super().__init__(application, peer, limits, on_close, on_idle)
         self.is_last = False  # whether the request under way is the last one
-        self._state = State.IDLE
+        self._state: State = "idle"
         self._stream: Http1Stream | None = None  # the request under way
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
@@ -84,7 +80,7 @@ class Connection(ClientConnection):
         self._linger_until = 0.0
 
     def __repr__(self) -> str:
-        return f"<Connection of {self.peer.address}, {self._state.name.lower()}>"
+        return f"<Connection of {self.peer.address}, {self._state}>"
 
     # What the server asks.
 
@@ -115,7 +111,7 @@ class Connection(ClientConnection):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Takes the bytes that were read."""
-        if self._state is State.LINGERING:
+        if self._state == "lingering":
             self._deadline = min(self._loop.time() + LINGER_IDLE, self._linger_until)
             return
         data, stream = self._buffer[:nbytes], self._stream
@@ -131,7 +127,7 @@ class Connection(ClientConnection):
         """Keeps a connection open if its client waits for an answer; closes any other."""
         if self._transport is None or not self._transport.can_write_eof():
             return False  # the end of TLS is the end of both directions
-        if self._state is State.LINGERING:
+        if self._state == "lingering":
             return False
         if not self._half_closed:
             self._half_closed = True
@@ -151,13 +147,13 @@ class Connection(ClientConnection):
             self._writable = self._loop.create_future()
         if not self._writable.done():
             self._writable.set_result(None)
-        if self._state is State.SERVING:
+        if self._state == "serving":
             self._deadline = NEVER
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Breaks off the current request, and tells the server."""
         super().connection_lost(exc)
-        self._state = State.CLOSED
+        self._state = "closed"
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.break_off(stream.mistake or ClientDisconnected())
@@ -172,15 +168,15 @@ class Connection(ClientConnection):
             while self._taking is None and self._transport is not None:
                 stream = self._stream
                 if stream is None:
-                    goes_on = self._state is not State.LINGERING and self._read_head()
-                elif stream.reading is RequestState.BODY:
+                    goes_on = self._state != "lingering" and self._read_head()
+                elif stream.reading == "body":
                     goes_on = self._read_body(stream)
                 else:
                     goes_on = False
                     if len(self._received) > MOST_AHEAD:
                         self._pause_reading()
                 if not goes_on:
-                    if self._half_closed and (stream is None or stream.reading is RequestState.BODY):
+                    if self._half_closed and (stream is None or stream.reading == "body"):
                         self._set_deadline(self._limits.send_timeout)
                         self._transport.close()  # the rest will not arrive
                     break
@@ -194,8 +190,8 @@ class Connection(ClientConnection):
             del self._received[:2]  # RFC 9112 2.2
         end = self._find_head()
         if not end and not _NO_HEAD.match(self._received):
-            if self._received and self._state is State.IDLE:
-                self._state = State.HEAD
+            if self._received and self._state == "idle":
+                self._state = "head"
                 self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
             if self._searched <= self._limits.max_header_size:
                 return False
@@ -204,7 +200,7 @@ class Connection(ClientConnection):
         head = bytes(self._received[:end])
         del self._received[:end]
         self._searched = 0
-        self._state = State.SERVING
+        self._state = "serving"
         self._deadline = NEVER
         parser, mistake = RequestParser(), None
         try:
@@ -214,10 +210,10 @@ class Connection(ClientConnection):
             mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
-        if stream.reading is RequestState.BODY:
+        if stream.reading == "body":
             self._limit_reads(LARGEST_READ_OF_BODY)
             self._await(until_taken)
-        elif stream.reading is RequestState.DONE:
+        elif stream.reading == "done":
             stream.end_body()
         return True
 
@@ -248,7 +244,7 @@ class Connection(ClientConnection):
             return
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
-        is_unanswered = stream is not None and stream.writing is AnswerState.HEAD
+        is_unanswered = stream is not None and stream.writing == "head"
         if poll.poll(0) or (is_unanswered and stream is not None and stream.parser.version == "HTTP/1.0"):
             self.close()
             return
@@ -291,12 +287,12 @@ class Connection(ClientConnection):
         self._stream = None
         if len(self._buffer) != READ_OF_CLIENT:
             self._limit_reads(READ_OF_CLIENT)
-        if stream.reading is not RequestState.DONE:
+        if stream.reading != "done":
             # In the next turn: the application is in the middle of finishing.
             self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))
         self._on_idle(self)
         if stream.keeps_alive:
-            self._state = State.IDLE
+            self._state = "idle"
             self._set_deadline(self._limits.idle_timeout)
             if self._received or self._half_closed:
                 # A client that pipelines must not keep the others waiting.
@@ -311,7 +307,7 @@ class Connection(ClientConnection):
         self._received.clear()
         if transport is None:
             return
-        self._state = State.LINGERING
+        self._state = "lingering"
         if self._half_closed or not transport.can_write_eof():
             self._set_deadline(self._limits.send_timeout)
             transport.close()
@@ -353,7 +349,7 @@ class Http1Stream(Stream):
     @property
     def is_read(self) -> bool:
         """Whether the request has arrived completely."""
-        return self.reading is RequestState.DONE or self.parser.complete
+        return self.reading == "done" or self.parser.complete
 
     # What the application calls.
 
@@ -387,7 +383,7 @@ class Http1Stream(Stream):
         head = "\r\n".join(lines)
         if head.count("\n") != len(lines) - 1:
             raise ValueError("a header of an answer has several lines")
-        self.writing = AnswerState.BODY
+        self.writing = "body"
         return self._write(chunk or b"", head.encode("latin-1") + b"\r\n\r\n")
 
     def write(self, chunk: bytes) -> Future[None]:
@@ -396,9 +392,9 @@ class Http1Stream(Stream):
 
     def finish(self) -> None:
         """Ends an answer; raises `HTTPOutputError` if its body is shorter than announced, and closes the connection."""
-        if self.writing is AnswerState.DONE:
+        if self.writing == "done":
             return
-        self.writing = AnswerState.DONE
+        self.writing = "done"
         if 0 < self._remaining < NEVER and self.mistake is None:
             self._connection.close()
             raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
@@ -408,8 +404,8 @@ class Http1Stream(Stream):
 
     def close(self) -> None:
         """Closes the connection: the client sees that the answer is not complete."""
-        if self.writing is not AnswerState.DONE:
-            self.writing = AnswerState.DONE
+        if self.writing != "done":
+            self.writing = "done"
             self._connection.close()
 
     def _write(self, chunk: bytes, head: bytes) -> Future[None]:
@@ -419,7 +415,7 @@ class Http1Stream(Stream):
             self._remaining -= len(chunk)
             chunk = b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk
             head = head + chunk if head else chunk
-        if self.writing is AnswerState.DONE or not self._connection.write(head):
+        if self.writing == "done" or not self._connection.write(head):
             return self._failed()
         return self._connection.until_writable()
 

@@ -33,7 +33,7 @@ from tornado_proxy.wire.limits import (
     MOST_STREAMS,
     PRICE_OF_REFUSAL,
 )
-from tornado_proxy.wire.stream import NEVER, AnswerState, Notify, RequestState
+from tornado_proxy.wire.stream import NEVER, Notify
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -298,7 +298,7 @@ class Http2Connection(StreamConnection):
                 self._look_within(self._limits.send_timeout)
             return
         stream.deadline = NEVER
-        if stream.writing is AnswerState.DONE:
+        if stream.writing == "done":
             if stream.is_open and not self._is_over and not stream.has_ended and not stream.is_malformed:
                 self._h2.end_stream(stream.number)
                 stream.has_ended = True
@@ -312,7 +312,7 @@ class Http2Connection(StreamConnection):
         stream.wake()
 
     def _break_off_soon(self, stream: Http2Stream) -> None:
-        if stream.reading is not RequestState.DONE:
+        if stream.reading != "done":
             # In the next turn: the application is in the middle of finishing.
             mistake = stream.mistake or ClientDisconnected("the rest was not read")
             self._loop.call_soon(stream.break_off, mistake)
@@ -361,7 +361,7 @@ class Http2Connection(StreamConnection):
         """Ends a request whose client takes no answer."""
         self._waiting.pop(stream, None)
         stream.lose(ClientDisconnected(*reason))
-        if stream.writing is AnswerState.DONE:
+        if stream.writing == "done":
             self.end(stream)
 
     def _end(self, reason: str = "the connection broke off") -> None:

@@ -33,7 +33,7 @@ from tornado_proxy.wire.incoming import (
     spelt,
 )
 from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS, PIECE_OF_STREAM
-from tornado_proxy.wire.stream import NEVER, STAND_IN, AnswerState, ClientConnection, RequestState, Stream
+from tornado_proxy.wire.stream import NEVER, STAND_IN, ClientConnection, Stream
 
 RawFields = Sequence[tuple[bytes, bytes]]
 
@@ -212,7 +212,7 @@ class Http2Stream(Stream):
     @property
     def is_sent(self) -> bool:
         """Whether the whole answer was sent."""
-        return not self._unsent and (self.writing is AnswerState.DONE or not self._remaining)
+        return not self._unsent and (self.writing == "done" or not self._remaining)
 
     # What the application calls.
 
@@ -230,7 +230,7 @@ class Http2Stream(Stream):
         has_body = self._head.line.method != "HEAD" and status not in (204, 304)
         self._remaining = (NEVER if length is None else int(length)) if has_body else 0
         encoded = _encoded(status, fields)
-        self.writing = AnswerState.BODY
+        self.writing = "body"
         self._connection.send_head(self, encoded)
         return self.write(chunk or b"")
 
@@ -241,7 +241,7 @@ class Http2Stream(Stream):
                 raise HTTPOutputError("the body is longer than its Content-Length")
             self._remaining -= len(chunk)
             self._unsent.append(memoryview(chunk))
-        if self.writing is AnswerState.DONE or not self.is_open:
+        if self.writing == "done" or not self.is_open:
             self._unsent.clear()
             return self._failed()
         self._connection.send(self)
@@ -253,9 +253,9 @@ class Http2Stream(Stream):
 
     def finish(self) -> None:
         """Ends an answer; raises `HTTPOutputError` if its body is shorter than announced, and resets the stream."""
-        if self.writing is AnswerState.DONE:
+        if self.writing == "done":
             return
-        self.writing = AnswerState.DONE
+        self.writing = "done"
         if 0 < self._remaining < NEVER and self.is_open:
             self._connection.end(self, ErrorCodes.INTERNAL_ERROR)
             raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
@@ -263,8 +263,8 @@ class Http2Stream(Stream):
 
     def close(self) -> None:
         """Resets the stream: the client sees that the answer is not complete."""
-        if self.writing is not AnswerState.DONE:
-            self.writing = AnswerState.DONE
+        if self.writing != "done":
+            self.writing = "done"
             self._unsent.clear()
             self._connection.end(self, ErrorCodes.INTERNAL_ERROR)
 
@@ -273,16 +273,16 @@ class Http2Stream(Stream):
     def start(self, application: HTTPServerConnectionDelegate) -> None:
         """Hands the request to the application."""
         until_taken = self.begin(application, self._head.line, self._head.fields)
-        if self.reading is RequestState.DONE:
+        if self.reading == "done":
             self.end_body()
-        elif self.reading is RequestState.BODY:
+        elif self.reading == "body":
             self._take(until_taken, 0)
 
     def receive(self, data: bytes, size: int, *, ends: bool) -> None:
         """Takes a piece of the body, and the bytes that it takes of the windows."""
         self._held += size
         self._arrived += len(data)
-        if self.reading is RequestState.BODY:
+        if self.reading == "body":
             self._incoming.append((data, size))
         self.advance(ends=ends)
 
@@ -294,9 +294,9 @@ class Http2Stream(Stream):
             self.release()
         elif length is not None and (self._arrived > length or (ends and self._arrived < length)):
             self.break_malformed("the body is not as long as its Content-Length")
-        elif ends and self.has_ended and self.writing is AnswerState.DONE:
+        elif ends and self.has_ended and self.writing == "done":
             self._connection.end(self)
-        elif self.reading is RequestState.BODY:
+        elif self.reading == "body":
             self._deliver()
         elif not self.has_ended:  # else the client shall read the answer before it sends more
             self.release()
@@ -366,7 +366,7 @@ class Http2Stream(Stream):
                 size += taken
             data = b"".join(pieces)
             self._take(self.delegate.data_received(data) if data else None, size)
-        if self._taking is None and self.is_read and self.reading is RequestState.BODY and not self._incoming:
+        if self._taking is None and self.is_read and self.reading == "body" and not self._incoming:
             self.end_body()
 
     def _take(self, until_taken: object, size: int) -> None:
@@ -382,7 +382,7 @@ class Http2Stream(Stream):
             self._held -= size
             self._connection.consume(self.number, size)
         # What nobody takes after a refusal counts as taken.
-        if self._awaits_continue and not self._arrived and self.writing is AnswerState.HEAD:
+        if self._awaits_continue and not self._arrived and self.writing == "head":
             self._connection.send_continue(self)
         self._awaits_continue = False
         if taking is not None:

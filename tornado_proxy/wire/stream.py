@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from copy import copy
-from enum import Enum, auto
 from math import inf
 from mmap import MAP_PRIVATE, mmap
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
@@ -300,20 +299,11 @@ STAND_IN = RequestStartLine("GET", "/", "HTTP/1.0")
 """Stands in for a head that cannot be read; the connection ends with its answer. HTTP/1.0 needs no Host."""
 
 
-class RequestState(Enum):
-    """How far a request has been read."""
+RequestState = Literal["body", "done", "broken"]
+"""How far a request has been read: more is expected, all is there, or what follows cannot be read."""
 
-    BODY = auto()  # more is expected
-    DONE = auto()
-    BROKEN = auto()  # what follows cannot be read
-
-
-class AnswerState(Enum):
-    """How far an answer has been written."""
-
-    HEAD = auto()  # nothing yet
-    BODY = auto()
-    DONE = auto()
+AnswerState = Literal["head", "body", "done"]
+"""How far an answer has been written: its head comes next, its body, or nothing."""
 
 
 class Stream(HTTPConnection):
@@ -324,14 +314,14 @@ class Stream(HTTPConnection):
     """
 
     delegate: HTTPMessageDelegate | None = None
-    writing = AnswerState.HEAD
+    writing: AnswerState = "head"
     _remaining: float = 0  # bytes of the answer's body
     _on_close: Callable[[], None] | None = None
 
     def __init__(self, connection: ClientConnection, mistake: RequestError | None, *, has_body: bool) -> None:
         self.peer = connection.peer
         self.mistake = mistake
-        self.reading = RequestState.BODY if has_body and mistake is None else RequestState.DONE
+        self.reading: RequestState = "body" if has_body and mistake is None else "done"
         self._connection = connection
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
@@ -350,7 +340,7 @@ class Stream(HTTPConnection):
 
     def end_body(self) -> None:
         """Tells the application that the request has arrived completely."""
-        self.reading = RequestState.DONE
+        self.reading = "done"
         delegate, self.delegate = self.delegate, None  # breaks a reference cycle
         assert delegate is not None
         delegate.finish()
@@ -358,8 +348,8 @@ class Stream(HTTPConnection):
     def break_off(self, mistake: RequestError) -> None:
         """Ends a request whose rest will not arrive, or whose client has left."""
         self.mistake = mistake
-        if self.reading is RequestState.BODY:
-            self.reading = RequestState.BROKEN
+        if self.reading == "body":
+            self.reading = "broken"
             delegate, self.delegate = self.delegate, None
             if delegate is not None:
                 delegate.on_connection_close()
