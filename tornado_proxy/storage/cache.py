@@ -204,7 +204,10 @@ class CachingStore(ForwardingStore):
     async def _ask(self, key: ObjectKey, call: _Call) -> _CachedObject:
         info = await self.behind.head(key, UNCONDITIONAL)
         known = self._entries.get(key)
-        entry = self._entry(info, known.body if known is not None and _is_same(known.info, info) else None)
+        before = known.info if known is not None else None
+        # The bytes are unchanged if both ETags are strong and equal.
+        is_same = before is not None and before.size == info.size and strong_match(before.etag or "", info.etag or "")
+        entry = self._entry(info, known.body if known is not None and is_same else None)
         if self._heads.get(key) is call:
             self._keep(key, entry)
         return entry
@@ -292,8 +295,3 @@ class CachingStore(ForwardingStore):
     def _use(self, size: int) -> None:
         self._used += size
         self.counts.bytes += size
-
-
-def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
-    """Whether the bytes are unchanged: both ETags are strong and equal."""
-    return known is not None and known.size == info.size and strong_match(known.etag or "", info.etag or "")

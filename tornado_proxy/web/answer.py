@@ -88,9 +88,10 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
     No other header of S3 is passed on. If `actions` allow uploads, files must not run in a browser.
     """
     content_type, charset = info.content_type or DEFAULT_TYPE, actions.get.charset
+    length = info.size if part is None else part.length
     headers = (
         ("Content-Type", with_charset(content_type, charset) if charset else content_type),
-        ("Content-Length", _length(info.size if part is None else part.length)),
+        ("Content-Length", None if length is None else str(length)),
         ("Content-Range", part.to_header() if part else None),
         ("Content-Encoding", info.content_encoding),
         ("Content-Language", info.content_language),
@@ -116,10 +117,6 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
         for name, value in present
         if not _CONTROL.search(value)  # some stores keep what is invalid in HTTP
     )
-
-
-def _length(size: int | None) -> str | None:
-    return None if size is None else str(size)
 
 
 def _disposition(info: ObjectInfo, actions: Actions) -> str | None:

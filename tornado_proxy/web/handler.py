@@ -337,7 +337,7 @@ class Handler(RequestHandler):
             raise ValueError("a header of an answer has several lines")
         self._first_byte = time.perf_counter() - self._started_at
         self.set_status(answer.status)
-        if 300 <= answer.status < 400:
+        if 300 <= answer.status < 400 and answer.status != 304:
             self._location = dict(answer.headers).get("Location", "")
         headers = (("Date", _date(int(time.time()))), (REQUEST_ID, self.id), *self.generation.headers, *answer.headers)
         line = ResponseStartLine("", answer.status, responses.get(answer.status, "Unknown"))
