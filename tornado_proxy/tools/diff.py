@@ -23,7 +23,7 @@ from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.rules.diagnostic import counted, visible
 from tornado_proxy.rules.model import Counted
 from tornado_proxy.tools.explain import plan_rows
-from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
+from tornado_proxy.tools.rule_tests import JSON_VERSION, rewrite_json
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, Simulator
 
 
@@ -296,7 +296,7 @@ def to_text(report: DiffReport) -> Iterator[str]:
     """Yields lines for people: the counts, the options, each group with its examples, then what S3 says of new keys."""
     yield report.summary
     if report.log.strange:
-        yield strange_lines(report.log)
+        yield report.log.strange_lines
     if report.refused:
         verb = "is" if report.refused == 1 else "are"
         yield f"{counted(report.refused, 'request')} would be refused that {verb} answered now"
@@ -355,7 +355,7 @@ def to_json(report: DiffReport) -> dict[str, Any]:
     """Returns all groups with their examples for programs; a version only adds fields."""
     return {
         "version": JSON_VERSION,
-        "requests": log_json(report.log),
+        "requests": report.log.counts,
         "changed": {"total": report.times, "different": report.distinct, "refused": report.refused},
         "not_known": report.kinds.get(Kind.UNKNOWN, 0),
         "options": None if report.options is None else [each._asdict() for each in report.options],

@@ -29,15 +29,13 @@ from tornado_proxy.rules.diagnostic import counted, shortened, visible
 from tornado_proxy.rules.model import Counted, ListedAddress, Rewrite, Rule
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.limits import LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN
-from tornado_proxy.tools.reporting import (
+from tornado_proxy.tools.rule_tests import (
     JSON_VERSION,
     Rows,
     group_rows,
     groups_json,
-    log_json,
     rewrite_json,
     section,
-    strange_lines,
 )
 from tornado_proxy.tools.simulator import UPLOAD, RequestDefaults, RequestLog, Simulator, refused
 
@@ -383,7 +381,7 @@ def usage_text(report: UsageReport) -> str:
     log, usage = report.log, report.usage
     rows = [(f"{log.total:,}, {len(log.requests):,} distinct",)]
     if log.strange:
-        rows.append((strange_lines(log),))
+        rows.append((log.strange_lines,))
     if usage.left_out:
         rows.append((f"{usage.left_out:,} left out: {UPLOAD}",))
     blocks = [list(section("requests", rows))]
@@ -415,7 +413,7 @@ def usage_json(report: UsageReport) -> dict[str, Any]:
     taken = report.usage.rewrites
     return {
         "version": JSON_VERSION,
-        "requests": {**log_json(report.log), "left_out": report.usage.left_out},
+        "requests": {**report.log.counts, "left_out": report.usage.left_out},
         "targets": [
             {
                 "name": name,

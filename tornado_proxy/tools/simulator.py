@@ -66,6 +66,23 @@ class RequestLog(msgspec.Struct):
         """The number of requests."""
         return self.requests.total()
 
+    @property
+    def strange_lines(self) -> str:
+        """The number of lines without a request, in words."""
+        if self.strange == 1:
+            return f"1 line without a request: line {self.first_strange}"
+        return f"{self.strange:,} lines without a request; the first is line {self.first_strange}"
+
+    @property
+    def counts(self) -> dict[str, int | None]:
+        """The counts for programs."""
+        return {
+            "total": self.total,
+            "different": len(self.requests),
+            "strange_lines": self.strange,
+            "first_strange_line": self.first_strange,
+        }
+
     def add(self, line: str, number: int, *, queries: bool) -> None:
         """Counts the request of a line; an empty line and a comment are not counted."""
         request = read_line(line)
