@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from importlib.metadata import version
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
 from tornado_proxy.admin.limits import DIAGNOSTICS_SHOWN, MOST_ROWS, PROBED_WITHIN, RELOADS_KEPT, SHORTEST_CHART
-from tornado_proxy.admin.simulation import draft_page, drafted, explained
+from tornado_proxy.admin.simulation import DraftPage, draft_page, drafted, explained
 from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
@@ -53,9 +53,6 @@ from tornado_proxy.telemetry.metrics import (
     Tally,
     rewrite_id,
 )
-
-if TYPE_CHECKING:
-    from tornado_proxy.admin.simulation import DraftPage
 
 _LOG = logging.getLogger("tornado_proxy")
 

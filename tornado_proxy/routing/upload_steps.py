@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.header import Header
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,11 +18,8 @@ from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, Pr
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.fields import encoded_disposition
 from tornado_proxy.semantics.request import Request
-from tornado_proxy.templates.go import compile_page
+from tornado_proxy.templates.go import PageTemplate, compile_page
 from tornado_proxy.templates.template import PutData
-
-if TYPE_CHECKING:
-    from tornado_proxy.templates.go import PageTemplate
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
 

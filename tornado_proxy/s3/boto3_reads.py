@@ -10,7 +10,9 @@ from functools import partial
 from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from botocore.awsrequest import AWSPreparedRequest
 from botocore.exceptions import ResponseStreamingError
+from botocore.response import StreamingBody
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.answers import (
@@ -31,8 +33,6 @@ from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
 
 if TYPE_CHECKING:
-    from botocore.awsrequest import AWSPreparedRequest
-    from botocore.response import StreamingBody
     from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")

@@ -17,10 +17,11 @@ from functools import lru_cache
 from hashlib import sha256
 from hmac import HMAC, digest
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
+from botocore.credentials import Credentials
 
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import (
@@ -31,9 +32,6 @@ from tornado_proxy.s3.limits import (
 )
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.wire.shares import in_own_thread
-
-if TYPE_CHECKING:
-    from botocore.credentials import Credentials
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,10 +9,12 @@ from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
+from botocore.credentials import Credentials
+from botocore.session import Session
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket
@@ -35,10 +37,6 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
 from tornado_proxy.wire.shares import Shares
-
-if TYPE_CHECKING:
-    from botocore.credentials import Credentials
-    from botocore.session import Session
 
 T = TypeVar("T")
 

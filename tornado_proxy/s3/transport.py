@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from http import HTTPStatus
 from http.client import HTTPResponse, RemoteDisconnected
+from io import BufferedReader
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 from urllib.parse import urlsplit
 
@@ -36,8 +37,6 @@ from tornado_proxy.storage.errors import NOT_S3, UpstreamError
 from tornado_proxy.wire.dialing import Dialer
 
 if TYPE_CHECKING:
-    from io import BufferedReader
-
     from mypy_boto3_s3.client import S3Client
 
 

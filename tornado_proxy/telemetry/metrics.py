@@ -11,10 +11,11 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
+from prometheus_client import Metric
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Site
@@ -48,9 +49,6 @@ from tornado_proxy.telemetry.limits import (
     SAMPLE_EVERY,
     SAMPLED_FOR,
 )
-
-if TYPE_CHECKING:
-    from prometheus_client import Metric
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 OTHER = "other"

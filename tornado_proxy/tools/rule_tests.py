@@ -1,4 +1,4 @@
-"""Runs rule tests, and prints their outcomes as text, JSON or JUnit's XML, with rules and groups as `explain` has them."""
+"""Runs rule tests, and prints their outcomes as text, JSON or JUnit's XML, with rules and groups like `explain`."""
 
 from __future__ import annotations
 
