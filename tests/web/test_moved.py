@@ -7,6 +7,7 @@ from fakes import FailingStore
 from serving import part, serve
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.server import Log
 from tornado_proxy.storage.errors import AccessDenied, Unreachable
 from tornado_proxy.telemetry.events import Served
 
@@ -35,7 +36,7 @@ async def test_a_redirect_needs_no_store(method):
 
 async def test_the_log_says_where_a_client_was_led():
     """The record has the rule and the location, without the query."""
-    async with serve({}, rules=RULES) as site:
+    async with serve({}, rules=RULES, log=Log(format="json")) as site:
         await site.request("GET", "/help/a?token=secret")
         await site.request("GET", "/help/a?token=secret", {"Accept": "x"})
     served = [each for each in site.events if isinstance(each, Served)]
@@ -65,7 +66,7 @@ async def test_a_listing_does_not_show_what_is_gone():
 )
 async def test_a_page_that_came_back_is_served(path, status, location):
     """A redirect for what is missing does not hide what is there."""
-    async with serve({"old/here": b"x"}, rules=RULES) as site:
+    async with serve({"old/here": b"x"}, rules=RULES, log=Log(format="json")) as site:
         answer = await site.request("GET", path)
         assert (answer.status, answer.headers.get("location")) == (status, location)
         served = [each for each in site.events if isinstance(each, Served)]
