@@ -70,6 +70,15 @@ class ForkedProgram:
         self.send_signal(signal.SIGKILL)
 
 
+def errors_of(program: str) -> str:
+    """Runs a program, which must succeed; returns its standard error."""
+    process = ForkedProgram(program, [], os.environ)
+    with process.stderr as stream:
+        errors = stream.read()
+    assert process.wait() == 0, errors
+    return errors
+
+
 @cache
 def _forker() -> socket.socket:
     """The connection to a process that forks; each process of the tests has one."""

@@ -18,6 +18,7 @@ class HangsOnce:
     mark: str
     seconds: float
     diagnostics: tuple[()] = ()
+    lists: tuple[()] = ()
 
     @property
     def files(self) -> tuple[RuleFile, ...]:

@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from command_lines import CommandLine
 from fresh_checkout import clean_environment, clone
 from running import start_demo, start_proxy
 
@@ -27,18 +28,19 @@ def _blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """A folder with the two files of the README, and the key that it exports."""
+    """The working directory, with the two files of the README, and the key that it exports."""
     name, value = re.search(r"^\$ export (\w+)=(\w+)$", README, re.MULTILINE).groups()
     monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "proxy.yaml").write_text(_blocks("yaml")[0])
     (tmp_path / "site.rules").write_text(_blocks("rules")[0])
     return tmp_path
 
 
-def _run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    arguments = shlex.split(line)[1:]
-    command = [sys.executable, "-m", "tornado_proxy", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def command(capsys) -> CommandLine:
+    """Runs command lines."""
+    return CommandLine(capsys)
 
 
 def _commands() -> list[str]:
@@ -50,18 +52,16 @@ def _commands() -> list[str]:
 
 
 @pytest.mark.parametrize("line", _commands())
-def test_a_command_of_the_readme_runs(folder, line):
+def test_a_command_of_the_readme_runs(folder, command, line):
     """Each command of the README succeeds with the README's files."""
-    result = _run(line, folder)
-    assert (result.returncode, result.stderr) == (0, "")
+    result = command(*shlex.split(line)[1:])
+    assert (result.status, result.err) == (0, "")
 
 
-def test_the_example_is_explained_as_in_the_text(folder):
+def test_the_example_is_explained_as_in_the_text(folder, command):
     """`explain` prints the object that the text names for the path of the example."""
-    assert (
-        "site/archive/press/spring.html"
-        in _run("tornado-proxy explain /press/spring.html --config proxy.yaml", folder).stdout
-    )
+    result = command("explain", "/press/spring.html", "--config", "proxy.yaml")
+    assert "site/archive/press/spring.html" in result.out
 
 
 def test_the_first_configuration_serves_the_bucket_of_the_demo(folder):
@@ -74,13 +74,13 @@ def test_the_first_configuration_serves_the_bucket_of_the_demo(folder):
             assert "<h1>Spring" in proxy.request("GET", "/press/spring.html").text
 
 
-def test_a_bucket_of_aws_can_be_used(folder):
+def test_a_bucket_of_aws_can_be_used(folder, command):
     """The example of a bucket of AWS can replace the bucket of the first example."""
     path, aws = folder / "proxy.yaml", _blocks("yaml")[1]
     path.write_text(re.sub(r"^    bucket: .*\n.*\n", lambda _: aws, path.read_text(), flags=re.MULTILINE))
     assert "eu-west-1" in path.read_text()
-    result = _run("tornado-proxy serve --config proxy.yaml --check", folder)
-    assert (result.returncode, result.stderr) == (0, "")
+    result = command("serve", "--config", "proxy.yaml", "--check")
+    assert (result.status, result.err) == (0, "")
 
 
 def test_the_library_example_runs(folder):

@@ -18,6 +18,8 @@ from urllib.parse import urljoin
 import pytest
 from running import START_LIMIT, start_demo
 
+from tornado_proxy.cli.main import main
+
 CPU_LIMIT = 20  # seconds of CPU time, including the commands that it prints
 
 
@@ -54,14 +56,14 @@ def test_every_printed_command_succeeds(printed, tmp_path):
         assert result.returncode == 0, f"{line}\n{result.stderr}"
 
 
-def test_a_taken_port_is_an_error():
+def test_a_taken_port_is_an_error(capfd):
     """The demo ends with an error if the port of `--port` is in use, instead of taking another port."""
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         port = occupied.getsockname()[1]
-        command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", str(port)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_LIMIT)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"tornado-proxy demo: cannot listen on 127.0.0.1:{port}: Address already in use")
+        assert main(["demo", "--port", str(port)]) == 2
+    output, errors = capfd.readouterr()
+    assert output == ""
+    assert errors.startswith(f"tornado-proxy demo: cannot listen on 127.0.0.1:{port}: Address already in use")
 
 
 _EDITED = """

@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -128,71 +129,75 @@ def test_a_reload_reaches_every_worker(pair, folder):
     assert {worker["generation"] for worker in admin.status()["workers"]} == {generation}
 
 
-def test_a_new_worker_serves_the_generation_in_force(pair, folder):
-    """A worker that replaces a killed one serves the generation in force, not the bad files on disk."""
+def _hits(admin: Admin) -> int:
+    return sum(rewrite["hits"] for rewrite in json.loads(admin.request("GET", "/-/rewrites")[1])["rewrites"])
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What was seen as both workers were killed and replaced; `requests` and `hits` were counted before and after."""
+
+    pids: set[int]
+    page: str
+    requests: tuple[float, float]
+    hits: tuple[int, int]
+
+
+@pytest.fixture(scope="module")
+def replacement(pair, folder) -> Replacement:
+    """After thirty requests, and as many that are refused, both workers are killed; the files on disk are bad by then."""
     proxy, admin = pair
     _edit(folder, admin, "third")
-    before = _pids(admin)
-    (folder / "rules" / "site.rules").write_text("target site { rewrite")
-    admin.wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
-    for pid in before:
-        os.kill(pid, signal.SIGKILL)
-    admin.wait_for_status(
-        lambda status: (
-            len(status["workers"]) == 2
-            and all(worker["pid"] not in before and "generation" in worker for worker in status["workers"])
-        )
-    )
-    assert proxy.request("GET", "/a").body == b"third/a.txt"
-
-
-def test_metrics_are_summed_over_workers(pair):
-    """The metrics are sums over all workers, including killed ones."""
-    proxy, admin = pair
     before = admin.metric("tornado_proxy_requests_total")
-    for _ in range(30):
-        proxy.request("GET", "/a")
-    eventually(lambda: admin.metric("tornado_proxy_requests_total") == before + 30)
-    for pid in _pids(admin):
-        os.kill(pid, signal.SIGKILL)
-    # The connection waits in the kernel's queue until a worker has started.
-    proxy.request("GET", "/a")
-    eventually(lambda: admin.metric("tornado_proxy_requests_total") == before + 31)
-
-
-def test_the_status_page_covers_all_workers(pair, folder):
-    """Hits and refused requests are sums over all workers, including killed ones, and an edit keeps both."""
-    proxy, admin = pair
-    _edit(folder, admin, "fourth")
-
-    def hits():
-        return sum(rewrite["hits"] for rewrite in json.loads(admin.request("GET", "/-/rewrites")[1])["rewrites"])
-
     for number in range(30):
         proxy.request("GET", "/a")
         proxy.request("POST", f"/refused{number}")
-    eventually(lambda: hits() == 30)
-    page = admin.request("GET", "/-/")[1]
-    assert all(f"/refused{number}<" in page for number in range(15, 30))
-    for pid in _pids(admin):
-        os.kill(pid, signal.SIGKILL)
-        assert f">{pid}</th>" in page
-    eventually(lambda: hits() == 30)
-    rules = (folder / "rules" / "site.rules").read_text()
-    (folder / "rules" / "site.rules").write_text(f"target site {{ rewrite `^/new$` -> `/n` }}\n{rules}")
-    assert admin.reload()[0] == 200
-    proxy.request("GET", "/a")
-    eventually(lambda: hits() == 31)
-
-
-def test_without_a_worker_the_service_is_not_ready(pair):
-    """The service isn't ready until a worker has started again."""
-    _, admin = pair
-    for pid in _pids(admin):
+    eventually(lambda: admin.metric("tornado_proxy_requests_total") == before + 60)
+    eventually(lambda: _hits(admin) == 30)
+    pids, page = _pids(admin), admin.request("GET", "/-/")[1]
+    (folder / "rules" / "site.rules").write_text("target site { rewrite")
+    admin.wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
+    for pid in pids:
         os.kill(pid, signal.SIGKILL)
     eventually(lambda: admin.request("GET", "/-/ready")[0] == 503)
+    # The connection waits in the kernel's queue until a worker has started.
+    proxy.request("GET", "/a")
     eventually(lambda: admin.request("GET", "/-/ready")[0] == 200)
-    eventually(lambda: len(_pids(admin)) == 2)
+    admin.wait_for_status(lambda status: ["generation" in worker for worker in status["workers"]] == [True, True])
+    eventually(lambda: _hits(admin) > 0 and admin.metric("tornado_proxy_requests_total") > before + 60)
+    return Replacement(pids, page, (before, admin.metric("tornado_proxy_requests_total")), (30, _hits(admin)))
+
+
+def test_without_a_worker_the_service_is_not_ready(pair, replacement):
+    """The service isn't ready until a worker has started again, as it was seen; then both are others."""
+    assert _pids(pair[1]).isdisjoint(replacement.pids)
+
+
+def test_a_new_worker_serves_the_generation_in_force(pair, replacement):
+    """A worker that replaces a killed one serves the generation in force, not the bad files on disk."""
+    assert {pair[0].request("GET", "/a").body for _ in range(10)} == {b"third/a.txt"}
+
+
+def test_metrics_are_summed_over_workers(replacement):
+    """The metrics and the hits are sums over all workers, including killed ones."""
+    for (before, after), more in ((replacement.requests, 61), (replacement.hits, 1)):
+        assert after == before + more
+
+
+def test_the_status_page_covers_all_workers(replacement):
+    """It shows each worker, and the refused requests of both."""
+    assert all(f">{pid}</th>" in replacement.page for pid in replacement.pids)
+    assert all(f"/refused{number}<" in replacement.page for number in range(15, 30))
+
+
+def test_an_edit_of_another_rewrite_keeps_hits_of_killed_workers(pair, folder, replacement):
+    """They are counted on, by the workers that there are."""
+    proxy, admin = pair
+    before = _hits(admin)
+    (folder / "rules" / "site.rules").write_text(f"target site {{ rewrite `^/new$` -> `/n` }}\n{RULES.format('third')}")
+    assert admin.reload()[0] == 200
+    proxy.request("GET", "/a")
+    eventually(lambda: _hits(admin) == before + 1)
 
 
 def test_workers_end_when_the_supervisor_is_killed(second_pair):

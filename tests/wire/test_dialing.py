@@ -121,4 +121,4 @@ async def test_who_leaves_at_any_moment_leaves_no_connection():
             if isinstance(made, socket.socket):
                 made.close()
             del made, connecting
-            gc.collect()
+        gc.collect()

@@ -15,6 +15,7 @@ from functools import cache
 from select import PIPE_BUF
 
 import pytest
+from forking import ForkedProgram, errors_of
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.telemetry import log
@@ -39,10 +40,7 @@ except ZeroDivisionError:
 @cache
 def _lines(log: Log) -> list[str]:
     """Returns the lines that a process logs; it is a separate process, since logging is global."""
-    script = SCRIPT.format(level=log.level, format=log.format)
-    return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stderr.splitlines()
+    return errors_of(SCRIPT.format(level=log.level, format=log.format)).splitlines()
 
 
 def test_text_lines_have_time_and_level():
@@ -86,8 +84,7 @@ CONTROLS = ("\n", "\r", "\x1b[31m", "\x7f", "\x85", "\u2028", "\u2029", "\u202e"
 def test_control_characters_are_escaped(log_format):
     """Names of files and messages of errors cannot end a line or control a terminal."""
     script = UNPRINTABLE.format(format=log_format, texts=[f"{character}2026 forged" for character in CONTROLS])
-    lines = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stderr.decode()
-    for line in lines.removesuffix("\n").split("\n"):
+    for line in errors_of(script).removesuffix("\n").split("\n"):
         assert line.isprintable()
         assert not line.startswith("2026 forged")
         assert log_format == "text" or json.loads(line)["time"].endswith("Z")
@@ -122,16 +119,15 @@ for number in range({count}):
 @pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))", "configure_logging(Log())"])
 def test_nothing_is_lost_at_the_end(end):
     """All lines that were logged before the end of a process are written."""
-    script = MANY_LINES.format(count=20_000, end=end)
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stderr.splitlines() == [f"line {number}" for number in range(20_000)]
+    lines = errors_of(MANY_LINES.format(count=20_000, end=end)).splitlines()
+    assert lines == [f"line {number}" for number in range(20_000)]
 
 
 @pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))"])
 def test_a_stuck_reader_does_not_delay_the_end(end):
     """A process ends even if its standard error is not read."""
-    script = MANY_LINES.format(count=20_000, end=end)
-    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as process:
+    process = ForkedProgram(MANY_LINES.format(count=20_000, end=end), [], os.environ)
+    with process.stderr:
         assert process.wait(timeout=20) == 0
 
 

@@ -36,8 +36,8 @@ def hanging(seconds=3600):
 async def pids():
     return [worker["pid"] for worker in supervisor.workers()]
 
-async def until(number):
-    while len(await pids()) != number:
+async def all_are_there():
+    while len(await pids()) != workers:
         await asyncio.sleep(0.01)
 
 async def kill_one():
@@ -53,22 +53,23 @@ async def main():
     await supervisor.wind_down(0)
 
 configuration = compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"}))
-supervisor = module.Supervisor(configuration, 2)
-asyncio.run(main())
+workers = int(sys.argv[2])
+supervisor = module.Supervisor(configuration, workers)
+asyncio.run(asyncio.wait_for(main(), 60))
 """
 
 
 @pytest.fixture
 def run(tmp_path):
-    """A function that runs statements with a supervisor and returns their output."""
+    """A function that runs statements with a supervisor of one worker or more and returns their output."""
     files = Files.create(tmp_path)
 
-    def run_statements(statements: str) -> str:
+    def run_statements(statements: str, workers: int = 1) -> str:
         program = PROGRAM.replace("{statements}", "".join(f"    {line}\n" for line in statements.strip().splitlines()))
         # Workers import the fake too.
         environment = {**os.environ, "PYTHONPATH": str(Path(hanging_rules.__file__).parent)}
         with (tmp_path / "printed").open("w+") as printed:
-            running = ForkedProgram(program, [str(files.configuration)], environment, printed.fileno())
+            running = ForkedProgram(program, [str(files.configuration), str(workers)], environment, printed.fileno())
             with running.stderr:
                 errors = running.stderr.read()
             assert running.wait(timeout=120) == 0, errors
@@ -80,17 +81,20 @@ def run(tmp_path):
 
 def test_a_failing_worker_is_replaced_with_a_delay(run):
     """The first replacement starts at once, later ones after the delays of the table; meanwhile one serves alone."""
-    printed = run("""
+    printed = run(
+        """
 module.RESTART_DELAYS = (0.0, 0.0, 3600.0)
 print(all(supervisor.responsive()))
 killed = await kill_one()
 print(any(supervisor.responsive()), all(supervisor.responsive()))
-await until(2)
+await all_are_there()
 print(killed in await pids())
 await kill_one()
 await asyncio.sleep(2)
 print(len(await pids()))
-""")
+""",
+        workers=2,
+    )
     assert printed == "True\nTrue False\nFalse\n1\n"
 
 
@@ -106,7 +110,7 @@ while not all(supervisor.responsive()):
     await asyncio.sleep(0.01)
 print(before in await pids(), len(await pids()))
 """)
-    assert printed == "False 2\n"
+    assert printed == "False 1\n"
 
 
 def test_what_has_gone_is_in_no_report(run):
@@ -125,7 +129,7 @@ def targets(report):
     return sorted({sample.labels.get("target", "-") for sample in samples} - {"-"}), sorted(report.activity.targets)
 print(targets(await supervisor.report()))
 await kill_one()
-await until(2)
+await all_are_there()
 print(sorted({metric.type for metric in supervisor._ended.counts}))
 text = Path(sys.argv[1]).read_text()
 Path(sys.argv[1]).write_text(text.replace("site:", "other:"))
@@ -148,7 +152,7 @@ async def broken():
     raise ValueError("a defect")
 supervisor._spawn = broken
 await kill_one()
-await until(2)
+await all_are_there()
 """)
     assert "Traceback" in printed
     assert "ValueError: a defect\n" in printed
@@ -209,7 +213,8 @@ async def test_the_last_requests_of_all_workers_are_put_together():
 
 def test_a_hanging_worker_does_not_block_a_reload(run):
     """A worker that does not activate a generation in time is replaced, and both serve the new one."""
-    printed = run("""
+    printed = run(
+        """
 module.WORKER_ACTIVATING = 2
 before = await pids()
 await asyncio.wait_for(supervisor.activate(2, hanging()), 30)
@@ -217,22 +222,27 @@ while not all(supervisor.responsive()):
     await asyncio.sleep(0.01)
 workers = supervisor.workers()
 print(len({worker["pid"] for worker in workers} & {*before}), [worker["generation"] for worker in workers])
-""")
+""",
+        workers=2,
+    )
     assert printed == "1 [2, 2]\n"
 
 
 def test_a_slow_start_does_not_count_as_hanging(run):
     """The time limit of a reload starts when the worker serves."""
-    printed = run("""
+    printed = run(
+        """
 module.WORKER_ACTIVATING = 2
 supervisor._start = msgspec.structs.replace(supervisor._start, snapshot=hanging(4).snapshot)
 before = await pids()
 await kill_one()
-await until(2)
+await all_are_there()
 (new,) = {*await pids()} - {*before}
 await supervisor.activate(2, configuration)
 print([worker.get("generation") for worker in supervisor.workers() if worker["pid"] == new])
-""")
+""",
+        workers=2,
+    )
     assert printed == "[2]\n"
 
 
