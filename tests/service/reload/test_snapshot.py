@@ -11,12 +11,14 @@ import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
 from msgspec.structs import replace
 
-from tornado_proxy.rules.diagnostic import Severity
+from tornado_proxy.config.secrets import Secret, SecretMissing
+from tornado_proxy.rules.diagnostic import Severity, SourceFile
 from tornado_proxy.service.reload import snapshot as module
 from tornado_proxy.service.reload.certificates import FetchedDocuments
 from tornado_proxy.service.reload.snapshot import (
     SnapshotReader,
     compile_snapshot,
+    compile_text,
     read_snapshot,
     read_to_check,
 )
@@ -156,6 +158,22 @@ def test_a_known_snapshot_hides_no_change(files, change):
     before = files.read()
     change(files)
     assert read_snapshot(files.configuration, ENVIRONMENT, before) == files.read()
+
+
+def test_a_secret_that_appears_while_it_is_read_is_missing_everywhere(files):
+    """Else the snapshot would have it and miss it at once, and a reading of the same files would find nothing new."""
+    files.configure(CONFIGURATION.replace("{env: ACCESS}", "{path: secret}"))
+    asked = []
+
+    def find(reference):
+        asked.append(reference)
+        if len(asked) == 1:
+            raise SecretMissing("not yet")
+        return Secret("", "s3cret")
+
+    text = SourceFile(str(files.configuration), files.configuration.read_text())
+    snapshot = compile_text(text, ENVIRONMENT, find)
+    assert (len(snapshot.diagnostics), snapshot.secrets) == (2, {asked[0]: None})
 
 
 def test_a_new_secret_is_noticed(files):

@@ -144,10 +144,18 @@ def compile_text(
     """
     config = Path(text.name)
     find, answers = resolve or resolver(environment, config.parent), dict[Reference, Secret | None]()
+    missing: dict[Reference, SecretMissing] = {}
 
     def asked(reference: Reference) -> Secret:
-        answers[reference] = None
-        answers[reference] = secret = find(reference)
+        # Once, or one that appears meanwhile would be among the answers, and missing in the diagnostics for ever.
+        if reference in missing:
+            raise missing[reference]
+        if (secret := answers.get(reference)) is None:
+            try:
+                answers[reference] = secret = find(reference)
+            except SecretMissing as error:
+                answers[reference], missing[reference] = None, error
+                raise
         return secret
 
     loaded = compile_configuration(text, config.parent, asked)
