@@ -1,16 +1,28 @@
 """Properties of routing for arbitrary keys, encodings, templates and users."""
 
+import re
 from contextlib import suppress
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.plan import Browse, Receive, Redirect, RedirectToSignedUrl, Refuse, Remove, Serve
+from tornado_proxy.routing.mounts import RouteMatch
+from tornado_proxy.routing.plan import (
+    Browse,
+    Receive,
+    Redirect,
+    RedirectToSignedUrl,
+    Refuse,
+    Remove,
+    Serve,
+    website_location,
+)
 from tornado_proxy.routing.request import RequestError, object_key
-from tornado_proxy.rules.model import path_objection, segment_objection
+from tornado_proxy.rules.model import Key, path_objection, segment_objection
+from tornado_proxy.semantics.request import Request
 
 DOTS = st.sampled_from([".", "..", "%2e", "%2E%2e", "%252e", "%c0%ae", "..;"])
 CHARACTERS = st.sampled_from("/\\+%?#~: \n\x00\u202e\ud800é🦀a")
@@ -164,3 +176,24 @@ def test_no_path_no_rule_and_no_name_reaches_another_user_s_directory(
         decision = decide_request(site, request, user, file_name)
         home = f"{_object_key_prefix(bucket)}{user}/"
         assert all(key.startswith(home) and _is_inside(bucket, key) for key in _keys(decision.plan))
+
+
+_STARTS = st.sampled_from(
+    ["", "/", "//", "/\\", "/folder1/", "https://good.example", "http:", "HTTPS://", "javascript:", "/%2F"]
+)
+
+
+@given(st.builds("{}{}".format, _STARTS, TEXTS), BUCKETS, st.sampled_from(["/", "/mount/"]))
+def test_an_object_redirects_below_the_mount_or_to_the_host_that_it_names(make_site, value, bucket, mount):
+    """Whatever an object's redirect says, a browser that follows it stays below the mount, or comes to a host of the text."""
+    try:
+        place = website_location(value, RouteMatch(make_site(bucket=bucket), mount, Key("/")), Request(), Key("/"))
+    except RequestError:
+        return
+    reached = urlsplit(urljoin("https://files.example/x", place.replace("\\", "/")))
+    assert re.fullmatch("[!-~]+", place)
+    if place.startswith("/"):
+        assert (reached.hostname, reached.path[: len(mount)]) == ("files.example", mount)
+        assert not {".", ".."} & {*unquote(reached.path).split("/")}
+    else:
+        assert (reached.scheme in {"http", "https"}, reached.hostname) == (True, urlsplit(value).hostname)
