@@ -91,6 +91,19 @@ async def test_an_objects_own_cache_headers_take_precedence():
     assert (headers["cache-control"], headers["expires"]) == ("max-age=60", "expires")
 
 
+async def test_a_redirect_says_itself_how_long_it_holds():
+    """A configured Cache-Control is for files and pages; that of redirects is the target's or the object's."""
+    store, rules = MemoryStore(), "redirect 301 `^/old` -> `/new`"
+    store.add("moved", b"", ObjectInfo(0, redirect="/new", cache_control="max-age=60"))
+    get = GetAction(website_redirects=True, redirect_cache_control="max-age=30")
+    async with serve(store, server=Server(cache=CACHE_HEADERS), get=get, rules=rules) as site:
+        answers = await site.get("/moved"), await site.get("/old")
+    assert [(each.status, each.headers["cache-control"]) for each in answers] == [
+        (301, "max-age=60"),
+        (301, "max-age=30"),
+    ]
+
+
 async def test_disabled_caching_overrides_what_an_object_says():
     """With `noCacheEnabled`, neither an object's own headers nor the answer to a user can be cached, by browsers either."""
     store, server = MemoryStore(), Server(cache=CacheHeaders(no_cache_enabled=True))

@@ -154,7 +154,7 @@ class Cors(SettingsSection, frozen=True):
 
 
 class CacheHeaders(SettingsSection, frozen=True):
-    """Headers about caching, for answers that are no errors. An object's own Cache-Control and Expires come first."""
+    """Headers about caching, for answers that are no errors. An object's or a redirect's own come first."""
 
     no_cache_enabled: bool = False
     """Whether caching is forbidden. Overrides the other options."""

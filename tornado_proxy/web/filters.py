@@ -164,7 +164,7 @@ class PolicyHeaders:
         if _IS_CLOSED.search(named.get("cache-control", "")):
             # A sign-in, a signed URL or an answer to one user must not reach another user through a cache.
             return answer.headers
-        if "etag" in named:
+        if "etag" in named or "location" in named:  # a file, or a redirect, which says itself how long it holds
             return (*answer.headers, *(each for each in added if each[0].lower() not in named))
         return with_headers(answer.headers, added)
 
