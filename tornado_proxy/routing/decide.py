@@ -188,13 +188,13 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     """Checks access to a path; the decision has a plan if the request is refused."""
     decision: Decision = replace(so_far, plan=())
     for check in access.checks(path, so_far.request.method):
-        guard, passed = check.guard, decision.passed
+        guard, before = check.guard, decision
         decision = replace(decision, checks=(*decision.checks, check))
         if isinstance(guard, Anyone):
             continue
         if isinstance(guard, Nobody):
             return replace(decision, plan=_NOT_COVERED)
-        known = decision.user if check.is_folded and guard == passed else None
+        known = decision.user if check.is_folded and guard == before.passed else None
         user = known or (yield Authenticate(decision, guard))
         if isinstance(user, Refuse):
             return replace(decision, plan=(user,))

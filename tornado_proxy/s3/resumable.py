@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Literal, NamedTuple, Protocol, Self
 
@@ -194,8 +195,7 @@ class ResumableObject:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yields the body; raises `StorageError` if it is truncated and cannot be continued."""
-        loop = asyncio.get_running_loop()
-        opened_at = got_on_at = loop.time()
+        opened_at = got_on_at = time.monotonic()
         begun = 0  # bytes, when the last answer began
         while True:
             try:
@@ -206,15 +206,15 @@ class ResumableObject:
                 if isinstance(error, Released):
                     self._quick = 0
                 await self._resume(error, got_on_at + self._limits.seconds)
-                opened_at, begun = loop.time(), self._received
+                opened_at, begun = time.monotonic(), self._received
                 continue
             if chunk:
                 self._received += len(chunk)
                 if self._received > self._size:
                     raise errors.UpstreamError(f"S3 sends more than the {self._size} bytes that it announced")
-                note_wait(loop.time() - got_on_at)
+                note_wait(time.monotonic() - got_on_at)
                 yield chunk
-                got_on_at = loop.time()
+                got_on_at = time.monotonic()
             elif self._first is None or self._received == self._size:
                 return
             else:
@@ -222,9 +222,9 @@ class ResumableObject:
                 if self._quick is None or self._received == begun:
                     early = errors.Unreachable("a body ended before its part did")
                 else:
-                    self._quick = quick_pieces(self._quick, loop.time() - opened_at)
-                await self._resume(early, loop.time() + self._limits.seconds)
-                opened_at, begun = loop.time(), self._received
+                    self._quick = quick_pieces(self._quick, time.monotonic() - opened_at)
+                await self._resume(early, time.monotonic() + self._limits.seconds)
+                opened_at, begun = time.monotonic(), self._received
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
@@ -267,9 +267,8 @@ class ResumableObject:
 
     async def _wait(self, error: errors.StorageError, until: float) -> None:
         """Pauses before the next try; raises the error if there is none."""
-        loop = asyncio.get_running_loop()
         pause = random.uniform(0, self._tries.longest_pause)  # noqa: S311 - no secret
-        if self._tries.count > self._limits.tries or loop.time() + pause > until:
+        if self._tries.count > self._limits.tries or time.monotonic() + pause > until:
             raise error
         await asyncio.sleep(pause)
 

@@ -383,6 +383,8 @@ class Checksum(msgspec.Struct, frozen=True):
 
 def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | None:
     """Returns the value of Content-Digest (RFC 9651 3.2, 3.3.5); None without a checksum of the whole object."""
+    if not checksums:
+        return None
     whole = {checksum.algorithm: checksum.value for checksum in checksums if checksum.covers_whole(etag)}
     members = (
         f"{name}=:{whole[algorithm]}:"

@@ -206,13 +206,14 @@ class Compressor:
         if answer.status == 206 or not self._is_meant(named):
             return answer
         vary = ("Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding")
+        varied = (*(without(answer.headers, {"vary"}) if "vary" in named else answer.headers), vary)
         is_busy = isinstance(answer, Streamed) and self._all.running >= COMPRESSED_AT_ONCE
         accepted = "" if is_busy or asked.version == "HTTP/1.0" else asked.headers.get("Accept-Encoding")
         coding = negotiate_coding(accepted, tuple(_WINDOWS)) if accepted else None
         if answer.status == 304:
-            return replace(answer, headers=_of_form(coding, with_headers(answer.headers, (vary,)), asked))
+            return replace(answer, headers=_of_form(coding, varied, asked))
         if coding is None:
-            return replace(answer, headers=with_headers(answer.headers, (vary,)))
+            return replace(answer, headers=varied)
         # Other bytes have the strong ETag (RFC 9110 8.8.3.3).
         etag = (("ETag", _weak(named["etag"])),) if named.get("etag") else ()
         headers = (*without(answer.headers, _OF_PLAIN), ("Content-Encoding", coding), vary, *etag)

@@ -146,8 +146,7 @@ class Handler(RequestHandler):
     # What Tornado names.
 
     def clear(self) -> None:
-        """Begins an answer without headers: it has all of its own."""
-        self.set_status(200)
+        """Begins an answer without a status and headers: it has all of its own."""
 
     def prepare(self) -> Awaitable[None] | None:
         """Notes for whom the calls to S3 are made, and what adds them up."""
