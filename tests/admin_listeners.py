@@ -1,7 +1,5 @@
 """An administration with fixed answers, and an admin listener in front of one."""
 
-from __future__ import annotations
-
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """HAProxy and other programs in front of instances, with the configurations of deploy/."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import subprocess

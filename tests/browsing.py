@@ -1,7 +1,5 @@
 """A minimal browser for sign-in tests: it keeps cookies and follows the redirects of a running server."""
 
-from __future__ import annotations
-
 import http.client
 from collections.abc import Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Self-signed certificates and their keys, made for tests."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple

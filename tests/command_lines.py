@@ -1,7 +1,5 @@
 """Commands run in the process of the tests, with their exit status and output."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

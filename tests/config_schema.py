@@ -3,8 +3,6 @@
 An editor that knows it checks and completes while the user types: `# yaml-language-server: $schema=…`.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Functions that compile the text of a configuration and return its settings or its diagnostics."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Profiles of hypothesis, and fixtures of all tests."""
 
-from __future__ import annotations
-
 import faulthandler
 import gc
 import os

@@ -1,7 +1,5 @@
 """A pytest hook that runs tests that are coroutines; a conftest imports it."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import inspect

@@ -7,8 +7,6 @@ without a value must be missing. After an empty line stands the body. `< (no bod
 HEAD, `< (closed)` the last answer of a connection; what is sent then needs another one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

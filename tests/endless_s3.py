@@ -4,8 +4,6 @@
 `of-1073741824/` names a file of 1073741824 bytes and one of 5. Uploads, also in parts, are counted and discarded.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Stores that fail, block, or hold bodies of any size, and a sign-in that accepts every name."""
 
-from __future__ import annotations
-
 import asyncio
 from contextvars import ContextVar
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Every method meets the fault of its key, after the request's body was read.
 """
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 from scripted_s3 import MODIFIED, Reply, Then

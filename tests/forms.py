@@ -1,7 +1,5 @@
 """Forms that other readers may read differently, and what this service reads of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What a stranger has: a clone of the last commit, an empty home, and none of the variables of a test run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

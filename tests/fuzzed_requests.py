@@ -1,7 +1,5 @@
 """Nearly valid HTTP requests made from a seed, with the mistakes that break servers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 

@@ -1,7 +1,5 @@
 """Random regular expressions, texts and templates, mostly valid and often unusual."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Random Go templates: calls of every function, formats, nested actions, data of requests, and invalid texts."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Sequence

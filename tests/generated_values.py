@@ -1,7 +1,5 @@
 """Random literals of Go templates: numbers, characters, strings, and texts in the formats that functions parse."""
 
-from __future__ import annotations
-
 import random
 import sys
 import unicodedata

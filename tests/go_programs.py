@@ -1,7 +1,5 @@
 """Functions that run Go templates over JSON data, with Go's functions or also sprig's, and return the output or the mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """An S3 on the event loop of a test that sends given bytes, valid or not, on thousands of connections."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

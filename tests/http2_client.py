@@ -1,7 +1,5 @@
 """A client of HTTP/2 that sends any frame, and the application served to it: over TLS, or without for speed."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping

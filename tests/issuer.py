@@ -1,7 +1,5 @@
 """An OpenID issuer and a policy server on loopback; the issuer signs in the user of `claims` without a password."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import http.server

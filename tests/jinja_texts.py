@@ -1,7 +1,5 @@
 """A function that compiles a Jinja template for a source with groups, and renders it for one request."""
 
-from __future__ import annotations
-
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.semantics.request import Request, User
 from tornado_proxy.templates.jinja import compile_template

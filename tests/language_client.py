@@ -1,7 +1,5 @@
 """An editor without a screen: a client of the language server over standard input and output."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys

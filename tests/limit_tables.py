@@ -1,7 +1,5 @@
 """The limits of all layers, read from the modules that have them, and the table of those that the manual names."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A store in memory, which answers as S3 does."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from bisect import bisect_right

@@ -4,8 +4,6 @@ Structs are declared with `dataclass_transform` (PEP 681), so mypy takes them fo
 function is called.
 """
 
-from __future__ import annotations
-
 from mypy.plugin import FunctionContext, Plugin
 from mypy.types import Instance, Type, flatten_nested_unions, get_proper_type
 

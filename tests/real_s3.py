@@ -1,7 +1,5 @@
 """S3s to test against: moto in the process; a Ceph radosgw and a versitygw if `tests/integration/install` has installed them."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Results of Go and of s3-proxy, recorded in `tests/vectors/`; its README says how."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Threads of a test could interrupt this process between emptying a file and writing it, and an empty file is a good one.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """Sites and rule sets made from the text of rules, without a configuration file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rule_texts import document

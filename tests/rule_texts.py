@@ -1,7 +1,5 @@
 """Functions that parse the text of rule files and return the document or the diagnostics."""
 
-from __future__ import annotations
-
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.parser import Parsed, parse
 from tornado_proxy.rules.tree import Document, Statement

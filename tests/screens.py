@@ -1,7 +1,5 @@
 """Functions that drive a browser: its screen, the keyboard, files to upload, and its network."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """An S3 that answers with scripted bytes, valid or not, with drops of them, or with silence."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Clients that send requests without a pause while a test changes the service."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 from collections.abc import Iterator

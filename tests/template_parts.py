@@ -1,7 +1,5 @@
 """The parts of generated Go templates: data, arguments, signatures of functions, fields of requests, and lexemes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 DATA: dict[str, Any] = {

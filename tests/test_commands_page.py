@@ -1,7 +1,5 @@
 """docs/commands.md, docs/ci.md and docs/scaling.md describe the commands correctly."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files, folders, packages and make targets that CONTRIBUTING.md and docs/architecture.md name exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The files of deploy/ fit the service: its options, probes and ports, and a ConfigMap that is updated while it serves."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

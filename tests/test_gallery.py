@@ -1,7 +1,5 @@
 """Each file of the gallery of rules is formatted and passes its own tests, and the demo loads it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The limits of the service: each layer has one module of them, each limit its unit and its reason, and is used."""
 
-from __future__ import annotations
-
 import os
 import re
 

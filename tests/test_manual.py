@@ -1,7 +1,5 @@
 """The man pages hold the manual, with all its characters."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -1,7 +1,5 @@
 """The metrics and labels that the files of monitoring/ use exist."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/operations.md describes the metrics, pages and units of the service completely."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

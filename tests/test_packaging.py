@@ -1,7 +1,5 @@
 """The wheel built from the sdist holds all its files, and the installed command works."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

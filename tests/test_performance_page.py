@@ -1,7 +1,5 @@
 """docs/performance.md names the loads and options of the benchmark."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

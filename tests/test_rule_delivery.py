@@ -1,7 +1,5 @@
 """The recipes of deploy/rules: rules of a bucket and of a Git branch come to a running service, each edit as a whole."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The manual as a site: its navigation, and the directory of published versions."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -1,7 +1,5 @@
 """docs/tutorial.md: its files and commands, in their order, do what the page shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -4,8 +4,6 @@ What a step `uses` is replaced by what it does: a checkout is a clone, artifacts
 machine. A job in a container of Debian runs in a root file system of that release, whose changes are thrown away.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import re

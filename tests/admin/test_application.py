@@ -1,7 +1,5 @@
 """Pages and commands of the admin listener over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The page of drafts: its form, who may post it, and how it shows what is said of a draft."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

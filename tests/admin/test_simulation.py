@@ -1,7 +1,5 @@
 """A draft of a rule file is judged and tried on requests, and nothing of it has an effect."""
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests `tornado-proxy reload` against running services, over TLS too."""
 
-from __future__ import annotations
-
 import argparse
 import html
 import http.server

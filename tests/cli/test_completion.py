@@ -1,7 +1,5 @@
 """The scripts in packaging/completions: the shells read them and complete command lines."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """The objects of the demo, and the S3 that serves them."""
 
-from __future__ import annotations
-
 import socket
 
 from running import Bucket

@@ -1,7 +1,5 @@
 """The command `diff`: rules, configurations, places in a Git revision, and what S3 says of new keys."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """Tests `tornado-proxy fmt`, `test` and `lsp`."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import signal

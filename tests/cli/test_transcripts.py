@@ -15,8 +15,6 @@
 A line `…` stands for any lines. `make transcripts` writes the current results, to be reviewed and committed.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -3,8 +3,6 @@
 tests/integration/systemd runs the real ones.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from configurations import MINIMAL, codes_and_messages_in_target, report, settings, target
 

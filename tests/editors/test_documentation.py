@@ -1,7 +1,5 @@
 """Holds `docs/editors.md` true: its paths, settings and examples exist."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Tests the files for Vim, as far as that is possible without Vim."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests the extension for VS Code, as far as that is possible without VS Code."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

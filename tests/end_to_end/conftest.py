@@ -1,7 +1,5 @@
 """An S3 server in the test process, and a bucket for each test module."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The admin listener of a running service: health, status, reload, metrics and the status page."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

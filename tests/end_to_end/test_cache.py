@@ -1,7 +1,5 @@
 """A cache in two workers: both forget an object that was purged or written."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """The configuration of converted.md: converted, served, and requested as in its table."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import re

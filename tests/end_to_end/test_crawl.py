@@ -1,7 +1,5 @@
 """Listing pages behind a rewrite and a prefix, crawled: every link leads to its object."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from html.parser import HTMLParser

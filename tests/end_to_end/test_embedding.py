@@ -1,7 +1,5 @@
 """The application inside another Tornado program: the one of the README, and mistakes in its configuration."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

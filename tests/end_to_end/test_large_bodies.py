@@ -1,7 +1,5 @@
 """Bodies larger than memory: a transfer grows the server by less than 64 MiB, an aborted upload leaves no parts."""
 
-from __future__ import annotations
-
 import socket
 import time
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Starts of a service with bad files, with and without a last good copy."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The log of a running service: unread, without standard streams, and as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Custom pages and themes of a running service: served, reloaded, and kept after a bad edit."""
 
-from __future__ import annotations
-
 import re
 
 from administering import Admin, eventually

@@ -1,7 +1,5 @@
 """Steady traffic during reloads of every kind: no request fails, no answer is mixed, and no resource leaks."""
 
-from __future__ import annotations
-
 import http.client
 import signal
 import socket

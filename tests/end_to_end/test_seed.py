@@ -1,7 +1,5 @@
 """Every row of the tables in the service's specification, over HTTP, against S3."""
 
-from __future__ import annotations
-
 import pytest
 from running import start_proxy
 

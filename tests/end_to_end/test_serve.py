@@ -1,7 +1,5 @@
 """`tornado-proxy serve`: its start, its checks and its end."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Sign-in at an OpenID issuer and by headers with a running server, and attacks on it."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import time

@@ -1,7 +1,5 @@
 """TLS: certificates that curl and openssl verify, and their renewal under load."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import ssl

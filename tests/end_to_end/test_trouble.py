@@ -1,7 +1,5 @@
 """Failures have clear answers without a traceback: an unreachable S3, a missing bucket, a bad configuration."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

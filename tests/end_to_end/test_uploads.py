@@ -1,7 +1,5 @@
 """Uploads by curl, and their webhooks."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading

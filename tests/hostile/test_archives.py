@@ -1,7 +1,5 @@
 """Archives of directories whose names meet when they are unpacked, and of files that change while they are listed."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import zipfile

@@ -4,8 +4,6 @@ Most attacks are tested beside the code that refuses them; the table names those
 tested here, against the access rules of a target and against the isolation of its users.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from itertools import product

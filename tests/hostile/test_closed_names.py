@@ -1,7 +1,5 @@
 """Names that a viewer may not request: a directory answers as if they were not there."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from urllib.parse import urlencode

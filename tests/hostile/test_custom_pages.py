@@ -1,7 +1,5 @@
 """Custom pages whose headers a client writes, and those in a bucket that is away."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """A service without free file descriptors, because its clients use them all."""
 
-from __future__ import annotations
-
 import resource
 import socket
 from contextlib import ExitStack

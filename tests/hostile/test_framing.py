@@ -1,7 +1,5 @@
 """Requests that another parser could end elsewhere: none is smuggled in the body of another one, and no body is lost."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Attacks that HTTP/2 makes cheap: the connection ends before they cost much, and a client that means well sees none of it."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """The measure of linear time tells a quadratic reader from a linear one."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

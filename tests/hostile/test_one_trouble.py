@@ -1,7 +1,5 @@
 """A bucket that hangs, in any of its calls and with many requests, leaves its time to the others."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Fuzzed requests and many aborted connections: no request hangs or fails, and no resource leaks."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

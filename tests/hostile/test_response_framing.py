@@ -1,7 +1,5 @@
 """Answers of S3 that another parser could end elsewhere: none becomes the answer to another request."""
 
-from __future__ import annotations
-
 import asyncio
 from itertools import pairwise
 

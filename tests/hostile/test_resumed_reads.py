@@ -1,7 +1,5 @@
 """Reads from S3 that break off and go on, behind all that passes a body on to a client."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

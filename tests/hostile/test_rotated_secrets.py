@@ -1,7 +1,5 @@
 """A rotated secret reaches what is in force while the files on disk are refused, in each process."""
 
-from __future__ import annotations
-
 import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually
 from endless_s3 import endless_s3

@@ -1,7 +1,5 @@
 """Stores at an S3 server that fails in every way: each failure is an error in time, and the store stays usable."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

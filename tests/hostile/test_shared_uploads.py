@@ -1,7 +1,5 @@
 """What one target takes as an upload runs in no browser, whichever target shows it, unless that is said to be meant."""
 
-from __future__ import annotations
-
 import pytest
 import real_s3
 from running import form, start_proxy

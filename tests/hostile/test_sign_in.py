@@ -1,7 +1,5 @@
 """Attacks on the sign-in: fuzzed requests behind a trusted proxy, and floods of wrong passwords."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import itertools

@@ -1,7 +1,5 @@
 """Clients that read or send slowly, so that others find nothing left: connections to S3, memory of uploads."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 

@@ -1,7 +1,5 @@
 """Memory of uploads: aborted uploads free it, and many transfers at once need little."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Clients that people use: each sees all of a directory of 2,500 files and nothing else, and the bytes of a file."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

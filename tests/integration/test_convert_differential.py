@@ -4,8 +4,6 @@
 number of the first one, which makes each of them again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import logging

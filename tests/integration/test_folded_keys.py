@@ -1,7 +1,5 @@
 """What real stores read as one key: the table of docs/routing.md, and the access rules in front of them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from pathlib import Path

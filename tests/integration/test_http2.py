@@ -1,7 +1,5 @@
 """HTTP/2 as other programs speak it: h2spec, which tries what the standard demands, curl, Go's http.Client and h2load."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

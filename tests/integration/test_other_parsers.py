@@ -1,7 +1,5 @@
 """Requests as Go's net/http reads them, and uploads of clients that offer HTTP/2: Java's HttpClient and curl."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import shutil

@@ -4,8 +4,6 @@ Not run here are: steps on arm64; the signatures of proofs, which GitHub makes; 
 `gh` writes down how it was called; and, since they are what runs these tests, `make test` and `make integration`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A page of a listing, in each form."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from urllib.parse import parse_qsl, unquote, urlsplit

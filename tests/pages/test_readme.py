@@ -1,7 +1,5 @@
 """The README of a directory as HTML: what is rendered, what is removed, and what it may cost."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

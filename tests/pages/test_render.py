@@ -1,7 +1,5 @@
 """Pages are compared with golden files; `UPDATE_GOLDEN=1` writes these again."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Fixtures that make sites of rewrites, each a pair of a source and a template, and decide about requests to them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -1,7 +1,5 @@
 """Two decisions about one request: how they differ, and by which part of the configuration."""
 
-from __future__ import annotations
-
 import pytest
 
 from tornado_proxy.config.actions import Actions, GetAction

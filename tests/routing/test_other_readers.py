@@ -1,7 +1,5 @@
 """Addresses of requests are split and decoded as by other readers: urllib and Werkzeug."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qsl, unquote, urlsplit
 

@@ -1,7 +1,5 @@
 """Tests of uploads in parts, and of templates that make the properties of an uploaded object."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from documents import comment_texts, documents, scattered_texts
 from hypothesis import given

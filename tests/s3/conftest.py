@@ -1,7 +1,5 @@
 """Fixtures for tests of stores: running S3s, empty buckets, and every kind of store."""
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
 from collections.abc import Callable, Iterator

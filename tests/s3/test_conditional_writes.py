@@ -1,7 +1,5 @@
 """What S3 is asked and sent for the conditions of a write; `test_store_contract` tests the results."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Certificates are fetched by HTTP, from S3, SSM or Secrets Manager, with limits on size and time."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

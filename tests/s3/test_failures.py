@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from http.client import IncompleteRead, RemoteDisconnected
 
 import botocore.exceptions

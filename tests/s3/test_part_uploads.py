@@ -1,7 +1,5 @@
 """The requests of uploads whose parts clients send, and their failures; `test_store_contract` tests their results."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

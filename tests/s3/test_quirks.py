@@ -1,7 +1,5 @@
 """Writes to S3s that differ from Amazon's, by the name of the difference."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

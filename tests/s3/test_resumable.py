@@ -1,7 +1,5 @@
 """Reads that go on where they stopped, in both ways of reading."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The way to S3, which both ways of reading, and uploads, share: addresses, trust, proxies, regions."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

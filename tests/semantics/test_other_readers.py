@@ -3,8 +3,6 @@
 This service may read less. Each text is a valid one, at times with an odd piece somewhere.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from contextlib import suppress

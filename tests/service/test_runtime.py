@@ -1,7 +1,5 @@
 """The Python runtime of a server: event loop, descriptors, and threads that do not delay the end."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import resource

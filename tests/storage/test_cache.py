@@ -1,7 +1,5 @@
 """What a cache keeps, for how long, and how much; `test_store_contract` tests that it answers as its store does."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The operations that a probe tries, and the problem that it reports for each failure."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """Tests of events and of the bus."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of metrics as text, and of the sums over several processes."""
 
-from __future__ import annotations
-
 import pickle
 from platform import python_version
 

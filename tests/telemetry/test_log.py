@@ -1,7 +1,5 @@
 """Tests of the access log and of the service log."""
 
-from __future__ import annotations
-
 import json
 import logging
 

@@ -1,7 +1,5 @@
 """Requests that a service has kept are decided by two servers, as far as what was kept tells."""
 
-from __future__ import annotations
-
 import pytest
 from rule_sites import site
 

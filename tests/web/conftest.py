@@ -1,7 +1,5 @@
 """The application is tested on the wire of the service, by HTTP/1.1 and HTTP/2, and on Tornado's own server."""
 
-from __future__ import annotations
-
 import http2_client
 import pytest
 import serving

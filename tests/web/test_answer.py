@@ -1,7 +1,5 @@
 """Answers: pages, and objects with the headers from their store."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from datetime import UTC, datetime

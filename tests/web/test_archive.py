@@ -1,7 +1,5 @@
 """Archives of directories: the ZIP and tar formats, and archives over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import posixpath

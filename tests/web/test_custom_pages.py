@@ -1,7 +1,5 @@
 """Custom pages over HTTP: the pages that they replace, and failing templates."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

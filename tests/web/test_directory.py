@@ -1,7 +1,5 @@
 """A directory of several pages over HTTP: sorted over all of them, and searched by the beginning of names."""
 
-from __future__ import annotations
-
 import json
 import re
 from urllib.parse import urlencode

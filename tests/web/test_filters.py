@@ -1,7 +1,5 @@
 """Headers and compression that the configuration adds to answers."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import zlib

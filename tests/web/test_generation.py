@@ -1,7 +1,5 @@
 """The parts of a generation; the generation in force, and those that retire."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The health path on the port of requests."""
 
-from __future__ import annotations
-
 import pytest
 from serving import serve
 

@@ -1,7 +1,5 @@
 """Objects in memory are answered as others are."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -3,8 +3,6 @@
 This service may refuse more, since readers disagree about odd forms. What it accepts has one file for all of them.
 """
 
-from __future__ import annotations
-
 from email.parser import BytesParser
 from email.policy import HTTP
 from io import BytesIO

@@ -1,7 +1,5 @@
 """The tokens of pages: which configurations have one key, and what a token shows."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

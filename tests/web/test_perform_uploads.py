@@ -1,7 +1,5 @@
 """An upload in parts is begun, its parts are sent in any order, and it is completed when all parts are there."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """A proxy in front takes a path off: what clients are told begins with it."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The servers under the application differ in what stands here, and in nothing else that is known."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

@@ -1,7 +1,5 @@
 """Connections that speak HTTP/2: what is agreed on, streams side by side, windows, ends."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

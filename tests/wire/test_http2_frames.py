@@ -1,7 +1,5 @@
 """Frames as they arrive, and what a client pays for them; floods are in tests/hostile."""
 
-from __future__ import annotations
-
 import pytest
 from h2.errors import ErrorCodes
 from hyperframe.frame import ContinuationFrame, DataFrame, GoAwayFrame, HeadersFrame, PingFrame

@@ -1,7 +1,5 @@
 """Heads of HTTP/2: whatever is accepted, h2 accepts, and as a request of HTTP/1 it is read the same."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from h2.utilities import HeaderValidationFlags, validate_headers

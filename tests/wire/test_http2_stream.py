@@ -1,7 +1,5 @@
 """Requests of HTTP/2 and their answers: like those of HTTP/1.1, and heads and bodies that are not accepted."""
 
-from __future__ import annotations
-
 import pytest
 from h2.errors import ErrorCodes
 from http2_client import connect, head

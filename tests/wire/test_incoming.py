@@ -1,7 +1,5 @@
 """Heads and bodies of requests are parsed."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

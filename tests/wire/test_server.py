@@ -1,7 +1,5 @@
 """A server accepts connections, serves requests with the current generation, and shuts down without losing requests."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """TLS contexts, and connections over TLS."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 import time

@@ -1,7 +1,5 @@
 """Three instances behind HAProxy, nginx and Varnish, with the configurations of deploy/."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Proxies that take a path off, as docs/operations.md configures them: all that clients are told works through them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

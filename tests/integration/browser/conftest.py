@@ -1,7 +1,5 @@
 """The demo and a browser; the tests are skipped if no browser is installed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Changes of a directory in a browser: what is said afterwards, several files at once, and uploads that go on."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from urllib.parse import urlsplit

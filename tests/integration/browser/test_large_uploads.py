@@ -1,7 +1,5 @@
 """Uploads of large files in a browser, in parts and directly to S3, and previews of files that S3 sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 

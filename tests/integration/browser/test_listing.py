@@ -1,7 +1,5 @@
 """Listings in a browser: by mouse, by keyboard, on screens of three widths, with and without JavaScript."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

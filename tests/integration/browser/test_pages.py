@@ -1,7 +1,5 @@
 """The pages of the demo in a browser."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 import pytest

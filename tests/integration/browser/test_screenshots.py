@@ -1,7 +1,5 @@
 """The screenshots of the manual; `make screenshots` takes them again from the demo."""
 
-from __future__ import annotations
-
 import html
 import io
 import os

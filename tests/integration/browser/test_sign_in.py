@@ -1,7 +1,5 @@
 """Sign-in in a browser at an independent issuer, npm's `oidc-provider`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

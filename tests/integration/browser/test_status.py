@@ -1,7 +1,5 @@
 """The status page of the demo in a browser."""
 
-from __future__ import annotations
-
 import time
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """A directory of ten thousand files in a real S3: the weight of a page, its first paint, sorting and searching all of it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """TLS in a browser: a secure site, a renewed certificate, and an untrusted one."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from ssl import PEM_cert_to_DER_cert, get_server_certificate

@@ -1,7 +1,5 @@
 """Uploads in a browser where files may be replaced, drops of directories, and long listings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 

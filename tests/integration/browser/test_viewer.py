@@ -1,7 +1,5 @@
 """The viewer of files and the grid of pictures in a browser."""
 
-from __future__ import annotations
-
 import pytest
 from running import Proxy
 from screens import choose, click, eventually, find, press, screen, texts, violations

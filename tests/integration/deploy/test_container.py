@@ -1,7 +1,5 @@
 """The image of deploy/Containerfile serves without privileges on a read-only file system."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

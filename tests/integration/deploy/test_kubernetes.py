@@ -1,7 +1,5 @@
 """The manifests for Kubernetes are valid."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The extension for VS Code, run by Node with stubs of VS Code's modules."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The highlighting of rule files by VS Code's tokeniser and by Vim, compared with the parser."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

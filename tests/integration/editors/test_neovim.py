@@ -1,7 +1,5 @@
 """The language server in Neovim."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Vim with the runtime directory of editors/vim, beside its own type for files called `.rules`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A log file is rotated by the real logrotate, with the sample of deploy/, while the service is under load."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import shutil

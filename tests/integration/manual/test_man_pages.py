@@ -1,7 +1,5 @@
 """The man pages in the wheel are correct for man-db, groff and mandoc."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

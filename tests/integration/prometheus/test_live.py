@@ -3,8 +3,6 @@
 `TornadoProxyDefects` is left to promtool: a defect that could be provoked from outside would be mended.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """The rules and the dashboard of monitoring/, checked by Prometheus's tool."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

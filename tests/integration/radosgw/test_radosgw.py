@@ -1,7 +1,5 @@
 """Behaviour of a real S3 that moto lacks; the contract of tests/storage runs against radosgw as well."""
 
-from __future__ import annotations
-
 import asyncio
 import urllib.error
 import urllib.request

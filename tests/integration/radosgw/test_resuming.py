@@ -1,7 +1,5 @@
 """Reads from a real S3 over connections that break off: what they ask for again, the S3 must understand as meant."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """A systemd with the service installed from the wheel, and an S3 on the loopback that both share."""
 
-from __future__ import annotations
-
 import http.client
 import shutil
 import sys

@@ -3,8 +3,6 @@
 A container shares the host's loopback, so tests reach the service directly; its writes are lost at its end.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The Debian package and the image for arm64, built and run on qemu: they install, and serve."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

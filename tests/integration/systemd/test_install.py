@@ -1,7 +1,5 @@
 """The installation by docs/operations.md: its commands run unchanged on Debian 12 and 13."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

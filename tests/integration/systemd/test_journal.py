@@ -1,7 +1,5 @@
 """The log in the journal of a real systemd, with fields, and in a file that the real logrotate rotates."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/rotation.md, walked under systemd: its commands and hooks run unchanged, and no request is lost."""
 
-from __future__ import annotations
-
 import re
 import ssl
 import sys

@@ -1,7 +1,5 @@
 """Starts that cannot succeed, and the check that says so before, under the systemds of Debian 12 and 13."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from pathlib import Path

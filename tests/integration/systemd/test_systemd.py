@@ -1,7 +1,5 @@
 """The service under a real systemd: start, reload, socket activation, watchdog and confinement."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from linting import block, findings, fixed, marked_texts, report
 

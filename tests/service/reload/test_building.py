@@ -1,7 +1,5 @@
 """The parts of a generation are built, and taken over where nothing changed; the caches of its stores."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

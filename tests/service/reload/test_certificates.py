@@ -1,7 +1,5 @@
 """Certificates are read from files and URLs, and stay in use if they cannot be fetched again."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Reports of the changes of a reload."""
 
-from __future__ import annotations
-
 import pytest
 from files import CONFIGURATION, Files
 

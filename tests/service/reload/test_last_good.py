@@ -1,7 +1,5 @@
 """The copy of the last good snapshot; tests/end_to_end starts services from it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

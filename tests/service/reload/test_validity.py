@@ -1,7 +1,5 @@
 """Certificates that clients do not accept are noticed before and while they are in force."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """Edits are noticed in every way of saving files."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import threading

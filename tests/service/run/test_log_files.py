@@ -1,7 +1,5 @@
 """A log file that is rotated, and systemd's journal as a datagram socket."""
 
-from __future__ import annotations
-
 import errno
 import os
 import select

@@ -1,7 +1,5 @@
 """The prober probes buckets in intervals and reports changes."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The process: readiness, the watchdog, and messages to the service manager; tests/end_to_end runs it as a whole."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Serving in a single process."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -1,7 +1,5 @@
 """Listening sockets are opened, named and inherited."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

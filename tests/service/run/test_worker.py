@@ -1,7 +1,5 @@
 """A worker serves, and ends alone or with all workers."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 

@@ -1,7 +1,5 @@
 """Tests the pages that are written in place of the default templates of s3-proxy."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Tests that what s3-proxy refuses or fails on is refused, closed, or named by the check of the new files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fixtures for a language client that all tests share, each with files of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 

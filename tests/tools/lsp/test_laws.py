@@ -1,7 +1,5 @@
 """Properties of every text: each feature has a result, and each result can be translated for a client."""
 
-from __future__ import annotations
-
 from editing import NAME, analysed
 from hypothesis import assume, given
 from hypothesis import strategies as st
