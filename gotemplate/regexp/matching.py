@@ -81,22 +81,19 @@ class Pattern:
         """Returns the captures of the leftmost match, as Go's `FindStringSubmatch` does, or None."""
         try:
             match = self._leftmost(key.encode())
-        except UnicodeEncodeError:
-            return self._search_ill_formed(key)
+        except UnicodeEncodeError:  # Go reads U+FFFD for it, but the captures have the original text
+            read = encoded(key)
+            if (spans := self.spans(read)) is None:
+                return None
+            groups = tuple(
+                None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())]
+                for start, end in spans
+            )
+            return Captures(groups, self.names_of(groups))
         if match is None:
             return None
         groups = tuple([text if text is None else text.decode() for text in map(match.__getitem__, self._numbers)])
         return Captures(groups, self.names_of(groups) if self._shared_names else self.names)
-
-    def _search_ill_formed(self, key: str) -> Captures | None:
-        """Searches as Go does in invalid UTF-8: it reads U+FFFD, but the captures have the original text."""
-        read = encoded(key)
-        if (spans := self.spans(read)) is None:
-            return None
-        groups = tuple(
-            None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
-        )
-        return Captures(groups, self.names_of(groups))
 
     def spans(self, text: bytes, start: int = 0) -> Sequence[ByteSpan] | None:
         """Returns the groups of the leftmost match from an offset on, the whole match first; None without a match."""

@@ -161,7 +161,13 @@ class _Parser:
         lazy = self.text.startswith("?", end)
         end += lazy
         if repetition is not None:
-            raise _nested(self.text, repetition, start, end)
+            operators = self.text[repetition:end]
+            message = f"invalid nested repetition `{operators}`"
+            advice = "write `.*` for any text" if operators == "**" else "put the repeated part in a group: `(?:…)`"
+            if self.text[start] == "+":
+                message = f"unsupported possessive quantifier `{operators}`"
+                advice = "remove the `+`: RE2 never backtracks, so a possessive quantifier changes nothing"
+            raise syntax.PatternError(message, repetition, end, advice)
         pieces, index = self._groups[-1].pieces, self._groups[-1].operand
         if index is None:
             operator = self.text[start:end]
@@ -269,12 +275,3 @@ _STEPS: Mapping[str, Callable[[_Parser], None]] = {
 
 def _may_have_cases(characters: str) -> bool:
     return any(each.isalpha() or not each.isascii() for each in characters)
-
-
-def _nested(text: str, repetition: int, start: int, end: int) -> syntax.PatternError:
-    operators = text[repetition:end]
-    if text[start] == "+":
-        advice = "remove the `+`: RE2 never backtracks, so a possessive quantifier changes nothing"
-        return syntax.PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, advice)
-    advice = "write `.*` for any text" if operators == "**" else "put the repeated part in a group: `(?:…)`"
-    return syntax.PatternError(f"invalid nested repetition `{operators}`", repetition, end, advice)

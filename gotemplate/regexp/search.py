@@ -123,7 +123,15 @@ class Product:
         """Returns the states after the literal prefix."""
         text = self._literal_prefix
         common = min(len(text), *(len(each.literal_prefix) for each in self._automata))
-        states = [self._state_after(text[:common])]
+        count = self._required_count
+        # The state after the text with which the literal prefixes of all automata begin.
+        state: State = (automaton.START, EDGE, sum(map(self._not_begun, range(count)))), 0
+        if common:
+            roles = map(automaton.path_role, text[:common])
+            place = reduce(lambda place, role: PATH_TRANSITIONS[place][role], roles, automaton.START)
+            positions = [1 << shift + common - 1 for shift in self._shifts]
+            state = (place, self._side(text[common - 1]), sum(positions[:count])), sum(positions[count:])
+        states = [state]
         sets = self._readers(common) if common < len(text) else {}
         for character in text[common:]:
             readers = sum(positions for each, positions in sets.items() if contains(each, ord(character)))
@@ -131,15 +139,6 @@ class Product:
             moves = {side: [KeySymbol(character, self._every | readers, 0, automaton.path_role(character), side)]}
             states = [(partial, held) for state in states for partial, held, _ in self.successors(*state, moves)]
         return states
-
-    def _state_after(self, common: str) -> State:
-        """Returns the state after a text with which the literal prefixes of all automata begin."""
-        count = self._required_count
-        if not common:
-            return (automaton.START, EDGE, sum(map(self._not_begun, range(count)))), 0
-        place = reduce(lambda place, each: PATH_TRANSITIONS[place][automaton.path_role(each)], common, automaton.START)
-        positions = [1 << shift + len(common) - 1 for shift in self._shifts]
-        return (place, self._side(common[-1]), sum(positions[:count])), sum(positions[count:])
 
     def _side(self, character: str) -> int:
         return automaton.side(character) if self._words else OTHER_CHARACTER

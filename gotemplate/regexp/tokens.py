@@ -192,24 +192,20 @@ def read_opening(text: str, at: int) -> GroupOpening:
     _refuse_unsupported(text, at)
     if beginning := _GROUP_NAME_BEGINS.match(text, at):
         raise PatternError("unclosed group name", *beginning.span(), "write `>` where the name ends")
-    raise _unknown_flag(text, at)
+    read = _FLAGS_BEGIN.match(text, at)
+    assert read
+    end = read.end()
+    flag = text[end : end + 1]
+    if not flag:
+        raise PatternError("unclosed group", at, end, "write `)` where it ends")
+    if flag in ":)":
+        advice = "name the flags to turn off: `i`, `m`, `s`, `U`"
+        raise PatternError("missing flag after `-`", end - 1, end, advice)
+    advice = _FLAGS_ELSEWHERE.get(flag, "the flags are `i`, `m`, `s` and `U`")
+    raise PatternError(f"unknown flag `{flag}`", end, end + 1, advice)
 
 
 def _refuse_unsupported(text: str, at: int) -> None:
     for beginning, what, advice in _GROUPS:
         if text.startswith(beginning, at):
             raise PatternError(f"unsupported {what} `{beginning}`", at, at + len(beginning), advice)
-
-
-def _unknown_flag(text: str, at: int) -> PatternError:
-    read = _FLAGS_BEGIN.match(text, at)
-    assert read
-    end = read.end()
-    flag = text[end : end + 1]
-    if not flag:
-        return PatternError("unclosed group", at, end, "write `)` where it ends")
-    if flag in ":)":
-        advice = "name the flags to turn off: `i`, `m`, `s`, `U`"
-        return PatternError("missing flag after `-`", end - 1, end, advice)
-    advice = _FLAGS_ELSEWHERE.get(flag, "the flags are `i`, `m`, `s` and `U`")
-    return PatternError(f"unknown flag `{flag}`", end, end + 1, advice)

@@ -87,7 +87,17 @@ def _dispatched(words: Sequence[str]) -> int:
             return run(parser.parsed(words[1:]))
         except CommandError as error:
             return error.report(words[0])
-    top = _top_parser()
+    width = max(map(len, COMMANDS))
+    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
+    top = _SuggestingParser(
+        "tornado-proxy",
+        usage="tornado-proxy COMMAND …",
+        description="An HTTP front for S3 buckets whose rules are files.",
+        epilog=f"commands:\n{listing}\n\n`tornado-proxy COMMAND --help` describes a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="store_true", help="show the version")
+    top.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parsed = top.parse_args(words[:1])
     if parsed.version:
         from importlib.metadata import version  # noqa: PLC0415 - 30 ms that no subcommand needs
@@ -129,18 +139,3 @@ class _SuggestingParser(argparse.ArgumentParser):
         elif choice := _INVALID_CHOICE.match(message):
             message += output.suggestion(choice[1], re.findall(r"[\w-]+", choice[2]))
         super().error(message)
-
-
-def _top_parser() -> argparse.ArgumentParser:
-    width = max(map(len, COMMANDS))
-    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
-    parser = _SuggestingParser(
-        "tornado-proxy",
-        usage="tornado-proxy COMMAND …",
-        description="An HTTP front for S3 buckets whose rules are files.",
-        epilog=f"commands:\n{listing}\n\n`tornado-proxy COMMAND --help` describes a command.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="store_true", help="show the version")
-    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
-    return parser

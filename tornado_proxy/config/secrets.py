@@ -218,7 +218,14 @@ class Location(msgspec.Struct, frozen=True):
         if scheme is None and not text.startswith(":"):
             return cls("file", path=text)
         if scheme and scheme[1].lower() == "arn":
-            return cls._of_arn(text)
+            _, _, service, region, account, resource = text.split(":", 5)
+            bucket, _, key = resource.partition("/")
+            if service == "s3" and bucket and key and not (region or account):
+                return cls("s3", bucket, key)
+            kind = _ARN_RESOURCES.get(service)
+            if not (kind and resource.startswith(kind) and resource != kind and region and account):
+                raise ValueError(text)
+            return cls(service, path=text, region=region)
         url = urlsplit(text)
         _ = url.port
         path = unquote(url.path)
@@ -231,17 +238,6 @@ class Location(msgspec.Struct, frozen=True):
         if url.fragment or not is_valid.get(url.scheme):
             raise ValueError(text)
         return cls(url.scheme, url.netloc, path.removeprefix("/") if url.scheme == "s3" else path)
-
-    @classmethod
-    def _of_arn(cls, text: str) -> Location:
-        _, _, service, region, account, resource = text.split(":", 5)
-        bucket, _, key = resource.partition("/")
-        if service == "s3" and bucket and key and not (region or account):
-            return cls("s3", bucket, key)
-        kind = _ARN_RESOURCES.get(service)
-        if not (kind and resource.startswith(kind) and resource != kind and region and account):
-            raise ValueError(text)
-        return cls(service, path=text, region=region)
 
 
 def document_url(text: str) -> GuardedUrl:

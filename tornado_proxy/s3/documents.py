@@ -27,7 +27,14 @@ def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
     location = Location.of(url.reveal())
     try:
         if location.scheme in ("http", "https"):
-            return _of_http(url, config)
+            deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
+            retries = urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
+            with urllib3.PoolManager(timeout=timeout, retries=retries) as pool:
+                answer = pool.request("GET", url.reveal(), preload_content=False)
+                with closing(answer):
+                    if answer.status != 200:
+                        raise DocumentUnavailable(f"the answer is {answer.status}")
+                    return _joined(answer, deadline)
         with closing(_client(location, config)) as client:
             return _of_aws(client, location, config)
     except ClientError as error:
@@ -39,18 +46,6 @@ def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
         raise DocumentUnavailable("it is led to an invalid address") from None
     except (BotoCoreError, HTTPError, OSError, ValueError, KeyError) as error:
         raise DocumentUnavailable(str(error)) from None
-
-
-def _of_http(url: GuardedUrl, config: UrlConfig) -> bytes:
-    deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
-    with urllib3.PoolManager(
-        timeout=timeout, retries=urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
-    ) as pool:
-        answer = pool.request("GET", url.reveal(), preload_content=False)
-        with closing(answer):
-            if answer.status != 200:
-                raise DocumentUnavailable(f"the answer is {answer.status}")
-            return _joined(answer, deadline)
 
 
 def _of_aws(client: Any, location: Location, config: UrlConfig) -> bytes:

@@ -14,7 +14,6 @@ from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from botocore.credentials import Credentials
-from botocore.session import Session
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Bucket
@@ -104,7 +103,16 @@ class S3Store(Reader):
         limits = ReadLimits(
             self._place, bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after
         )
-        super().__init__(self._read_calls(session), bucket.timeout, limits, notice)
+        given, endpoint = bucket.credentials, find_endpoint(self._client, bucket.name)
+        if bucket.anonymous:
+            pairs: KeyPair | Credentials | None = KeyPair("", "")
+        else:
+            pairs = KeyPair(*given.reveal()) if given else session.get_credentials()
+        if pool.reads == "loop" and endpoint is not None and pairs is not None:
+            calls: ReadCalls = LoopReads(bucket, KeyPairs(pairs), endpoint, pool, self._retries)
+        else:  # boto3 is wanted, or is the only one that can sign
+            calls = Boto3Reads(bucket, self._client, self._executor)
+        super().__init__(calls, bucket.timeout, limits, notice)
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"
@@ -227,17 +235,6 @@ class S3Store(Reader):
         self._transport.close()
         await super().close()
         self._executor.close()
-
-    def _read_calls(self, session: Session) -> ReadCalls:
-        """Returns reads on the loop, or reads by boto3 if they are wanted, or if only boto3 can sign them."""
-        given, endpoint = self._bucket.credentials, find_endpoint(self._client, self._bucket.name)
-        if self._bucket.anonymous:
-            pairs: KeyPair | Credentials | None = KeyPair("", "")
-        else:
-            pairs = KeyPair(*given.reveal()) if given else session.get_credentials()
-        if self._pool.reads == "loop" and endpoint is not None and pairs is not None:
-            return LoopReads(self._bucket, KeyPairs(pairs), endpoint, self._pool, self._retries)
-        return Boto3Reads(self._bucket, self._client, self._executor)
 
     async def _head_or_none(self, key: ObjectKey) -> ObjectInfo | None:
         try:

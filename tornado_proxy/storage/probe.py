@@ -83,7 +83,7 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
     try:
         async with asyncio.timeout(within):
             for action, call in _steps(target, store, key, notes if write else None):
-                if await _is_granted(action, call, is_needed=_is_needed(action, target, granted)):
+                if await _is_granted(action, call, target, granted):
                     granted.append(action)
     except TimeoutError:
         problem = _late(within)
@@ -181,8 +181,14 @@ async def _remove(store: Store, key: ObjectKey) -> None:
         await store.remove(each)
 
 
-async def _is_granted(action: str, call: Callable[[], Awaitable[object]], *, is_needed: bool) -> bool:
-    """Whether a call is permitted; raises `StorageError` for other failures, and if a needed call is denied."""
+async def _is_granted(
+    action: str, call: Callable[[], Awaitable[object]], target: Target, granted: Sequence[str]
+) -> bool:
+    """Whether a call is permitted; raises `StorageError` for other failures, and if a needed call is denied.
+
+    A target without listings need not be allowed to list. Without that permission S3 also denies access to missing
+    objects, so its 403 says nothing about objects that exist.
+    """
     try:
         await call()
     except errors.ObjectMissing:
@@ -191,22 +197,13 @@ async def _is_granted(action: str, call: Callable[[], Awaitable[object]], *, is_
             raise
         return True
     except errors.AccessDenied as error:
+        get = target.actions.get
+        lists = get.enabled and not get.disable_listing
+        is_needed = lists if action == _LIST else action != _GET or _LIST in granted
         if is_needed or error.code not in _DENIED:
             raise
         return False
     return True
-
-
-def _is_needed(action: str, target: Target, granted: Sequence[str]) -> bool:
-    """Whether a denied action means that the target lacks a permission.
-
-    A target without listings need not be allowed to list. Without that permission S3 also denies access to missing
-    objects, so its 403 says nothing about objects that exist.
-    """
-    get = target.actions.get
-    if action == _LIST:
-        return get.enabled and not get.disable_listing
-    return action != _GET or _LIST in granted
 
 
 async def _zeros(size: int) -> AsyncIterator[bytes]:

@@ -270,7 +270,10 @@ class MultipartForm:
         while self._file is None and (end := chunk.find(b"\n", at) + 1):
             self._parse(chunk[at:end])
             if self._in_file:
-                self._begin_file(self._overhead + end)
+                name = (self._disposition().filename or "").rpartition("/")[2]
+                sent_type = self._headers.get(b"content-type")
+                size = None if self._length is None else self._length - self._overhead - end - self._closing
+                self._file = FileHead(name, None if sent_type is None else sent_type.decode("latin-1"), size)
             at = end
         self._parse(chunk[at:])
         self._overhead += len(chunk) - sum(map(len, self._pieces))
@@ -282,13 +285,6 @@ class MultipartForm:
             self._parser.write(data)
         except FormParserError as error:
             raise MalformedForm(f"malformed form: {error}") from error
-
-    def _begin_file(self, start: int) -> None:
-        """Notes the head of the file, whose content begins after `start` bytes of the form."""
-        sent_type = self._headers.get(b"content-type")
-        size = None if self._length is None else self._length - start - self._closing
-        name = (self._disposition().filename or "").rpartition("/")[2]
-        self._file = FileHead(name, None if sent_type is None else sent_type.decode("latin-1"), size)
 
     # The callbacks of the parser.
 

@@ -168,11 +168,25 @@ class MessageParser:
 
         Returns nothing if more must be received first, or if the message is complete.
         """
-        if self._chunk is not None:
-            return self._read_chunks(received)
-        piece = self.cut_body(received)
-        del received[: len(piece)]
-        return piece
+        if self._chunk is None:
+            piece = self.cut_body(received)
+            del received[: len(piece)]
+            return piece
+        pieces: list[bytes] = []
+        at = 0
+        while not self._in_trailers:
+            if self.remaining:
+                with memoryview(received) as view:
+                    pieces.append(self.cut_body(view[at:]))
+                at += len(pieces[-1])
+            size = None if self.remaining else self._begin_chunk(received, at)
+            if size is None:
+                break
+            at += size
+        del received[:at]
+        if self._in_trailers:
+            self._read_trailers(received)
+        return b"".join(pieces)
 
     def cut_body(self, received: bytearray | memoryview) -> bytes:
         """Returns what belongs to the body, which is not in chunks, from the front of what was received."""
@@ -199,23 +213,6 @@ class MessageParser:
         elif length is not None:
             self.remaining = content_length(length)
             self.complete = self.remaining == 0
-
-    def _read_chunks(self, received: bytearray) -> bytes:
-        pieces: list[bytes] = []
-        at = 0
-        while not self._in_trailers:
-            if self.remaining:
-                with memoryview(received) as view:
-                    pieces.append(self.cut_body(view[at:]))
-                at += len(pieces[-1])
-            size = None if self.remaining else self._begin_chunk(received, at)
-            if size is None:
-                break
-            at += size
-        del received[:at]
-        if self._in_trailers:
-            self._read_trailers(received)
-        return b"".join(pieces)
 
     def _begin_chunk(self, received: bytearray, at: int) -> int | None:
         """Returns the length of the line before the next chunk; None if the line has not arrived."""
