@@ -124,6 +124,7 @@ FILES = {
         ("RewriteRule ^q$ /r? [R=permanent,L]", {"/q?x": "301 {m}/r"}),
         ("RewriteRule ^hash$ /h#top [R,L]", {"/hash": "302 {m}/h%23top"}),
         ("RewriteRule CASE https://example.org/$0#x \\\n  [NC,NE,L]", {"/a/case/b": "302 https://example.org/case#x"}),
+        ("RewriteRule ^w(.)*$ https://example.org/$0/$1 [R,L]", {"/wxy": "302 https://example.org/wxy/y"}),
         ("RewriteRule ^page$ there.html [L]", {"/page": "is there"}),
         ("RewriteRule ^press/ - [G]", {"/press/a": 410}),
         ("RewriteRule ^kept/ - [L]", {"/kept/a": 404}),

@@ -282,6 +282,7 @@ _FLAGS = {
 }
 _KNOWN_FLAGS = frozenset(_FLAGS.values())
 _REFERENCE = re.compile(r"\\(.)|\$([0-9])|([$%]\{[^}]*\}?|%[0-9])|(\$)")
+_NUMBER = re.compile(r"\$\{([0-9])\}")
 _NO_FILE = {("%{REQUEST_FILENAME}", "!-f"), ("%{REQUEST_FILENAME}", "!-d")}
 
 
@@ -383,11 +384,15 @@ def _rewrite_rule(rule: _Rule, base: str, *, is_last: bool) -> Read:
     flags, (expression, text), if_missing = _flags(rule), rule.words[1:3], bool(rule.conditions)
     if expression.startswith("!"):
         raise _LeftOut("it is for the paths that its expression does not match")
-    expression = f"(?i){expression}" if "NC" in flags else expression
-    source = patterns.source_here(expression, "").text if base else expression
-    ends, status = "L" in flags or is_last, 410 if "G" in flags else _status(flags.get("R", ""))
     is_absolute = text.startswith("/") or bool(_URL.match(text))
     result, query, last = _references(text if is_absolute else f"{base}{text}").partition("?")
+    case = "(?i)" if "NC" in flags else ""
+    source = patterns.source_here(case + expression, "").text if base else case + expression
+    if base and "${0}" in result + last:  # of a whole match, which has a slash more here
+        inner = f"^({expression[1:]})" if expression.startswith("^") else f"({expression})"
+        source = patterns.source_here(case + inner, "").text
+        result, last = (_NUMBER.sub(lambda group: f"${{{int(group[1]) + 1}}}", each) for each in (result, last))
+    ends, status = "L" in flags or is_last, 410 if "G" in flags else _status(flags.get("R", ""))
     if status == 410:
         yield ForeignRule(rule.place, source, "", status)
     elif text == "-" and "R" not in flags:
