@@ -67,5 +67,5 @@ def converted_redirects(*texts: str, origin: str, lists: bool = True):
     done = convert_redirects(sources, origin, "site", lists=lists)
     files = {name: text.encode() for name, text in done.files.items()}
     made = compile_rule_files([RuleFile("site.rules", files.pop("site.rules"))], list_file=files.__getitem__)
-    assert made.diagnostics == ()
+    assert made.diagnostics == (), made.diagnostics
     return made.rule_sets["site"], sorted(files), done.report

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+
 from conversions import converted_redirects
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.tools.convert.options import OptionOutcome
+from tornado_proxy.rules.model import evaluate
+from tornado_proxy.tools.convert.conversion import READERS
+from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
 
 _SOURCES = st.sampled_from(["/a", "/b", "/a/", "/a/b", "/b/c", "/*", "/a/*", "/:x/b", "/b/:x", "/a*"])
 _STATUSES = st.sampled_from([301, 302, 308])
@@ -59,3 +64,32 @@ def test_without_a_place_for_lists_every_address_is_a_statement():
         "".join(f"/{number} /x\n" for number in range(20)), origin="cloudflare", lists=False
     )
     assert (lists, len(rules.rewrites)) == ([], 20)
+
+
+_WORDS = st.sampled_from(
+    ["/a", "/a/", "/b/*", "/:x/y", "/x?y", "/a#b", "*", "//", "/%zz", "/é", "/", "^/a(.*)$", "^a(b)?$", ".*", "^", "(", "[",
+     "(?=x)", "^/a|b", "\\", "$1", "/$0", "/$9", "$uri", "$request_uri", "$new", "$host", "https://a.test/$1", "http://", "-",
+     "a", "\x01", "301", "404", "410", "{", "}", ";", '"', "'", "", "<x"]
+)  # fmt: skip
+_TEMPLATES = {
+    "nginx": ["return 301 {};", "return 410;", "rewrite {} {} permanent;", "rewrite {} {} last;", "return {};", "{} {};",
+              "location = {} {{ return 302 {}; }}", "location ~ {} {{ rewrite {} {} redirect; }}", "location ^~ {} {{ }}",
+              "map $uri $new {{ {} {}; ~{} {}; default {}; }}", "if ($new) {{ return 308 {}; }}", "server {{ return {} {}; }}"],
+    "apache": ["Redirect {} {}", "Redirect gone {}", "RedirectMatch 301 {} {}", "RewriteRule {} {} [R,L]", "{} {}", "<{}>", "</{}>",
+               "RewriteRule {} {} [NC,R=301,NE]", "RewriteRule {} {} [G]", "RewriteRule {} {} [L]", "RewriteCond {} !-f"],
+    "s3": ["<RoutingRule><KeyPrefixEquals>{}</KeyPrefixEquals><ReplaceKeyWith>{}</ReplaceKeyWith></RoutingRule>", "<{}/>",
+           '[{{"Redirect": {{"ReplaceKeyPrefixWith": "{}", "HostName": "{}"}}}}]', "{}"],
+}  # fmt: skip
+_COLUMNS = ["{} {}", "{} {} 301!", "{} {} 200!", "{} {} 410", "{}\t{}\t302", "{} {} {} {}", "{}"]
+
+
+@given(st.data(), st.sampled_from([*READERS]))
+def test_any_text_is_converted_or_refused(data, origin):
+    """What is written always loads, and its tests pass."""
+    lines = data.draw(st.lists(st.sampled_from(_TEMPLATES.get(origin, _COLUMNS)), max_size=12))
+    text = "\n".join(
+        re.sub(r"\{\}", lambda _: data.draw(_WORDS), line).replace("{{", "{").replace("}}", "}") for line in lines
+    )
+    with suppress(Unreadable):
+        rules, _, _ = converted_redirects(text, origin=origin)
+        assert [each for each in rules.tests if not evaluate(rules, each).passed] == []

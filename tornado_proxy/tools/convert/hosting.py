@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from itertools import chain
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError, fromstring
+
+from msgspec.structs import replace
 
 from tornado_proxy.config import document
 from tornado_proxy.config.document import MappingNode, Node, ScalarNode, SequenceNode
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.rules.tree import REDIRECTS
 from tornado_proxy.tools.convert.options import Remark, Unreadable
-from tornado_proxy.tools.convert.redirects import ForeignRule, Read, changed, left_out, literally
+from tornado_proxy.tools.convert.redirects import STATUSES, ForeignRule, Read, changed, left_out, literally
 
 _STATUS = re.compile(r"([1-5][0-9]{2})(!?)")
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -37,8 +38,8 @@ def columns(source: SourceFile) -> Read:
     for place, spaced in _lines(source):
         words = [each.strip() for each in place.text.strip().split("\t")] if "\t" in place.text.strip() else spaced
         address, result, status = (*filter(None, words), "301")[:3] if len(words) > 1 else ("", "", "")
-        if len(words) <= 3 and status.isdecimal() and int(status) in REDIRECTS:
-            yield ForeignRule(place, unquote(address), result, int(status), is_exact=True)
+        if len(words) <= 3 and STATUSES.get(status, 200) not in (200, 410):
+            yield ForeignRule(place, unquote(address), result, STATUSES[status], is_exact=True)
         else:
             yield left_out(place, _COLUMNS)
 
@@ -53,62 +54,57 @@ def netlify(source: SourceFile) -> Read:
         words = line[: next((n for n, word in enumerate(line) if word.startswith("#")), None)]
         at = next((n for n, word in enumerate(words[1:], 1) if word.startswith("/") or _URL.match(word)), 0)
         status = _STATUS.fullmatch(words[at + 1] if len(words) > at + 1 else "301")
-        path, conditions = words[0], [*words[1:at], *words[at + 2 :]]
+        conditions = [*words[1:at], *words[at + 2 :]]
         if not at or not status:
             yield left_out(place, _COLUMNS)
-        elif conditions:
+            continue
+        path, result, answer, if_missing = words[0], words[at], status[1], not status[2]
+        if conditions:
             yield left_out(place, f"it has a condition, `{' '.join(conditions)}`")
         elif "*" in path.removesuffix("/*") or ":" in _WHOLE_SEGMENT.sub("", path):
             yield left_out(place, "it is for a host, or `*` is not the last segment, or `:name` not a whole one")
-        elif words[at].rstrip("/") == path.rstrip("/"):
+        elif result.rstrip("/") == path.rstrip("/"):
             yield left_out(place, "it leads to its own address")
         elif path == "/*" and status[0] == "200":
             yield left_out(place, "a rewrite of every path would hide all files", "set `tryFiles` in GET's `config`")
         else:
-            answer = _Answer(words[at], int(status[1]), if_missing=not status[2])
-            if answer.status in (200, 410) and answer.if_missing and not _URL.match(answer.result):
+            if answer in ("200", "410") and if_missing and not _URL.match(result):
                 yield changed(place, "it hides a file at this path, which Netlify would serve")
-            elif answer.status == 410:
-                yield changed(place, f"its page `{answer.result}` is not shown")
-            yield from _netlify(place, path, answer)
+            elif answer == "410":
+                yield changed(place, f"its page `{result}` is not shown")
+            for each in _with_and_without_slash(place, path, result, answer):
+                yield replace(each, if_missing=if_missing) if isinstance(each, ForeignRule) else each
 
 
-class _Answer(NamedTuple):
-    """What a line wants for a path."""
-
-    result: str
-    status: int
-    if_missing: bool = False
-
-
-def _netlify(place: Span, path: str, answer: _Answer) -> Read:
+def _with_and_without_slash(place: Span, path: str, result: str, status: str) -> Read:
     bare = path.removesuffix("*").rstrip("/")
     if path.endswith("*") or _PLACEHOLDER.search(path):
-        tail = f"(?:/{_expression('*', answer)})?" if path.endswith("*") else "/?"
-        yield _rule(place, path, f"^{_expression(bare, answer)}{tail}$", answer)
-        return
-    for each in dict.fromkeys((path, f"{bare}/", bare or "/")):
-        if answer.status != 200 or each == bare:  # a directory is not rewritten to a file
-            yield _rule(place, each, "", answer)
+        tail = f"(?:/{_expression('*', result)})?" if path.endswith("*") else "/?"
+        yield _rule(place, path, f"^{_expression(bare, result)}{tail}$", result, status)
+    else:
+        # A directory is not rewritten to a file.
+        yield from (
+            _rule(place, each, "", result, status) for each in ((bare or "/", f"{bare}/"), (bare,))[status == "200"]
+        )
 
 
 def cloudflare(source: SourceFile) -> Read:
     """Reads a `_redirects` of Cloudflare: a rule is for every path, with a file or not."""
     for place, words in _lines(source):
-        path, result, status = (*words, "302")[:3] if len(words) > 1 else ("", "", "")
+        path, result, status = (*words, "302")[:3] if 2 <= len(words) <= 3 else ("", "", "")
         path = path.partition("#")[0]
-        if len(words) > 3 or not status.isdecimal():
+        if not status:
             yield left_out(place, f"{_COLUMNS}: Cloudflare ignores the line")
         elif not path.startswith("/") or path.count("*") > 1:
             yield left_out(place, "it is for a host, or has several `*`")
         else:
-            answer, is_dynamic = _Answer(result, int(status)), "*" in path or _PLACEHOLDER.search(path)
-            yield _rule(place, path, f"^{_expression(path, answer)}$" if is_dynamic else "", answer)
+            is_dynamic = "*" in path or _PLACEHOLDER.search(path)
+            yield _rule(place, path, f"^{_expression(path, result)}$" if is_dynamic else "", result, status)
 
 
-def _expression(path: str, answer: _Answer) -> str:
-    """Returns the expression of a path with `*` and `:name`; what the answer inserts is a group."""
-    inserted = _PLACEHOLDER.findall(answer.result)
+def _expression(path: str, result: str) -> str:
+    """Returns the expression of a path with `*` and `:name`; what the result inserts is a group."""
+    inserted = _PLACEHOLDER.findall(result)
     expression = ""
     for piece in re.split(r"(\*|:[A-Za-z]\w*)", path):
         name, meant = {"*": ("splat", ".*")}.get(piece, (piece[1:], "[^/]+" if piece.startswith(":") else ""))
@@ -116,20 +112,19 @@ def _expression(path: str, answer: _Answer) -> str:
     return expression
 
 
-def _rule(place: Span, path: str, expression: str, answer: _Answer) -> ForeignRule | Remark:
+def _rule(place: Span, path: str, expression: str, result: str, status: str) -> ForeignRule | Remark:
     """Returns the entry of a line: of an exact path if there is no expression."""
-    result, status, if_missing = answer
-    if status == 200 and _URL.match(result):
-        return left_out(place, "it asks another server for the page")
-    if status not in {*REDIRECTS, 200, 410}:
-        return left_out(place, f"it answers with {status}")
-    led = {200: unquote(result.partition("?")[0]), 410: ""}.get(status, result)
+    if status not in STATUSES or (status == "200" and _URL.match(result)):
+        return left_out(
+            place, "it asks another server for the page" if status == "200" else f"it answers with {status}"
+        )
+    led = {"200": unquote(result.partition("?")[0]), "410": ""}.get(status, result)
     if not expression:
-        return ForeignRule(place, unquote(path), led, status, is_exact=True, if_missing=if_missing)
+        return ForeignRule(place, unquote(path), led, STATUSES[status], is_exact=True)
     names = {"splat", *_PLACEHOLDER.findall(path)}
     led = _PLACEHOLDER.sub(lambda name: f"${{{name[1]}}}" if name[1] in names else name[0], led.replace("$", "$$"))
     sample = unquote(path).replace(":", "").replace("*", "a/b")
-    return ForeignRule(place, expression, led, status, if_missing=if_missing, sample=sample)
+    return ForeignRule(place, expression, led, STATUSES[status], sample=sample)
 
 
 _RULES = ("RoutingRule", "RedirectAllRequestsTo")
@@ -148,40 +143,48 @@ def s3(source: SourceFile) -> Read:
         raise Unreadable(Diagnostic("no-redirects", f"`{source.name}`: {_WEBSITE}"))
     for place, rule in found:
         error, prefix = rule.get("HttpErrorCodeReturnedEquals"), rule.get("KeyPrefixEquals", "")
-        host, scheme = rule.get("HostName"), rule.get("Protocol")
+        host, scheme, status = rule.get("HostName"), rule.get("Protocol"), rule.get("HttpRedirectCode", "301")
         if error not in (None, "404"):
             advice = "S3 answers 403 for a missing object if it may not list the bucket: write 404 if that is meant"
             yield left_out(place, f"it is for the status {error}", advice if error == "403" else None)
-            continue
-        if scheme and not host:
+        elif scheme and not host:
             yield left_out(place, "it changes the scheme of the request and keeps its host")
-            continue
-        if host and not scheme:
-            yield changed(place, "the scheme is that of the request; here it is `http`, the only one of S3's websites")
-        whole, prefixed = rule.get("ReplaceKeyWith"), rule.get("ReplaceKeyPrefixWith", prefix)
-        led = (prefixed if whole is None else whole).removeprefix("/").replace("$", "$$")
-        result = (f"{scheme or 'http'}://{host}" if host else "") + f"/{led}" + ("${rest}" if whole is None else "")
-        text = f"^/{literally(prefix)}" + ("(?P<rest>.*)$" if whole is None else "")
-        status = rule.get("HttpRedirectCode", "301")
-        yield ForeignRule(place, text, result, int(status), if_missing=bool(error), sample=f"/{prefix}a/b")
+        elif STATUSES.get(status, 200) in (200, 410):
+            yield left_out(place, f"it answers with {status}")
+        else:
+            if host and not scheme:
+                yield changed(place, "the scheme is the request's; here it is `http`, the only one of S3's websites")
+            origin = f"{scheme or 'http'}://{host}" if host else ""
+            whole, led = rule.get("ReplaceKeyWith"), rule.get("ReplaceKeyPrefixWith", prefix)
+            rest, result = (
+                ("(?P<rest>.*)$", led.replace("$", "$$") + "${rest}")
+                if whole is None
+                else ("", whole.replace("$", "$$"))
+            )
+            words = STATUSES[status], False, False, bool(error)
+            text, sample = f"^/{literally(prefix)}{rest}", f"/{prefix}a/b"
+            yield ForeignRule(place, text, f"{origin}/{result.removeprefix('/')}", *words, sample=sample)
 
 
 def _of_json(source: SourceFile) -> Iterator[tuple[Span, Mapping[str, str]]]:
     composed = document.compose(source.text)
     if composed.faults:
         raise Unreadable(*(Diagnostic(each.code, f"`{source.name}`: {each.message}") for each in composed.faults))
-    waiting = [composed.root] if composed.root else []
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, SequenceNode):
-            waiting = [*node.items, *waiting]
-        elif isinstance(node, MappingNode):
-            names = {name: entry.value for name, entry in node.fields.items()}
-            whole = names.get("RedirectAllRequestsTo", node if {"Redirect", "RedirectRule"} & {*names} else None)
-            if whole:
-                yield Span(source, whole.start, whole.end), dict(_leaves(whole))
-            else:
-                waiting = [*names.values(), *waiting]
+    for node in _rules_in(composed.root):
+        yield Span(source, node.start, node.end), dict(_leaves(node))
+
+
+def _rules_in(node: Node | None) -> Iterator[Node]:
+    if isinstance(node, SequenceNode):
+        yield from chain.from_iterable(map(_rules_in, node.items))
+    elif isinstance(node, MappingNode):
+        names = {name: entry.value for name, entry in node.fields.items()}
+        if "RedirectAllRequestsTo" in names:
+            yield names["RedirectAllRequestsTo"]
+        elif {"Redirect", "RedirectRule"} & names.keys():
+            yield node
+        else:
+            yield from chain.from_iterable(map(_rules_in, names.values()))
 
 
 def _leaves(node: Node) -> Iterator[tuple[str, str]]:

@@ -18,14 +18,15 @@ from urllib.parse import quote
 import msgspec
 from msgspec.structs import replace
 
-from gotemplate.regexp.automaton import language
+from gotemplate.regexp.automaton import is_valid_key, language
 from gotemplate.regexp.matching import FirstMatch, compile_pattern
 from gotemplate.regexp.proofs import NoKey, difference
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-from tornado_proxy.rules.loading import compile_documents, read_list
+from tornado_proxy.rules.loading import compile_documents, compile_test, read_list
 from tornado_proxy.rules.location import read_location
-from tornado_proxy.rules.model import RewriteError, RuleSet
+from tornado_proxy.rules.model import RewriteError, RuleSet, RuleTest
 from tornado_proxy.rules.tree import (
+    REDIRECTS,
     Comment,
     Dialect,
     Document,
@@ -45,6 +46,9 @@ from tornado_proxy.rules.tree import (
 from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.rewrites import NOWHERE, one_line
 from tornado_proxy.tools.limits import FEW_ADDRESSES, LONGEST_SUBJECT, TESTED_OF_A_LIST
+
+STATUSES = {str(each): each for each in (*REDIRECTS, 200, 410)}
+"""The statuses that a rule can answer with, as they are written: 200 of a rewrite, 410 of what is gone."""
 
 _META = re.compile(r"[\\.+*?()|\[\]{}^$]")
 _LITERAL = re.compile(r"\^(/(?:[^\\.+*?()|\[\]{}^$]|\\[^\w])*)\$")
@@ -104,7 +108,8 @@ class ForeignRule(msgspec.Struct, frozen=True):
         if self.is_exact:
             return self.source
         guesses = (self.sample, language(self.source).guess or "")
-        return next((each for each in guesses if each and compile_pattern(self.source).search(each)), "")
+        search = compile_pattern(self.source).search
+        return next((each for each in guesses if is_valid_key(each) and search(each)), "")
 
     @property
     def words(self) -> Redirecting:
@@ -172,7 +177,8 @@ def rules(target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = Tr
         if here is None or entry is here.entries[0]:
             statements.append(here.statement if here else entry.statement)
     untested = {id(entry) for each in together for entry in each.entries[TESTED_OF_A_LIST:]}
-    tests = [*_tests([entry for entry in entries if id(entry) not in untested], sources)]
+    made = _tests([entry for entry in entries if id(entry) not in untested], sources)
+    tests = [each for each in made if isinstance(compile_test(each), RuleTest)]
     statements += [replace_dataclass(each, blank_before=each is tests[0]) for each in tests]
     # Of an entry with two addresses, there is one remark.
     remarks = [*dict.fromkeys([*(each for each in items if isinstance(each, Remark)), *refused, *unused])]
@@ -202,11 +208,14 @@ def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[Fore
     accepted, refused = [], []
     for entry in entries:
         mistake = mistakes.get(entry.place)
-        if entry.can_be_listed:
-            _, found = read_list(_list_statement(entry, ""), SourceFile("", entry.line()))
+        if entry.is_exact:
+            line = entry if entry.can_be_listed else replace(entry, status=301, result="/", dialect=Dialect.PLAIN)
+            _, found = read_list(_list_statement(line, ""), SourceFile("", line.line()))
             mistake = found[0] if found else None
         if mistake:
             refused.append(left_out(entry.place, mistake.message, mistake.help))
+        elif entry.can_be_listed and entry.kind is Kind.REWRITE and entry.source.endswith("/"):
+            refused.append(left_out(entry.place, "a directory is not rewritten to a file"))
         else:
             accepted.append(entry)
     return accepted, compiled.rule_sets.get(target) or RuleSet(target), refused

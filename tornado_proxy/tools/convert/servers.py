@@ -13,10 +13,18 @@ from urllib.parse import unquote
 
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.rules.tree import REDIRECTS
 from tornado_proxy.tools.convert import patterns
 from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
-from tornado_proxy.tools.convert.redirects import ForeignRule, Read, changed, left_out, literally, remark, unchanged
+from tornado_proxy.tools.convert.redirects import (
+    STATUSES,
+    ForeignRule,
+    Read,
+    changed,
+    left_out,
+    literally,
+    remark,
+    unchanged,
+)
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
@@ -25,12 +33,12 @@ class _LeftOut(Exception):
     """Something that no rule expresses; the text is the reason."""
 
 
-class Directive(NamedTuple):
-    """A directive of nginx: its words, the directives in its braces if it has any, and its place."""
+class _Directive(NamedTuple):
+    """A directive of nginx: its words, its place, and the directives in its braces."""
 
     words: Sequence[str]
-    block: Sequence[Directive] | None
     place: Span
+    block: Sequence[_Directive] = ()
 
     @property
     def name(self) -> str:
@@ -46,33 +54,31 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _ESCAPED = re.compile(r"\\([\"'\\])")
+_FEWEST_WORDS = {"return": 2, "rewrite": 3, "location": 2, "rewritecond": 3, "rewriterule": 3, "rewritebase": 2}
 
 
-def directives(source: SourceFile) -> Sequence[Directive]:
+def _directives(source: SourceFile) -> Sequence[_Directive]:
     """Returns the directives of a file of nginx; raises `Unreadable`."""
-    stack: list[tuple[list[str], list[Directive], int]] = [([], [], 0)]
+    stack: list[tuple[list[str], list[_Directive], int]] = [([], [], 0)]
     words: list[str] = []
     start = at = 0
-    while at < len(source.text):
-        token = _TOKEN.match(source.text, at)
-        if token is None:
-            break
-        if (word := token["word"]) is not None:
-            start = start if words else at
-            bare = word[1:-1] if word[0] in "\"'" else word
-            words.append(_ESCAPED.sub(r"\1", bare))
-        elif (mark := token["mark"]) == "{" and words:
+    while token := _TOKEN.match(source.text, at):
+        mark, at = token["mark"], token.end()
+        if word := token["word"]:
+            start = start if words else token.start()
+            words.append(_ESCAPED.sub(r"\1", word[1:-1] if word[0] in "\"'" else word))
+        elif mark == "{" and words:
             stack.append((words, [], start))
             words = []
-        elif mark == ";" and words:
-            stack[-1][1].append(Directive(words, None, Span(source, start, at)))
+        elif mark == ";" and len(words) >= _FEWEST_WORDS.get("".join(words[:1]), 1):
+            stack[-1][1].append(_Directive(words, Span(source, start, at - 1)))
             words = []
         elif mark == "}" and not words and len(stack) > 1:
             head, block, start = stack.pop()
-            stack[-1][1].append(Directive(head, block, Span(source, start, at + 1)))
+            stack[-1][1].append(_Directive(head, Span(source, start, at), block))
         elif mark:
+            at = token.start()
             break
-        at = token.end()
     if at < len(source.text) or words or len(stack) > 1:
         line, column = source.position(at)
         raise Unreadable(Diagnostic("bad-nginx", f"`{source.name}:{line}:{column}`: nginx would not read this"))
@@ -87,23 +93,41 @@ class _Scope(NamedTuple):
     is_exact: bool = False
     any_case: bool = False
 
-    def entry(self, place: Span, result: str, status: int, *, keeps_query: bool = True) -> ForeignRule:
-        """Returns the entry of these paths, whose result may insert the rest of the path after its first slash."""
+    def entry(self, place: Span, text: str, status: int, *, keeps_query: bool = True) -> ForeignRule:
+        """Returns the entry of these paths, with our references to what the text inserts; raises `_LeftOut`."""
+        names = {*re.findall(r"\(\?P?<(\w+)>", self.expression)}
+        text, count = _ARGUMENTS.subn("", _OWN_HOST.sub("", text))
+
+        def reference(variable: re.Match[str]) -> str:
+            name = variable[1] or variable[2]
+            if (name.isdecimal() and self.expression) or name in names:
+                return f"${{{name}}}"
+            if name not in _PATHS or self.expression:
+                raise _LeftOut(f"it inserts `${name}`")
+            return self.prefix if self.is_exact else "/${path}"
+
+        result = _VARIABLE.sub(reference, text)
+        if status != 410 and not result.startswith("/") and not _URL.match(result):
+            raise _LeftOut("it leads to no path and no URL")
         source = self.expression or (self.prefix if self.is_exact else f"^{literally(self.prefix)}")
         if "${path}" in result:
             source = f"^/(?P<path>{literally(self.prefix[1:])}.*)$"
-        sample = f"{self.prefix}a" if not self.expression else ""
-        keeps_query = keeps_query or "?" in result  # then none is added
-        return ForeignRule(
-            place, source, result, status, self.is_exact, self.any_case, False, keeps_query, sample=sample
-        )
+        keeps_query |= bool(count) or "$request_uri" in text or "?" in result  # to a query of its own, none is added
+        sample = "" if self.expression else f"{self.prefix}a"
+        words = self.is_exact, self.any_case, False, keeps_query
+        return ForeignRule(place, source, result, status, *words, sample=sample)
+
+    def unchanged(self, place: Span) -> ForeignRule:
+        """Returns the entry of these paths if they are served as they are."""
+        return unchanged(place, self.entry(place, "", 410).source, is_exact=self.is_exact)
 
 
 _ANY_PATH = frozenset({"^", ".*", "^.*", "^.*$", "^/", "^/.*$", "(.*)", "^(.*)$", "^/(.*)$"})
 _OWN_HOST = re.compile(r"\$scheme://\$(?:http_)?host(?=[/$]|\Z)")
 _ARGUMENTS = re.compile(r"(?:\$is_args\$args|\?\$(?:args|query_string))\Z")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
-_LOCATION = re.compile(r"\A(=|~\*|~|\^~|)\s*(.*)\Z", re.DOTALL)
+_IF_MAPPED = re.compile(r"\(\$(\w+)(?:!=)?\)")
+_LOCATION = re.compile(r"(=|~\*|~|\^~|)\s*(.*)", re.DOTALL)
 _PATHS = ("uri", "document_uri", "request_uri")
 
 
@@ -112,32 +136,31 @@ def nginx(*sources: SourceFile) -> Read:
 
     Several servers would be several targets here: only the first that is more than a redirect of everything is read.
     """
-    found = [each for source in sources for each in directives(source)]
-    found = [inner for each in found for inner in ((each.block or ()) if each.name == "http" else (each,))]
-    maps = {each.words[2].lstrip("$"): each for each in found if each.name == "map" and len(each.words) == 3}
+    found = [each for source in sources for each in _directives(source)]
+    found = [inner for each in found for inner in (each.block if each.name == "http" else (each,))]
     servers = [each for each in found if each.name == "server"]
-    if servers:
-        by_size = sorted(servers, key=lambda each: any(inner.name == "return" for inner in each.block or ()))
-        for each in by_size[1:]:
-            yield left_out(each.place, "it is another server", "convert it alone, for a target with its host")
-        found = [*(by_size[0].block or ())]
-    reader = _Nginx(maps)
+    servers.sort(key=lambda server: any(each.name == "return" for each in server.block))
+    for each in servers[1:]:
+        yield left_out(each.place, "it is another server", "convert it alone, for a target with its host")
+    reader = _Nginx({each.words[2].lstrip("$"): each for each in found if each.name == "map" and len(each.words) == 3})
+    found = [*servers[0].block] if servers else found
     yield from reader.moves(found, _Scope())
-    yield from reader.locations([each for each in found if each.name == "location"])
-    for name, each in maps.items():
-        if name not in reader.used and each.words[1].lstrip("$") in _PATHS:
-            yield changed(each.place, f"no directive here uses `${name}`: its addresses are redirected with 301")
-            yield from reader.led(each.place, _Scope(), f"${name}", 301)
+    yield from reader.locations([each for each in found if each.name == "location" and len(each.words) > 1])
+    for name in reader.maps.keys() - reader.used:
+        yield changed(
+            reader.maps[name].place, f"no directive here uses `${name}`: its addresses are redirected with 301"
+        )
+        yield from reader.led(reader.maps[name].place, _Scope(), f"${name}", 301)
 
 
 class _Nginx:
     """Reads the directives of one server, with the maps that they may use."""
 
-    def __init__(self, maps: Mapping[str, Directive]) -> None:
+    def __init__(self, maps: Mapping[str, _Directive]) -> None:
         self.maps = maps
         self.used: set[str] = set()
 
-    def moves(self, block: Sequence[Directive], scope: _Scope) -> Read:
+    def moves(self, block: Sequence[_Directive], scope: _Scope) -> Read:
         """Reads the `rewrite`, `return` and `if` of a block, in their order."""
         for each in block:
             try:
@@ -146,123 +169,94 @@ class _Nginx:
                 elif each.name == "rewrite":
                     yield from self._rewrite(each, scope)
                 elif each.name == "if":
-                    asked = re.fullmatch(r"\(\$(\w+)(?:!=)?\)", "".join(each.words[1:]))
+                    asked = _IF_MAPPED.fullmatch("".join(each.words[1:]))
                     if asked and asked[1] in self.maps:
-                        yield from self.moves(each.block or (), scope)
-                    elif any(inner.name in ("return", "rewrite") for inner in each.block or ()):
+                        yield from self.moves(each.block, scope)
+                    elif {"return", "rewrite"} & {inner.name for inner in each.block}:
                         yield left_out(each.place, f"it has a condition, `{' '.join(each.words[1:])}`")
+                elif each.name == "location" and scope != _Scope():
+                    yield left_out(each.place, "it is a location within another")
             except _LeftOut as reason:
                 yield left_out(each.place, str(reason))
 
-    def locations(self, locations: Sequence[Directive]) -> Read:
+    def locations(self, locations: Sequence[_Directive]) -> Read:
         """Reads locations; one that serves files hides those that nginx looks at later."""
         ranked = []
-        firm = tuple(each.words[2] for each in locations if each.words[1] == "^~")
-        for number, each in enumerate(locations):
-            kind, text = _LOCATION.findall(" ".join(each.words[1:]))[0]
-            if text.startswith("@"):
-                continue
-            if "~" in (kind[:1]):
+        kinds = [_LOCATION.findall(" ".join(each.words[1:]))[0] for each in locations]
+        firm = tuple(text for kind, text in kinds if kind == "^~")
+        for number, (each, (kind, text)) in enumerate(zip(locations, kinds, strict=True)):
+            if kind.startswith("~"):
                 ranked.append((2, number, each, _Scope("", f"(?i){text}" if kind == "~*" else text)))
-            else:
+            elif not text.startswith("@"):
                 rank = 0 if kind == "=" else 1 if firm and text.startswith(firm) else 3
                 ranked.append((rank, -len(text), each, _Scope(text, is_exact=kind == "=")))
         waiting: list[ForeignRule] = []
         for _, _, each, scope in sorted(ranked, key=lambda one: one[:2]):
-            for inner in each.block or ():
-                if inner.name == "location":
-                    yield left_out(inner.place, "it is a location within another")
-            moved = [*self.moves(each.block or (), scope)]
+            moved = [*self.moves(each.block, scope)]
             if any(isinstance(one, ForeignRule) for one in moved):
                 yield from waiting
                 waiting = []
             else:
-                entry = scope.entry(each.place, "", 200)
-                waiting.append(unchanged(each.place, entry.source, is_exact=scope.is_exact))
+                waiting.append(scope.unchanged(each.place))
             yield from moved
 
-    def _return(self, each: Directive, scope: _Scope) -> Read:
+    def _return(self, each: _Directive, scope: _Scope) -> Read:
         code, text = (*each.words[1:], "")[:2] if each.words[1].isdecimal() else ("302", each.words[1])
+        if STATUSES.get(code) in (None, 200):
+            raise _LeftOut(f"it answers with {code}")
         if code == "410":
             yield scope.entry(each.place, "", 410)
-        elif int(code) not in REDIRECTS:
-            raise _LeftOut(f"it answers with {code}")
         else:
-            yield from self.led(each.place, scope, text, int(code), keeps_query=False)
+            yield from self.led(each.place, scope, text, STATUSES[code], keeps_query=False)
 
-    def _rewrite(self, each: Directive, scope: _Scope) -> Read:
+    def _rewrite(self, each: _Directive, scope: _Scope) -> Read:
         expression, text, flag = (*each.words[1:], "")[:3]
-        if expression in _ANY_PATH and not re.search(r"\$[0-9]", text):
-            within = scope
-        elif scope == _Scope() or (expression.startswith(f"^{scope.prefix}") and not scope.is_exact and scope.prefix):
-            within = _Scope("", expression)
+        if expression not in _ANY_PATH or re.search(r"\$[0-9]", text):
+            if scope != _Scope() and (
+                scope.expression or scope.is_exact or not expression.startswith(f"^{scope.prefix}")
+            ):
+                raise _LeftOut("both its expression and that of its `location` would have to match")
+            scope = _Scope("", expression)
+        if _URL.match(_OWN_HOST.sub("http://", text)) or flag in ("permanent", "redirect"):
+            if "?" in text[:-1] and not text.endswith("?"):
+                yield changed(each.place, "a query of the request is not added to its own")
+            status, keeps_query = 301 if flag == "permanent" else 302, not text.endswith("?")
+            yield from self.led(each.place, scope, text.removesuffix("?"), status, keeps_query=keeps_query)
+        elif flag:
+            yield scope.entry(each.place, text.partition("?")[0], 200)
         else:
-            raise _LeftOut("both its expression and that of its `location` would have to match")
-        is_url = _URL.match(_OWN_HOST.sub("http://", text))
-        if not is_url and not flag:
             raise _LeftOut("the directives after it go on with its result")
-        own, mark, _ = text.rpartition("?")
-        if flag in ("last", "break") and not is_url:
-            result, _ = self._result(text.partition("?")[0], within)
-            yield within.entry(each.place, result, 200)
-            return
-        if mark and "?" not in own and not text.endswith("?"):
-            yield changed(each.place, "a query of the request is not added to its own")
-        status = 301 if flag == "permanent" else 302
-        yield from self.led(each.place, within, text.removesuffix("?"), status, keeps_query=not text.endswith("?"))
 
     def led(self, place: Span, scope: _Scope, text: str, status: int, *, keeps_query: bool = True) -> Read:
         """Reads where paths lead: to one address, or to those of a map."""
         variable = next((each for each in _VARIABLE.finditer(text) if (each[1] or each[2]) in self.maps), None)
         if variable is None:
-            result, has_query = self._result(text, scope)
-            yield scope.entry(place, result, status, keeps_query=keeps_query or has_query)
+            yield scope.entry(place, text, status, keeps_query=keeps_query)
             return
         name = variable[1] or variable[2]
         self.used.add(name)
         read = self.maps[name].words[1].lstrip("$")
         if read not in _PATHS or scope != _Scope():
             raise _LeftOut(f"its map reads `${read}`, or it is in a location")
-        ranks = {"~": 1, "default": 2}
-        lines = [each for each in self.maps[name].block or () if len(each.words) == 2]
-        for each in sorted(lines, key=lambda line: ranks.get(line.name, ranks.get(line.name[:1], 0))):
+        lines = [each for each in self.maps[name].block if len(each.words) == 2]
+        for each in sorted(lines, key=lambda line: (line.name == "default", line.name.startswith("~"))):
             key, value = each.words
-            if key == "include" or ("?" in key and not key.startswith("~")):
-                yield left_out(each.place, "it names a file" if key == "include" else "it has a query")
-                continue
             within = _Scope(unquote(key), is_exact=True, any_case=True)
             if key == "default":
-                within = _Scope()
+                within = scope
             elif key.startswith("~"):
                 within = _Scope("", f"(?i){key[2:]}" if key.startswith("~*") else key[1:])
-            if not value:
-                waiting = within.entry(each.place, "", 200)
-                if key != "default":
-                    yield unchanged(each.place, waiting.source, is_exact=within.is_exact)
+            if key == "include" or (within.is_exact and "?" in key):
+                yield left_out(each.place, "it names a file" if key == "include" else "it has a query")
                 continue
             try:
-                led = text[: variable.start()] + value + text[variable.end() :]
-                yield from self.led(each.place, within, led, status, keeps_query=keeps_query)
+                if value:
+                    led = text[: variable.start()] + value + text[variable.end() :]
+                    yield within.entry(each.place, led, status, keeps_query=keeps_query)
+                elif within != scope:
+                    yield within.unchanged(each.place)
             except _LeftOut as reason:
                 yield left_out(each.place, str(reason))
-
-    def _result(self, text: str, scope: _Scope) -> tuple[str, bool]:
-        """Returns a result with our references to groups, and whether the query of a request is added to it."""
-        names = {*re.findall(r"\(\?P?<(\w+)>", scope.expression)}
-        text, count = _ARGUMENTS.subn("", _OWN_HOST.sub("", text))
-
-        def reference(variable: re.Match[str]) -> str:
-            name = variable[1] or variable[2]
-            if (name.isdecimal() and scope.expression) or name in names:
-                return f"${{{name}}}"
-            if name not in _PATHS or scope.expression:
-                raise _LeftOut(f"it inserts `${name}`")
-            return scope.prefix if scope.is_exact else "/${path}"
-
-        result = _VARIABLE.sub(reference, text)
-        if not result.startswith("/") and not _URL.match(result):
-            raise _LeftOut("it leads to no path and no URL")
-        return result, bool(count) or "$request_uri" in text
 
 
 _WORD = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|(\S+)")
@@ -270,16 +264,8 @@ _STATUSES = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410, "": 30
 _LINE = re.compile(r"^[ \t]*(?P<text>[^\s#](?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _CONTINUED = re.compile(r"\\\r?\n")
 _TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
-_FLAGS = {
-    "REDIRECT": "R",
-    "LAST": "L",
-    "END": "L",
-    "NOCASE": "NC",
-    "GONE": "G",
-    "QSAPPEND": "QSA",
-    "QSDISCARD": "QSD",
-    "NOESCAPE": "NE",
-}
+_LONG_FLAGS = "REDIRECT=R LAST=L END=L NOCASE=NC GONE=G QSAPPEND=QSA QSDISCARD=QSD NOESCAPE=NE"
+_FLAGS = dict(each.split("=") for each in _LONG_FLAGS.split())
 _KNOWN_FLAGS = frozenset(_FLAGS.values())
 _REFERENCE = re.compile(r"\\(.)|\$([0-9])|([$%]\{[^}]*\}?|%[0-9])|(\$)")
 _NUMBER = re.compile(r"\$\{([0-9])\}")
@@ -345,6 +331,9 @@ def _apache_lines(source: SourceFile) -> Iterator[tuple[Span, Sequence[str], str
             blocks.append("" if name in _TRANSPARENT or (name == "virtualhost" and is_alone) else name)
         else:
             start = line.start("text")
+            if len(words) < _FEWEST_WORDS.get(name, 3 if name.startswith("redirect") else 1):
+                place = source.position(start).line
+                raise Unreadable(Diagnostic("bad-apache", f"`{source.name}:{place}`: Apache would not read this"))
             yield Span(source, start, start + len(text)), words, next(filter(None, blocks), "")
 
 
@@ -361,8 +350,8 @@ def _references(text: str) -> str:
 
 
 def _status(text: str) -> int:
-    status = _STATUSES.get(text.lower()) or (int(text) if text.isdecimal() else 0)
-    if status not in {*REDIRECTS, 410}:
+    status = _STATUSES.get(text.lower()) or STATUSES.get(text)
+    if status in (None, 200):
         raise _LeftOut(f"it answers with {text}")
     return status
 
