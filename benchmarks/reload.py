@@ -1,16 +1,18 @@
 """The time from a saved edit until it takes effect, and its influence on requests.
 
-    python benchmarks/reload.py [--rewrites N …] [--edits N]
+    python benchmarks/reload.py [--rewrites N …] [--edits N] [--everything]
 
 A service with one rule file of N rewrites runs as `serve` does. S3 and a client with a steady rate are separate
-processes. Each edit changes one rewrite. The output shows the time from saving to activation, how late the event loop
-was, and how long requests took, without a reload and during one.
+processes. Each edit changes one rewrite, or with `--everything` nearly all of them. The output shows the time from
+saving to activation, how late the event loop was, and how long requests took, without a reload and during one. "Of it
+ours" is what this process computed while the loop was late: on a busy machine, other processes make it late, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import http.client
 import multiprocessing
 import os
@@ -19,7 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,6 +44,7 @@ from tornado_proxy.service.run.process import (  # noqa: E402
     open_sockets,
 )
 from tornado_proxy.service.run.serving import SingleProcess  # noqa: E402
+from tornado_proxy.service.runtime import run_event_loop  # noqa: E402
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -62,16 +65,18 @@ class Measurements:
     """The measurements of all edits; times are monotonic, in seconds."""
 
     spans: list[tuple[float, float]] = field(default_factory=list)  # of each edit: saved, activated
+    others: dict[str, tuple[float, float]] = field(default_factory=dict)  # what else may hold up requests: begin, end
     delays: list[tuple[float, float]] = field(default_factory=list)  # time, and delay
+    computed: list[tuple[float, float]] = field(default_factory=list)  # time, and what of the delay is our own
     requests: list[tuple[float, float]] = field(default_factory=list)  # time, and duration
 
     def during(self, samples: Sequence[tuple[float, float]], *, reload: bool) -> list[float]:
         """Returns the samples taken during reloads, or outside of them."""
-        first = self.spans[0][0] - PAUSE / 2  # without the start
+        first, last = self.spans[0][0] - PAUSE / 2, self.spans[-1][1] + PAUSE / 2  # without the start, and what follows
         return [
             value
             for at, value in samples
-            if at > first and any(begin - value <= at <= end + 0.1 for begin, end in self.spans) is reload
+            if first < at < last and any(begin - value <= at <= end + 0.1 for begin, end in self.spans) is reload
         ]
 
 
@@ -88,11 +93,13 @@ class ObservedProcess(SingleProcess):
         self.activated.set()
 
 
-def rules(count: int, edit: int) -> str:
-    """Returns a rule file in which one rewrite depends on the edit."""
+def rules(count: int, edit: int, *, everything: bool = False) -> str:
+    """Returns a rule file in which one rewrite depends on the edit, or each but the first ten."""
+    kept = 10 if everything else count
+    names = ["" if number < kept else f"{edit}-" for number in range(count - 1)]
     lines = [
-        f'    rewrite `^/press/{number}/(?P<page>[^/]+)\\.html$` -> "/archive/{number}/$page.txt"'
-        for number in range(count - 1)
+        f'    rewrite `^/press/{name}{number}/(?P<page>[^/]+)\\.html$` -> "/{number}/$page.txt"'
+        for number, name in enumerate(names)
     ]
     lines.insert(count // 2, f'    rewrite `^/edited$` -> "/edit-{edit}.txt"')
     return "target site {\n" + "\n".join(lines) + "\n}\n"
@@ -133,20 +140,20 @@ def started_process(target: object, *arguments: object) -> Iterator[Connection]:
 
 
 async def record_delays(measurements: Measurements) -> None:
-    """Records how late the loop is."""
+    """Records how late the loop is, and what this process computed meanwhile: other processes may be in its way."""
     while True:
-        due = time.monotonic() + PERIOD / 10
+        due, computed = time.monotonic() + PERIOD / 10, time.process_time()
         await asyncio.sleep(PERIOD / 10)
         now = time.monotonic()
         measurements.delays.append((now, now - due))
+        measurements.computed.append((now, min(now - due, time.process_time() - computed)))
 
 
-async def make_edits(path: Path, count: int, edits: int, serving: ObservedProcess, measurements: Measurements) -> None:
+async def make_edits(path: Path, texts: Sequence[str], serving: ObservedProcess, measurements: Measurements) -> None:
     """Makes the edits, and records when each was saved and activated."""
-    for number in range(1, edits + 1):
+    for text in texts:
         await asyncio.sleep(PAUSE)
         serving.activated.clear()
-        text = rules(count, number)
         began = time.monotonic()
         await asyncio.to_thread(path.write_text, text)
         await serving.activated.wait()
@@ -154,7 +161,32 @@ async def make_edits(path: Path, count: int, edits: int, serving: ObservedProces
     await asyncio.sleep(PAUSE)
 
 
-async def serve(folder: Path, count: int, edits: int, measurements: Measurements) -> None:
+def ask(address: tuple[str, int], path: str) -> None:
+    """Asks for a page, as a browser does."""
+    connection = http.client.HTTPConnection(*address)
+    connection.request("GET", path, headers={"Accept": "text/html"})
+    connection.getresponse().read()
+    connection.close()
+
+
+async def do_others(site: tuple[str, int], admin: tuple[str, int], measurements: Measurements) -> None:
+    """Does what else may hold up requests, once each."""
+    others: dict[str, Callable[[], object]] = {
+        "first listing": partial(ask, site, "/of-5/"),
+        "first error page": partial(ask, site, "/%zz"),
+        "first scrape": partial(ask, admin, "/metrics"),
+        "status page": partial(ask, admin, "/-/"),
+        "full collection": gc.collect,
+    }
+    for name, act in others.items():
+        began = time.monotonic()
+        await (asyncio.to_thread(act) if act is not gc.collect else asyncio.sleep(0, act()))
+        await asyncio.sleep(0.05)
+        measurements.others[name] = began, time.monotonic()
+        await asyncio.sleep(PAUSE / 5)
+
+
+async def serve(folder: Path, texts: Sequence[str], measurements: Measurements) -> None:
     """Serves during edits and requests."""
     reader = SnapshotReader(folder / "proxy.yaml", {"KEY": "key"})
     configuration = compile_snapshot(reader())
@@ -167,9 +199,10 @@ async def serve(folder: Path, count: int, edits: int, measurements: Measurements
     with started_process(send_requests, sockets.sockets[0].getsockname(), stop) as client:
         async with asyncio.TaskGroup() as tasks:
             recording = tasks.create_task(record_delays(measurements))
-            editing = tasks.create_task(make_edits(folder / "site.rules", count, edits, serving, measurements))
+            editing = tasks.create_task(make_edits(folder / "site.rules", texts, serving, measurements))
             running = tasks.create_task(Process(launch, serving).run())
             await editing
+            await do_others(sockets.sockets[0].getsockname(), admin.sockets[0].getsockname(), measurements)
             stop.set()
             measurements.requests += await asyncio.to_thread(client.recv)
             os.kill(os.getpid(), signal.SIGTERM)
@@ -177,14 +210,14 @@ async def serve(folder: Path, count: int, edits: int, measurements: Measurements
             recording.cancel()
 
 
-def measure(count: int, edits: int) -> Measurements:
-    """Measures a service with a number of rewrites."""
+def measure(texts: Sequence[str]) -> Measurements:
+    """Measures a service with the first of some rule files, which the others replace."""
     measurements = Measurements()
     with started_process(serve_s3) as s3, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "proxy.yaml").write_text(CONFIGURATION.format(endpoint=s3.recv()))
-        (folder / "site.rules").write_text(rules(count, 0))
-        asyncio.run(serve(folder, count, edits, measurements))
+        (folder / "site.rules").write_text(texts[0])
+        run_event_loop(serve(folder, texts[1:], measurements), "auto")
     return measurements
 
 
@@ -198,16 +231,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rewrites", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--edits", type=int, default=7)
+    parser.add_argument("--everything", action="store_true", help="change every rewrite")
     arguments = parser.parse_args()
     configure_logging(Log(level="error"))
     for count in arguments.rewrites:
-        measurements = measure(count, arguments.edits)
+        edits = range(arguments.edits + 1)
+        measurements = measure([rules(count, edit, everything=arguments.everything) for edit in edits])
         print(f"{count} rewrites, {arguments.edits} edits; milliseconds")
         print(f"  save to activation          {milliseconds([end - begin for begin, end in measurements.spans])}")
-        for label, samples in (("loop late", measurements.delays), ("request", measurements.requests)):
+        rows = (
+            ("loop late", measurements.delays),
+            ("of it ours", measurements.computed),
+            ("request", measurements.requests),
+        )
+        for label, samples in rows:
             for reload in (False, True):
                 row_label = f"{label}, {'during a reload' if reload else 'otherwise'}"
                 print(f"  {row_label:<28}{milliseconds(measurements.during(samples, reload=reload))}")
+        for name, (begin, end) in measurements.others.items():
+            within = [value for at, value in measurements.computed if begin <= at <= end]
+            print(f"  loop late, {name:<17}{milliseconds(within)} (of it ours)")
 
 
 if __name__ == "__main__":

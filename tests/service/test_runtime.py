@@ -129,6 +129,15 @@ async def test_background_work_has_short_turns():
     assert (sys.getswitchinterval(), gc.isenabled()) == (default_interval, True)
 
 
+async def test_what_background_work_makes_is_never_looked_at():
+    """A collection after it has no more to look at than before: it would stop all requests."""
+    gc.collect()
+    before, frozen = len(gc.get_objects()), gc.get_freeze_count()
+    made = await in_background(lambda: [[] for _ in range(100_000)])
+    assert len(gc.get_objects()) < before + 1000
+    assert gc.get_freeze_count() > frozen + len(made)
+
+
 async def test_a_collector_that_is_off_stays_off():
     """Background work leaves the collector as it found it."""
     gc.disable()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
+import time
 from collections import Counter
 from dataclasses import replace
 
@@ -355,3 +357,17 @@ def test_an_edit_changes_how_many_requests_are_kept():
     kept.resize(0)
     kept.add(_asked(9))
     assert kept.rows() == ()
+
+
+async def test_the_delays_of_the_event_loop_are_observed(registry, monkeypatch):
+    """A call that blocks the loop is seen at the next look."""
+    monkeypatch.setattr("tornado_proxy.telemetry.metrics.LOOP_SEEN_EVERY", 0.001)
+    metrics = RequestMetrics()
+    registry.register(metrics)
+    metrics.watch_loop()
+    await asyncio.sleep(0.002)
+    time.sleep(0.03)  # noqa: ASYNC251 - it blocks the loop on purpose
+    await asyncio.sleep(0.002)
+    looks = registry.get_sample_value("tornado_proxy_event_loop_delay_seconds_count")
+    in_time = registry.get_sample_value("tornado_proxy_event_loop_delay_seconds_bucket", {"le": "0.025"})
+    assert looks > in_time > 0

@@ -77,6 +77,19 @@ async def test_an_answered_request_leaves_no_cycle():
             gc.enable()
 
 
+async def test_a_head_that_cannot_be_read_leaves_no_cycle():
+    """Its error is that of the connection, and was raised in the handler."""
+    async with serve({}) as site, site.connect() as client:
+        gc.collect()
+        gc.disable()
+        try:
+            await client.send(b"rubbish\r\n\r\n")
+            assert (await client.receive()).status == 400
+            assert not [each for each in gc.get_objects() if isinstance(each, handler.Handler)]
+        finally:
+            gc.enable()
+
+
 async def test_a_served_request_is_reported_once():
     """The event has the client, the request, its target and key, and the number of bytes sent."""
     rules = 'rewrite moved `^/old/(?P<rest>.*)$` -> "/new/$rest"'

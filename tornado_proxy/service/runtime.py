@@ -90,19 +90,22 @@ async def in_background(work: Callable[Arguments, Result], *args: Arguments.args
     """Does seconds of Python work on a thread, one task at a time, without much delay for requests.
 
     A request on the loop takes the interpreter's lock many times, and each time waits for the switch interval while the
-    other thread computes: 5 ms each time by default. Compiled rules stay, so that the collector would run again and
-    again, find nothing, and stop every thread meanwhile.
+    other thread computes: 5 ms each time by default. The collector would stop every thread for a look at all that the
+    work makes, 0.1 s for a large set of rules, and find nothing: what it makes and all that serves requests is freed
+    when nothing refers to it any more.
     """
 
     def in_turn() -> Result:
         with _TURN:
             usual, collects = sys.getswitchinterval(), gc.isenabled()
             sys.setswitchinterval(SWITCH_INTERVAL)
+            gc.collect(0)
             gc.disable()
             try:
                 return work(*args, **kwargs)
             finally:
                 if collects:
+                    gc.freeze()
                     gc.enable()
                 sys.setswitchinterval(usual)
 

@@ -11,6 +11,9 @@ SAMPLE_EVERY = 5.0
 SAMPLED_FOR = 15 * 60
 """Seconds that the charts of the status page show."""
 
+LOOP_SEEN_EVERY = 0.1
+"""Seconds between two looks at how late the event loop is."""
+
 MOST_RECENT = 30
 """Requests that are kept for the status page."""
 MOST_ERRORS = 20

@@ -5,6 +5,7 @@ No label is chosen by a client.
 
 from __future__ import annotations
 
+import asyncio
 import operator
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
@@ -40,6 +41,7 @@ from tornado_proxy.telemetry.exposition import Observed, counter, gauge, histogr
 from tornado_proxy.telemetry.limits import (
     LONGEST_HOST,
     LONGEST_KEPT,
+    LOOP_SEEN_EVERY,
     MINUTES_KEPT,
     MOST_COUNTED,
     MOST_ERRORS,
@@ -326,6 +328,7 @@ class RequestMetrics:
         self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
         self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
         self._ignoring: set[str] = set()
+        self._late = _Observed(SECONDS)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
         self._events: dict[type, Counter[tuple[str, ...]]] = {kind: Counter() for kind, *_ in _COUNTED}
         self._events[Failed][()] = 0
@@ -339,6 +342,16 @@ class RequestMetrics:
         bus.add(self._count_call, S3Called)
         for kind, _, _, labels in _COUNTED:
             bus.add(partial(self._count_event, labels), kind)
+
+    def watch_loop(self) -> None:
+        """Observes from now on how late the running event loop comes to what is due."""
+        loop = asyncio.get_running_loop()
+
+        def look(due: float) -> None:
+            self._late.observe(max(0.0, loop.time() - due))
+            loop.call_later(LOOP_SEEN_EVERY, look, loop.time() + LOOP_SEEN_EVERY)
+
+        look(loop.time())
 
     def keep_only(self, names: CountedNames) -> None:
         """Forgets what was counted under names that are no longer in force."""
@@ -384,6 +397,8 @@ class RequestMetrics:
         text = "From a call to a bucket to its answer"
         labels, seconds = ("target", "call", "class"), {key: each.values for key, each in self._s3_seconds.items()}
         yield histogram("tornado_proxy_s3_call_duration_seconds", text, labels, SECONDS, seconds)
+        text = "How late the event loop comes to what is due"
+        yield histogram("tornado_proxy_event_loop_delay_seconds", text, (), SECONDS, {(): self._late.values})
         sizes = {(target,): each.bytes for target, each in caches}
         yield gauge("tornado_proxy_cache_bytes", "Memory that cached objects take", ("target",), sizes)
         yield gauge("tornado_proxy_requests_in_flight", "Requests being answered", (), {(): self._in_flight()})

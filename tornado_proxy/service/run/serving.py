@@ -110,6 +110,7 @@ class SingleProcess:
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
         """Begins to answer."""
         self._inherited = inherited
+        self._metrics.watch_loop()
         self._server.add_sockets(sockets)
 
     async def activate(self, number: int, configuration: Configuration) -> None:
@@ -119,7 +120,7 @@ class SingleProcess:
         # TLS contexts are slow to make, and most edits change rules only.
         changed = configuration.settings.server != in_force.settings.server
         setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
-        names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
+        names = await in_background(CountedNames.of, parts.mounts.sites, parts.authenticators)
         # Nothing is awaited from here on: the new generation is in force with all that belongs to it.
         self._generations.swap(Generation(number, parts))
         self.configuration = configuration
