@@ -31,23 +31,9 @@ _HEADERS = ("", "", "Content-Type: text/plain{e}", "X: y{e}"), (
     "Content-Length: 1{e}", "X: \0{e}", "X: y\n{e}", "X: y\r{e}", "{e}", "Content-Transfer-Encoding: quoted-printable{e}", "Content Type: x{e}", "content-disposition : form-data; name=x{e}",
 )  # fmt: skip
 _CONTENTS = (
-    b"",
-    b"abc",
-    b"a\r\nb",
-    b"--b",
-    b"\r\n",
-    b"--b--",
-    b"-",
-    b"\r\n--",
-    b"\n--b\r\n",
-    b"\r--b\r\n",
-    b"\r\n--b ",
-    b"\r\n--b\t\r\n",
-    b"\r\n--bb\r\n",
-    b"\r\n--b-\r\n",
-    b"\r\n --b\r\n",
-    b"YWJj",
-)
+    b"", b"abc", b"a\r\nb", b"--b", b"\r\n", b"--b--", b"-", b"\r\n--", b"\n--b\r\n", b"\r--b\r\n", b"\r\n--b ",
+    b"\r\n--b\t\r\n", b"\r\n--bb\r\n", b"\r\n--b-\r\n", b"\r\n --b\r\n", b"YWJj",
+)  # fmt: skip
 _ENDS = ("\r\n",), ("\n", "\r", " \r\n", "\t\r\n", "\r\r\n", "x\r\n", "")
 _PREAMBLES = (b"", b"", b"\r\n"), (b"preamble\r\n", b"--c\r\n", b"\n", b"--b--\r\n", b" ")
 # What follows the closing boundary on its line is not looked at, although Python then reads on.

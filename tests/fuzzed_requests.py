@@ -10,17 +10,8 @@ TARGETS = (
     "/%C3%28", "/a?" + "%" * 3000, "\x01", "/a#b", "/" + "%41" * 4000, "/?format=" + "x" * 9000,
 )  # fmt: skip
 VERSIONS = (
-    "HTTP/1.1",
-    "HTTP/1.1",
-    "HTTP/1.1",
-    "HTTP/1.1",
-    "HTTP/1.0",
-    "HTTP/2.0",
-    "HTTP/1.9",
-    "http/1.1",
-    "",
-    "HTTP/1.1 ",
-)
+    "HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.9", "http/1.1", "", "HTTP/1.1 ",
+)  # fmt: skip
 HEADERS = (
     "Host: h", "Host: h", "Host: h", "Host:", "Host: a b", "Host: [::1", "Host: a,b", "Connection: close", "Connection: keep-alive",
     "Connection: upgrade\r\nUpgrade: h2c", "Expect: 100-continue", "Expect: x", "Range: bytes=0-0", "Range: bytes=-0",

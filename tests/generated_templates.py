@@ -95,16 +95,10 @@ class Generator:
 
     def cases(self, count: int) -> Iterator[Case]:
         """Yields `count` cases of all kinds; an empty one stands for a case that cannot be compared."""
-        kinds = [self._called, self._formatted, self._controlled, self._pieced, self._changed, self._requested]
-        kinds += [
-            self._called,
-            self._chained,
-            self._literal,
-            self._spaced,
-            self._recorded,
-            self._recorded,
-            self._rooted,
-        ]
+        kinds = [
+            self._called, self._formatted, self._controlled, self._pieced, self._changed, self._requested,
+            self._called, self._chained, self._literal, self._spaced, self._recorded, self._recorded, self._rooted,
+        ]  # fmt: skip
         kinds += [self._method] if self.sprig else []
         for number in range(count):
             if number % 20 == 0:
@@ -186,26 +180,11 @@ class Generator:
         make = self._one([self._values.number, self._values.number, self._values.character, self._values.escaped])
         text = make()
         forms = [
-            "%s",
-            "print %s",
-            'printf "%%T %%v" %s {0}',
-            'printf "%%d %%x" %s {0}',
-            "eq %s {0}",
-            "lt %s {0}",
-            "len %s",
-        ]
-        forms += [
-            "index .Strs %s",
-            "slice .S %s",
-            "%s {0}",
-            "%s | print {0}",
-            "$x := %s",
-            "html %s",
-            "%s.a",
-            "(%s)",
-            "%s|js",
-        ]
-        forms += ['printf "%%q %%c" %s {0}', "-%s", "print %s{0}", "and %s {0}", "(%s).x", "range %s", "not %s", "%s)"]
+            "%s", "print %s", 'printf "%%T %%v" %s {0}', 'printf "%%d %%x" %s {0}', "eq %s {0}", "lt %s {0}", "len %s",
+            "index .Strs %s", "slice .S %s", "%s {0}", "%s | print {0}", "$x := %s", "html %s", "%s.a", "(%s)",
+            "%s|js", 'printf "%%q %%c" %s {0}', "-%s", "print %s{0}", "and %s {0}", "(%s).x", "range %s", "not %s",
+            "%s)",
+        ]  # fmt: skip
         form: str = self._one(forms)
         return Case(
             self._action(form.replace("%s", "%s", 1).replace("%%", "%").replace("%s", text, 1).replace("{0}", make())),
@@ -215,22 +194,9 @@ class Generator:
     def _spaced(self) -> Case:
         """Text, comments and trim markers."""
         inside = [
-            ".S",
-            "/* c */",
-            "/**/",
-            "1",
-            "-1",
-            '"}}"',
-            '" a "',
-            "`\n`",
-            "",
-            "/* }} */",
-            "- 1",
-            "/*a*/ ",
-            " /*b*/",
-            "$",
-            "-",
-        ]
+            ".S", "/* c */", "/**/", "1", "-1", '"}}"', '" a "', "`\n`", "", "/* }} */", "- 1", "/*a*/ ", " /*b*/",
+            "$", "-",
+        ]  # fmt: skip
         pieces = [
             self._one(["", "a", " ", "\n", " \r\n\t", "é\u00a0", "{", "}", "b \n", "\v ", "-"])
             + self._one(["{{", "{{-", "{{- ", "{{ ", "{{-\n", "{{ -"])
@@ -262,32 +228,11 @@ class Generator:
             ["{{.}}", "{{range .}}%s{{else}}e{{end}}", "{{with .}}%s{{else}}e{{end}}", "{{if .}}%s{{end}}", "%s"]
         )
         values = [
-            "{{.}}",
-            "{{$}}",
-            "{{len .}}",
-            "{{.a}}",
-            "{{.a.b}}",
-            "{{index . 0}}",
-            '{{printf "%v %T" . .}}',
-            "{{.C}}",
-        ]
-        values += [
-            "{{html .}}",
-            "{{js .}}",
-            "{{. | urlquery}}",
-            "{{print . .}}",
-            "{{eq . .}}",
-            "{{lt . 1}}",
-            "{{.a.C.b}}",
-        ]
-        values += [
-            "{{range $i, $x := .}}{{$i}}:{{$x}},{{end}}",
-            "{{slice . 1}}",
-            '{{index . "a"}}',
-            "{{not .}}",
-            "{{call .}}",
-        ]
-        values += [f'{{{{printf "{self._verb()}" .}}}}']
+            "{{.}}", "{{$}}", "{{len .}}", "{{.a}}", "{{.a.b}}", "{{index . 0}}", '{{printf "%v %T" . .}}', "{{.C}}",
+            "{{html .}}", "{{js .}}", "{{. | urlquery}}", "{{print . .}}", "{{eq . .}}", "{{lt . 1}}", "{{.a.C.b}}",
+            "{{range $i, $x := .}}{{$i}}:{{$x}},{{end}}", "{{slice . 1}}", '{{index . "a"}}', "{{not .}}",
+            "{{call .}}", f'{{{{printf "{self._verb()}" .}}}}',
+        ]  # fmt: skip
         if self.sprig:
             values += [f"{{{{. | {name}}}}}" for name in parts.OF_ANYTHING]
         return Case(form.replace("%s", self._one(values)), self._document(3))
@@ -350,22 +295,9 @@ class Generator:
 
     def _value(self) -> str:
         values = [
-            ".R",
-            ".",
-            "$",
-            "$x",
-            "$y",
-            ".S",
-            ".List",
-            ".M.c.d",
-            ".k",
-            "$.S",
-            "$x.a",
-            ".Missing.x",
-            ".N.x",
-            "len .",
+            ".R", ".", "$", "$x", "$y", ".S", ".List", ".M.c.d", ".k", "$.S", "$x.a", ".Missing.x", ".N.x", "len .",
             ".c",
-        ]
+        ]  # fmt: skip
         return self._action(self._one([*values, 'printf "%v" .', "index . 0", "print . $x"]))
 
     def _assignment(self) -> str:

@@ -76,25 +76,9 @@ INTEGERS = [
 ]
 SMALL = ["0", "1", "2", "3", "7", "10", "-1", "-5", "100", "1000", "0x10", "'a'", "1e2", "3.0", '"x"', "nil", "1.5"]
 FLOATS = [
-    *(
-        "0.5",
-        "1.5",
-        "2.5",
-        "-0.5",
-        "3.14159",
-        "1e10",
-        "1e21",
-        "1e-7",
-        ".F",
-        ".F2",
-        ".F3",
-        ".F4",
-        "-2.5",
-        "0.1",
-        "1e308",
-    ),
-    *("-0.0", "123456.789", "9223372036854775807", "-9223372036854775808"),
-]
+    "0.5", "1.5", "2.5", "-0.5", "3.14159", "1e10", "1e21", "1e-7", ".F", ".F2", ".F3", ".F4", "-2.5", "0.1", "1e308",
+    "-0.0", "123456.789", "9223372036854775807", "-9223372036854775808",
+]  # fmt: skip
 LISTS = [".List", ".Strs", ".EmptyList", ".Nested", ".Mixed"]
 MAPS = [".M", ".EmptyMap"]
 OTHERS = ["nil", ".N", ".T", "false", "true", ".Missing", ".M.c.d", ".M.nope", "(index .List 0)", "1i", "1+2i"]
@@ -129,119 +113,41 @@ CONSTRAINTS = [
     *('"1.2.3 2.0.0"', '"=<1.3"', '"=>1.3"', '"^1.2.3-alpha"', '"!=*"', '"<1.X"', '"1.2.x || 2.*"'),
 ]
 EXPRESSIONS = [
-    *(
-        '"a"',
-        '"[a-z]+"',
-        '"(a)(b)?"',
-        '"x*"',
-        '""',
-        '"^a"',
-        '"c$"',
-        '"\\\\d+"',
-        '"(?P<n>l+)"',
-        '"("',
-        '"(?=a)"',
-        '"a|b"',
-    ),
-    *('"."', '"\\\\s"', '"(?i)H"', '"/"', '","', '"[^,]*"', '"\\\\b"', '"é"', '"(.)(.)"', '"a*?"', '"(a|ab)(c|bcd)"'),
-    *('"\\\\w+?"', '"$"', '"^"', '"(?s).*"', '"l{2}"', '"[[:upper:]]"', '"\\\\pL+"'),
-]
+    '"a"', '"[a-z]+"', '"(a)(b)?"', '"x*"', '""', '"^a"', '"c$"', '"\\\\d+"', '"(?P<n>l+)"', '"("', '"(?=a)"', '"a|b"',
+    '"."', '"\\\\s"', '"(?i)H"', '"/"', '","', '"[^,]*"', '"\\\\b"', '"é"', '"(.)(.)"', '"a*?"', '"(a|ab)(c|bcd)"',
+    '"\\\\w+?"', '"$"', '"^"', '"(?s).*"', '"l{2}"', '"[[:upper:]]"', '"\\\\pL+"',
+]  # fmt: skip
 REPLACEMENTS = [
-    *(
-        '"x"',
-        '"$1"',
-        '"${1}x"',
-        '"$n"',
-        '"$$"',
-        '"<$0>"',
-        '""',
-        '"$1$2"',
-        '"$x"',
-        '"${n}-"',
-        '"\\\\1"',
-        '"$"',
-        '"${"',
-        '"$1x"',
-    ),
-]
+    '"x"', '"$1"', '"${1}x"', '"$n"', '"$$"', '"<$0>"', '""', '"$1$2"', '"$x"', '"${n}-"', '"\\\\1"', '"$"', '"${"',
+    '"$1x"',
+]  # fmt: skip
 SEPARATORS = ['","', '""', '"/"', '" "', '"-"', '"a"', '"\\n"', '"é"', '"ab"', '"."']
 LAYOUTS = [
-    *(
-        '"2006-01-02"',
-        '"02 Jan 2006 15:04:05"',
-        '"Monday January _2 3:04PM"',
-        '"2006-01-02T15:04:05Z07:00"',
-        '"06/1/2"',
-    ),
-    *('"15:04:05.000"', '"Jan 2, 2006 at 3:04pm (MST)"', '"2006-01-02 15:04:05.999999999 -0700 MST"', '"002 __2 2006"'),
-    *(
-        '"x2006y"',
-        '"Mon, 02 Jan 2006 15:04:05 -0700"',
-        '"05.00,999"',
-        '"_2006"',
-        '"Z0700 -07 Z070000"',
-        '"20060102"',
-        '""',
-    ),
-]
+    '"2006-01-02"', '"02 Jan 2006 15:04:05"', '"Monday January _2 3:04PM"', '"2006-01-02T15:04:05Z07:00"', '"06/1/2"',
+    '"15:04:05.000"', '"Jan 2, 2006 at 3:04pm (MST)"', '"2006-01-02 15:04:05.999999999 -0700 MST"', '"002 __2 2006"',
+    '"x2006y"', '"Mon, 02 Jan 2006 15:04:05 -0700"', '"05.00,999"', '"_2006"', '"Z0700 -07 Z070000"', '"20060102"',
+    '""',
+]  # fmt: skip
 TIMES = [
-    *(
-        '"2020-02-29"',
-        '"29 Feb 2020 13:14:15"',
-        '"Saturday February 29 1:02PM"',
-        '"2020-02-29T13:14:15+02:00"',
-        '"bad"',
-    ),
-    *('"20/2/29"', '"13:14:15.123"', '"Feb 29, 2020 at 1:02pm (PST)"', '"2020-02-29 13:14:15.5 -0700 MST"', '""'),
-    *('"060 060 2020"', '"x2020y"', '"Sat, 29 Feb 2020 13:14:15 -0700"', '"2021-02-29"', '"2020-13-01"', '"_2020"'),
-]
+    '"2020-02-29"', '"29 Feb 2020 13:14:15"', '"Saturday February 29 1:02PM"', '"2020-02-29T13:14:15+02:00"', '"bad"',
+    '"20/2/29"', '"13:14:15.123"', '"Feb 29, 2020 at 1:02pm (PST)"', '"2020-02-29 13:14:15.5 -0700 MST"', '""',
+    '"060 060 2020"', '"x2020y"', '"Sat, 29 Feb 2020 13:14:15 -0700"', '"2021-02-29"', '"2020-13-01"', '"_2020"',
+]  # fmt: skip
 DURATIONS = [
-    *(
-        '"1h"',
-        '"1h30m"',
-        '"-5s"',
-        '"1.5s"',
-        '"100ms"',
-        '"2us"',
-        '"0"',
-        '"bad"',
-        '""',
-        '"1d"',
-        '"1h1h"',
-        '".5m"',
-        '"1e3s"',
-    ),
-    *('"9999999h"', '"300ns"', '"+1m"', '"1.h"', '"3µs"', '"730h5m"'),
-]
+    '"1h"', '"1h30m"', '"-5s"', '"1.5s"', '"100ms"', '"2us"', '"0"', '"bad"', '""', '"1d"', '"1h1h"', '".5m"',
+    '"1e3s"', '"9999999h"', '"300ns"', '"+1m"', '"1.h"', '"3µs"', '"730h5m"',
+]  # fmt: skip
 MOMENTS = ["0", "1", "1600000000", "-1", "(int64 1582977600)", "253402300799", '(toDate "2006-01-02" "2020-02-29")']
 TIME_VALUES = [
     *('(toDate "2006-01-02" "2020-02-29")', '(toDate "x" "y")'),
     '(mustToDate "2006-01-02 15:04:05.000 -0700" "1999-12-31 23:59:59.250 -0800")',
 ]
 URLS = [
-    *('"http://u:p@h.com:80/p%20q?x=1#f"', '"/a/b?c=d"', '"mailto:x@y"', '"//h/p"', '"http://[::1]:80/x"', '"a:b"'),
-    *(
-        '"a/b:c"',
-        '":x"',
-        '"http://h/%zz"',
-        '"http://h?"',
-        '"http://h#a%20b"',
-        '"*"',
-        '""',
-        '"http://a b/"',
-        '"?q"',
-        '"#f"',
-    ),
-    *(
-        '"http://h:port/"',
-        '"/%2F%41/é"',
-        '"http://é.com/é?é#é"',
-        '"http://h/a?b?c#d#e"',
-        '"///x"',
-        '"http:///p"',
-        '"http:p"',
-    ),
-]
+    '"http://u:p@h.com:80/p%20q?x=1#f"', '"/a/b?c=d"', '"mailto:x@y"', '"//h/p"', '"http://[::1]:80/x"', '"a:b"',
+    '"a/b:c"', '":x"', '"http://h/%zz"', '"http://h?"', '"http://h#a%20b"', '"*"', '""', '"http://a b/"', '"?q"',
+    '"#f"', '"http://h:port/"', '"/%2F%41/é"', '"http://é.com/é?é#é"', '"http://h/a?b?c#d#e"', '"///x"', '"http:///p"',
+    '"http:p"',
+]  # fmt: skip
 
 # Functions with the kinds of their arguments; a star marks a kind that may repeat or be left out. J is a literal, mostly
 # a small integer, because Go counts up to it, and because Go's own `slice` does not accept an index in an interface, as
@@ -275,95 +181,29 @@ urlJoin M;urlParse H;without L A;wrap I Q;wrapWith I S Q
 ODD_VERBS = "!é Hjkry;,An$@"
 """Characters that are not verbs."""
 OF_ANYTHING = [
-    *(
-        "toJson",
-        "toPrettyJson",
-        "toRawJson",
-        "toString",
-        "quote",
-        "squote",
-        "kindOf",
-        "typeOf",
-        "empty",
-        "len",
-        "first",
-        "last",
-        "rest",
-        "initial",
-        "uniq",
-        "compact",
-        "reverse",
-        "sortAlpha",
-        "toStrings",
-        "int",
-        "int64",
-        "float64",
-        'join ","',
-        "default 1",
-        "coalesce",
-        "cat",
-        "deepCopy",
-        "keys | sortAlpha",
-        "upper",
-        "trim",
-        "has nil",
-        "floor",
-        "ceil",
-        "add 1",
-        "toDecimal",
-        "atoi",
-    ),
-]
+    "toJson", "toPrettyJson", "toRawJson", "toString", "quote", "squote", "kindOf", "typeOf", "empty", "len", "first",
+    "last", "rest", "initial", "uniq", "compact", "reverse", "sortAlpha", "toStrings", "int", "int64", "float64",
+    'join ","', "default 1", "coalesce", "cat", "deepCopy", "keys | sortAlpha", "upper", "trim", "has nil", "floor",
+    "ceil", "add 1", "toDecimal", "atoi",
+]  # fmt: skip
 """Functions that accept any value."""
 VERBS = "vvvssddxXqteEfFgGboOcUTpwzl%"
 REQUEST_VALUES = [
-    *(
-        ".User",
-        ".Key",
-        ".Target.Name",
-        ".Target.Bucket.Name",
-        ".Target.Bucket.S3ListMaxKeys",
-        ".Target.Bucket.DisableSSL",
-    ),
-    *(
-        ".Target.Mount.Path",
-        ".Target.Mount.Host",
-        ".Request.Method",
-        ".Request.Host",
-        ".Request.URL",
-        ".Request.URL.Path",
-    ),
-    *(".Request.URL.RawQuery", ".Request.URL.Query", ".Request.URL.Host", ".Request.URL.Scheme", ".Request.URL.Port"),
-    *(".Request.URL.Hostname", ".Request.URL.EscapedPath", ".Request.URL.RequestURI", ".Request.URL.IsAbs"),
-    *(".Request.URL.User", ".Request.URL.String", ".Request.Header", ".Request.Header.Accept", ".Request.Header.Nope"),
-    *('(index .Request.Header "X-Tenant")', '(.Request.Header.Get "x-tenant")', '(.Request.Header.Values "X-TENANT")'),
-    *(
-        '(.Request.URL.Query.Get "x")',
-        '(.Request.URL.Query.Has "x")',
-        ".Request.URL.Query.x",
-        ".Request.URL.Query.Encode",
-    ),
-    *(
-        ".Request.UserAgent",
-        ".Request.Referer",
-        '(.Request.FormValue "y")',
-        ".Request.RequestURI",
-        ".Request.RemoteAddr",
-    ),
-    *(".Request.Proto", ".Request.ProtoMajor", "(.Request.ProtoAtLeast 1 1)", ".Request.TLS", ".User.Username"),
-    *(".User.Email", ".User.Groups", ".User.GetUsername", ".User.GetIdentifier", ".User.GetEmail", ".User.GetName"),
-    *(".User.GetGroups", ".User.GetGivenName", ".User.GetFamilyName", ".User.IsEmailVerified", ".User.GetType"),
-    *(
-        ".User.PreferredUsername",
-        ".User.GivenName",
-        ".User.EmailVerified",
-        ".User.Nope",
-        ".Key.x",
-        ".Nope",
-        ".Target.Nope",
-    ),
-    *("(.Request.Header.Get)", "(.Request.Header.Get 1)", "(.User.GetEmail 1)", ".Target.Bucket", ".Target.Mount"),
-]
+    ".User", ".Key", ".Target.Name", ".Target.Bucket.Name", ".Target.Bucket.S3ListMaxKeys",
+    ".Target.Bucket.DisableSSL", ".Target.Mount.Path", ".Target.Mount.Host", ".Request.Method", ".Request.Host",
+    ".Request.URL", ".Request.URL.Path", ".Request.URL.RawQuery", ".Request.URL.Query", ".Request.URL.Host",
+    ".Request.URL.Scheme", ".Request.URL.Port", ".Request.URL.Hostname", ".Request.URL.EscapedPath",
+    ".Request.URL.RequestURI", ".Request.URL.IsAbs", ".Request.URL.User", ".Request.URL.String", ".Request.Header",
+    ".Request.Header.Accept", ".Request.Header.Nope", '(index .Request.Header "X-Tenant")',
+    '(.Request.Header.Get "x-tenant")', '(.Request.Header.Values "X-TENANT")', '(.Request.URL.Query.Get "x")',
+    '(.Request.URL.Query.Has "x")', ".Request.URL.Query.x", ".Request.URL.Query.Encode", ".Request.UserAgent",
+    ".Request.Referer", '(.Request.FormValue "y")', ".Request.RequestURI", ".Request.RemoteAddr", ".Request.Proto",
+    ".Request.ProtoMajor", "(.Request.ProtoAtLeast 1 1)", ".Request.TLS", ".User.Username", ".User.Email",
+    ".User.Groups", ".User.GetUsername", ".User.GetIdentifier", ".User.GetEmail", ".User.GetName", ".User.GetGroups",
+    ".User.GetGivenName", ".User.GetFamilyName", ".User.IsEmailVerified", ".User.GetType", ".User.PreferredUsername",
+    ".User.GivenName", ".User.EmailVerified", ".User.Nope", ".Key.x", ".Nope", ".Target.Nope", "(.Request.Header.Get)",
+    "(.Request.Header.Get 1)", "(.User.GetEmail 1)", ".Target.Bucket", ".Target.Mount",
+]  # fmt: skip
 AROUND_ONE = [
     *("{{ %s }}", "{{ if %s }}y{{ else }}n{{ end }}", "{{ with %s }}{{ . }}{{ else }}none{{ end }}", "{{ %s | len }}"),
     *("{{ range %s }}[{{ . }}]{{ else }}e{{ end }}", '{{ printf "%%v %%T" %s 1 }}', "{{ print %s 1 }}", "{{ (%s) }}"),
@@ -378,29 +218,12 @@ AROUND_ONE = [
     *('{{ printf "%%+v" %s }}', '{{ template "t" %s }}{{ define "t" }}{{ . }}{{ end }}'),
 ]
 AROUND_ONE_SPRIG = [
-    *("{{ toStrings %s | toJson }}", "{{ concat %s | toJson }}", "{{ range %s }}{{ . }},{{ else }}none{{ end }}"),
-    *(
-        "{{ %s | quote }}",
-        "{{ toJson %s }}",
-        '{{ default "d" %s }}',
-        "{{ empty %s }}",
-        "{{ first %s }}",
-        "{{ kindOf %s }}",
-    ),
-    *(
-        '{{ join "," %s }}',
-        "{{ %s | upper }}",
-        '{{ has "a" %s }}',
-        '{{ coalesce %s "z" }}',
-        "{{ cat %s }}",
-        "{{ toString %s }}",
-    ),
-    *(
-        "{{ ternary 1 2 (empty %s) }}",
-        '{{ include "t" %s }}{{ define "t" }}<{{ . }}>{{ end }}',
-        '{{ regexMatch "a" %s }}',
-    ),
-]
+    "{{ toStrings %s | toJson }}", "{{ concat %s | toJson }}", "{{ range %s }}{{ . }},{{ else }}none{{ end }}",
+    "{{ %s | quote }}", "{{ toJson %s }}", '{{ default "d" %s }}', "{{ empty %s }}", "{{ first %s }}",
+    "{{ kindOf %s }}", '{{ join "," %s }}', "{{ %s | upper }}", '{{ has "a" %s }}', '{{ coalesce %s "z" }}',
+    "{{ cat %s }}", "{{ toString %s }}", "{{ ternary 1 2 (empty %s) }}",
+    '{{ include "t" %s }}{{ define "t" }}<{{ . }}>{{ end }}', '{{ regexMatch "a" %s }}',
+]  # fmt: skip
 AROUND_TWO = ["and %s %s", "or %s %s", "eq %s %s", "ne %s %s", 'printf "%%s-%%s" %s %s', "print %s %s", "lt %s %s"]
 TIME_DURATIONS = [
     *("0", "1", "-5", "1000000000", "3600000000000", "90061000000001", "-7199999999999", "1.0", "1e9", "1.5", '"1h"'),
@@ -415,53 +238,19 @@ DURATION_METHODS = (
 VERSION_METHODS = """Compare V;Equal V;GreaterThan V;GreaterThanEqual V;IncMajor;IncMinor;IncPatch;LessThan V;LessThanEqual V;Major
 Metadata;Minor;Original;Patch;Prerelease;SetMetadata N;SetPrerelease N;String;IncPatch.IncMajor;IncMinor.Original;Nope"""
 AROUND_METHOD = [
-    *("{{ %s }}", "{{ %s | toJson }}", '{{ printf "%%T" (%s) }}', '{{ printf "%%v|%%d" (%s) 1 }}', "{{ kindOf (%s) }}"),
-    *(
-        "{{ quote (%s) }}",
-        "{{ empty (%s) }}",
-        "{{ $x := %s }}{{ eq $x $x }}",
-        "{{ default 1 (%s) }}",
-        "{{ toString (%s) }}",
-    ),
-]
+    "{{ %s }}", "{{ %s | toJson }}", '{{ printf "%%T" (%s) }}', '{{ printf "%%v|%%d" (%s) 1 }}', "{{ kindOf (%s) }}",
+    "{{ quote (%s) }}", "{{ empty (%s) }}", "{{ $x := %s }}{{ eq $x $x }}", "{{ default 1 (%s) }}",
+    "{{ toString (%s) }}",
+]  # fmt: skip
 AROUND_TWO_SPRIG = [
     *('merge (dict "q" %s) (dict "q" %s)', 'mergeOverwrite (dict "q" %s) (dict "q" %s)', "deepEqual %s %s"),
     *("list %s %s", "coalesce %s %s", "dict %s %s", "append %s %s", "default %s %s", "contains %s %s"),
 ]
 PIECES = [
-    *("{{", "}}", "{{-", "-}}", " ", "  ", "\n", "if", "else", "end", "range", "with", "define", "template", "block"),
-    *(
-        "break",
-        "continue",
-        "nil",
-        "true",
-        ".",
-        "..",
-        ".a",
-        ".S",
-        ".M",
-        "$",
-        "$x",
-        "$x := ",
-        " = ",
-        ":=",
-        ",",
-        "|",
-        "(",
-        ")",
-    ),
-    *('"s"', "`r`", "'c'", "''", "'ab'", "1", "-1", "1.5", "0x1p4", "1i", "print", "len", "printf", "html", "/*", "*/"),
-    *("{{/* c */}}", "+", "-", "=", "!", "@", "#", "\\", "%", "&", "é", '"', "`", "'", "if true", "end}}", "{{end}}"),
-    *(
-        "{{if .S}}",
-        "{{range .List}}",
-        "{{else}}",
-        "{{with .M}}",
-        '{{define "z"}}',
-        '{{template "z" .}}',
-        "text",
-        "x",
-        "1_0",
-    ),
-    *("0b2", "5.", "$x.y", ".M.a", ").a", "(.M).a"),
-]
+    "{{", "}}", "{{-", "-}}", " ", "  ", "\n", "if", "else", "end", "range", "with", "define", "template", "block",
+    "break", "continue", "nil", "true", ".", "..", ".a", ".S", ".M", "$", "$x", "$x := ", " = ", ":=", ",", "|", "(",
+    ")", '"s"', "`r`", "'c'", "''", "'ab'", "1", "-1", "1.5", "0x1p4", "1i", "print", "len", "printf", "html", "/*",
+    "*/", "{{/* c */}}", "+", "-", "=", "!", "@", "#", "\\", "%", "&", "é", '"', "`", "'", "if true", "end}}",
+    "{{end}}", "{{if .S}}", "{{range .List}}", "{{else}}", "{{with .M}}", '{{define "z"}}', '{{template "z" .}}',
+    "text", "x", "1_0", "0b2", "5.", "$x.y", ".M.a", ").a", "(.M).a",
+]  # fmt: skip

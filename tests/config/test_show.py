@@ -88,24 +88,8 @@ def test_the_schema_refuses_an_invalid_configuration(text):
 _OPTIONS = [path for path in all_options(Settings) if isinstance(path.option, Option)]
 _NAMES = [*sorted({path.path[-1] for path in _OPTIONS}), "site", "staff", "nothing"]
 _SCALARS = [
-    None,
-    True,
-    0,
-    80,
-    5000,
-    1.5,
-    "",
-    "a",
-    "/a",
-    "GET",
-    "my-bucket",
-    "5MiB",
-    "30s",
-    "debug",
-    "eu-1",
-    "..",
-    "x:1",
-]
+    None, True, 0, 80, 5000, 1.5, "", "a", "/a", "GET", "my-bucket", "5MiB", "30s", "debug", "eu-1", "..", "x:1",
+]  # fmt: skip
 _DATA = st.recursive(
     st.sampled_from(_SCALARS),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=3),

@@ -24,24 +24,8 @@ from tornado_proxy.templates.template import compile_plain
 LONGEST = 16 * 1024  # characters
 EXPRESSION = ("a", "(", ")", "[", "]", "(?i)", "*", "{2}", "|", "\\", "^", ":", "\\Q", "\\pL", "(?P<a>", "-", "é")
 GO = (
-    "{{ end }}",
-    "{{ define }}",
-    "{{",
-    "}}",
-    "{{.Key}}",
-    '"',
-    "`",
-    "(",
-    " ",
-    "-",
-    "|",
-    "$a",
-    ":=",
-    "1",
-    ".",
-    "/*",
-    "é",
-)
+    "{{ end }}", "{{ define }}", "{{", "}}", "{{.Key}}", '"', "`", "(", " ", "-", "|", "$a", ":=", "1", ".", "/*", "é",
+)  # fmt: skip
 GO_STATEMENTS = (
     '{{ define "a" }}',
     '{{ define "a№" }}{{ end }}',

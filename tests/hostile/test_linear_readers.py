@@ -33,45 +33,12 @@ LONGEST = 64 * 1024
 
 # The characters of HTTP's grammars; a text repeats one or two of them.
 CHARACTERS = (
-    '"',
-    "\\",
-    ",",
-    ";",
-    " ",
-    "\t",
-    "=",
-    "/",
-    "*",
-    "%",
-    "-",
-    "0",
-    ":",
-    "[",
-    "@",
-    "?",
-    "&",
-    ".",
-    "a",
-    "W",
-    "é",
-    "'",
-)
+    '"', "\\", ",", ";", " ", "\t", "=", "/", "*", "%", "-", "0", ":", "[", "@", "?", "&", ".", "a", "W", "é", "'",
+)  # fmt: skip
 PREFIXES = (
-    "",
-    '"',
-    "/",
-    "a/b;a=",
-    "bytes=",
-    "basic ",
-    "http://",
-    "form-data; a=",
-    "multipart/form-data; a=",
-    "utf-8'",
-    'for="',
-    "for=",
-    "<a>",
-    "<a b='",
-)
+    "", '"', "/", "a/b;a=", "bytes=", "basic ", "http://", "form-data; a=", "multipart/form-data; a=", "utf-8'",
+    'for="', "for=", "<a>", "<a b='",
+)  # fmt: skip
 
 SEALER = Sealer(bytes(16), "tests")
 KEYS = KeySet([RSAKey.generate_key(2048, {"kid": "a"})])

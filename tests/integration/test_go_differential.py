@@ -25,23 +25,8 @@ CASES = int(os.environ.get("TORNADO_PROXY_CASES", "100000"))
 BATCH = 5000
 OUR_UNICODE = "17.0.0"
 FOLDED = (
-    "L",
-    "Lu",
-    "Ll",
-    "Lt",
-    "Lm",
-    "M",
-    "Mn",
-    "LC",
-    "Nl",
-    "So",
-    "Greek",
-    "Common",
-    "Inherited",
-    "Latin",
-    "ASCII",
-    "C",
-)
+    "L", "Lu", "Ll", "Lt", "Lm", "M", "Mn", "LC", "Nl", "So", "Greek", "Common", "Inherited", "Latin", "ASCII", "C",
+)  # fmt: skip
 NAMES = unicode_tables().names
 OLD_NAMES = ("L", "Lu", "Ll", "Nd", "P", "S", "Z", "Greek", "Latin", "Han", "Common")
 VECTORS = vectors("regexp")

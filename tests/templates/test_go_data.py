@@ -188,32 +188,14 @@ def test_a_missing_group_is_an_error():
 @pytest.mark.parametrize(
     "text",
     [
-        "{{.User}}",
-        "{{.User.Username}}",
-        "{{.User.GetUsername}}",
-        "{{$u := .User}}{{$u.Username}}",
-        "{{print .User}}",
-        '{{printf "%v" .User}}',
-        '{{printf "%p" .User}}',
-        '{{printf "%d" .User}}',
-        "{{quote .User}}",
-        "{{toString .User}}",
-        "{{toJson .User}}",
-        "{{html .User}}",
-        "{{list .User}}",
-        '{{join "," .User}}',
-        "{{kindOf .User}}",
-        '{{eq .User "ann"}}',
-        "{{deepEqual .User nil}}",
-        "{{range .User}}{{end}}",
-        "{{len .User}}",
-        "{{upper .User}}",
-        "{{or .User .User}}",
-        '{{cat "a" .User}}',
-        '{{.User.Username | default "anon"}}',
-        '{{template "a" .User}}{{define "a"}}{{.Username}}{{end}}',
+        "{{.User}}", "{{.User.Username}}", "{{.User.GetUsername}}", "{{$u := .User}}{{$u.Username}}",
+        "{{print .User}}", '{{printf "%v" .User}}', '{{printf "%p" .User}}', '{{printf "%d" .User}}',
+        "{{quote .User}}", "{{toString .User}}", "{{toJson .User}}", "{{html .User}}", "{{list .User}}",
+        '{{join "," .User}}', "{{kindOf .User}}", '{{eq .User "ann"}}', "{{deepEqual .User nil}}",
+        "{{range .User}}{{end}}", "{{len .User}}", "{{upper .User}}", "{{or .User .User}}", '{{cat "a" .User}}',
+        '{{.User.Username | default "anon"}}', '{{template "a" .User}}{{define "a"}}{{.Username}}{{end}}',
     ],
-)
+)  # fmt: skip
 def test_reading_an_absent_user_fails(text):
     """Any use of an absent user fails, so that no key has a gap in the place of a name."""
     with pytest.raises(MissingUserError):

@@ -109,33 +109,12 @@ def test_random_and_unsafe_filters_are_left_out():
 @pytest.mark.parametrize(
     "condition",
     [
-        "1 is defined",
-        "request.query.zz is undefined",
-        "none is none",
-        "1 is not none",
-        "1 is number",
-        "1 is integer",
-        "1.5 is float",
-        "true is boolean",
-        "true is true",
-        "false is false",
-        "'a' is string",
-        "{} is mapping",
-        "2 is even",
-        "3 is odd",
-        "6 is divisibleby(3)",
-        "'a' is lower",
-        "'A' is upper",
-        "1 is eq(1)",
-        "1 is equalto 1",
-        "1 is ne 2",
-        "1 is lt 2",
-        "2 is gt 1",
-        "1 is le 1",
-        "1 is ge 1",
-        "'a' is in ['a']",
+        "1 is defined", "request.query.zz is undefined", "none is none", "1 is not none", "1 is number",
+        "1 is integer", "1.5 is float", "true is boolean", "true is true", "false is false", "'a' is string",
+        "{} is mapping", "2 is even", "3 is odd", "6 is divisibleby(3)", "'a' is lower", "'A' is upper", "1 is eq(1)",
+        "1 is equalto 1", "1 is ne 2", "1 is lt 2", "2 is gt 1", "1 is le 1", "1 is ge 1", "'a' is in ['a']",
     ],
-)
+)  # fmt: skip
 def test_tests_have_the_results_of_jinja(condition):
     """Each test passes for a value that fulfils it."""
     assert rendered(f"{{{{ {condition} }}}}") == "True"

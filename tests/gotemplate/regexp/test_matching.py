@@ -105,18 +105,9 @@ def test_an_expression_that_re2_cannot_compile_is_refused():
 
 
 SOURCES = [
-    "^/a",
-    "^/a/(?P<rest>.*)$",
-    "b$",
-    r"\B",
-    r"(?i)É",
-    r"^/[^/]+/\d{2,}",
-    "(x*)*y",
-    "^$",
-    r"\pL\PL",
-    "a|b|",
+    "^/a", "^/a/(?P<rest>.*)$", "b$", r"\B", r"(?i)É", r"^/[^/]+/\d{2,}", "(x*)*y", "^$", r"\pL\PL", "a|b|",
     "(?:ab){3}",
-]
+]  # fmt: skip
 KEYS = st.text(st.sampled_from("/abéÉ中x1 y"), max_size=12)
 
 

@@ -13,18 +13,10 @@ def test_other_lists_are_not_changed():
 @pytest.mark.parametrize(
     "call",
     [
-        "append 1 2",
-        "prepend 1 2",
-        "concat 1",
-        "first 1",
-        "last nil",
-        "rest 1",
-        "initial 1",
-        "reverse 1",
-        "compact 1",
-        "uniq 1",
+        "append 1 2", "prepend 1 2", "concat 1", "first 1", "last nil", "rest 1", "initial 1", "reverse 1",
+        "compact 1", "uniq 1",
     ],
-)
+)  # fmt: skip
 def test_values_that_are_not_lists_are_refused(call):
     """The error reports that the value is not a list."""
     assert "is not a list" in failure(f"{{{{ {call} }}}}")

@@ -20,17 +20,9 @@ def test_invalid_versions_are_refused(text):
 def test_versions_are_ordered():
     """A pre-release is less than its release, numbers in it come before words, and fewer parts before more."""
     texts = [
-        b"0.9.9",
-        b"1.0.0-1",
-        b"1.0.0-9",
-        b"1.0.0-10",
-        b"1.0.0-alpha",
-        b"1.0.0-alpha.1",
-        b"1.0.0-beta",
-        b"1.0.0",
-        b"1.0.1",
-        b"1.1.0",
-    ]
+        b"0.9.9", b"1.0.0-1", b"1.0.0-9", b"1.0.0-10", b"1.0.0-alpha", b"1.0.0-alpha.1", b"1.0.0-beta", b"1.0.0",
+        b"1.0.1", b"1.1.0",
+    ]  # fmt: skip
     versions = [parse_version(text) for text in texts]
     for one, other in itertools.pairwise(versions):
         assert (compare(one, other), compare(other, one), compare(one, one)) == (-1, 1, 0)

@@ -14,17 +14,9 @@ _INSTALL_HINT = "`tests/integration/install browser` installs it"
 
 # The tests may run as root, which needs --no-sandbox. The other options prevent requests to other hosts.
 _OPTIONS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1000,800",
-]
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1000,800",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
