@@ -145,7 +145,7 @@ def test_redirects_are_written_beside_their_lists(tmp_path, capsys):
     assert main(["test", str(tmp_path / "new")]) == ExitStatus.CLEAN
     assert main([*words, "--out", str(tmp_path / "new")]) == ExitStatus.FAILED
     capsys.readouterr()
-    assert main([*words, "--format", "json"]) == ExitStatus.CLEAN
+    assert main([*words, "--out", str(tmp_path / "new"), "--force", "--format", "json"]) == ExitStatus.CLEAN
     assert len(json.loads(capsys.readouterr().out)["remarks"]) == 20
 
 
@@ -155,6 +155,7 @@ def test_redirects_are_written_beside_their_lists(tmp_path, capsys):
         (["s3-proxy", "conf", "--out", "new", "--from", "nginx"], "`--from` has no meaning for `convert s3-proxy`"),
         (["redirects", "file", "--keys-as", "actual"], "`--keys-as` has no meaning for `convert redirects`"),
         (["s3-proxy", "conf"], "`--out DIR` is missing"),
+        (["redirects", "file", "--format", "json"], "`--out DIR` is missing"),
         (["redirects", "/nowhere"], "`/nowhere` cannot be read"),
     ],
 )

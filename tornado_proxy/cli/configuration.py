@@ -113,7 +113,7 @@ def run_convert(arguments: argparse.Namespace) -> int:
     ):
         if value and not is_here:
             raise CommandError(f"`{option}` has no meaning for `convert {arguments.what}`")
-    if not (is_redirects or arguments.out):
+    if not arguments.out and (not is_redirects or arguments.format == "json"):
         raise CommandError("`--out DIR` is missing: where the files are written")
     try:
         done = _converted_redirects(arguments) if is_redirects else _converted(arguments)

@@ -1,4 +1,6 @@
-"""Converts s3-proxy's configuration to ours: settings, rule files, pages, and a report on every option.
+"""Converts s3-proxy's configuration, and what other servers redirect, with a report on every option and line.
+
+`redirects` writes rules, lists and tests of what `hosting` and `servers` read. The rest is about s3-proxy.
 
 `options` reads s3-proxy's files, by the table `options.toml` and the model of our configuration; `conversion` converts
 them with the help of the others and writes the result; `settings`, `resources` and `rewrites` each convert one part;

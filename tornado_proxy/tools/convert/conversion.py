@@ -162,7 +162,7 @@ def convert_redirects(sources: Sequence[SourceFile], origin: str, target: str, *
     text, listed, remarks = redirects.rules(target, chain.from_iterable(read(*each) for each in together), lists=lists)
     if not remarks:
         raise Unreadable(Diagnostic("no-redirects", f"`{sources[0].name}` redirects nothing, read as {origin}'s"))
-    return Converted({f"{_stem(target)}.rules": text, **listed}, ConversionReport(None, remarks, origin=origin))
+    return Converted({f"{_stem(target)}.rules": text, **listed}, ConversionReport(None, tuple(remarks), origin=origin))
 
 
 def _stem(target: str) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace as replace_dataclass
 from functools import partial
-from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -128,13 +127,16 @@ class ForeignRule(msgspec.Struct, frozen=True):
         template = Literal(result, self.place, raw=False)
         return RewriteStatement(None, text, self.dialect, template, self.place, kind=self.kind, redirecting=self.words)
 
-    def line(self, most: int | None = None) -> str:
+    def list_statement(self, file: str) -> ListStatement:
+        """The statement of a list of entries with its words."""
+        return ListStatement(self.kind, Literal(file, NOWHERE), self.any_case, self.words, NOWHERE)
+
+    def line(self, most: int) -> str:
         """Its line in a list whose statement has a status."""
-        result = quote(self.result, safe="/:@!$&'()*+,;=~%?#[]")
-        if self.kind is Kind.REWRITE:
-            result = _NOT_LISTED.sub(lambda match: quote(match[0]), self.result)
-        status = f" {self.status}" if most and self.status != most else ""
-        return f"{_NOT_LISTED.sub(lambda match: quote(match[0]), self.source)} {result}{status}\n"
+        source, result = (_NOT_LISTED.sub(lambda sign: quote(sign[0]), each) for each in (self.source, self.result))
+        if self.kind is Kind.REDIRECT:
+            result = quote(self.result, safe="/:@!$&'()*+,;=~%?#[]")
+        return f"{source} {result}\n" if self.status == most else f"{source} {result} {self.status}\n"
 
 
 def unchanged(place: Span, source: str, *, is_exact: bool = False) -> ForeignRule:
@@ -156,30 +158,26 @@ Read = Iterator[ForeignRule | Remark]
 """What is read of a file."""
 
 
-class Rules(NamedTuple):
-    """The text of a rule file, its lists by name, and what became of each entry."""
-
-    text: str
-    lists: Mapping[str, str]
-    remarks: tuple[Remark, ...]
-
-
-def rules(target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = True) -> Rules:
-    """Returns entries as rules of a target: many exact addresses in `lists`, if these can be written."""
+def rules(
+    target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = True
+) -> tuple[str, Mapping[str, str], Sequence[Remark]]:
+    """Returns entries as the text of a rule file, many exact addresses as `lists` by name, and what became of each."""
     items = [*read]
     entries, sources, refused = _expressible(target, [each.simplest for each in items if isinstance(each, ForeignRule)])
     entries, unused = _reached(entries, sources)
-    together = _lists(entries) if lists else []
-    listed = {id(entry): each for each in together for entry in each.entries}
-    statements: list[Statement] = []
-    for entry in entries:
-        here = listed.get(id(entry))
-        if here is None or entry is here.entries[0]:
-            statements.append(here.statement if here else entry.statement)
-    untested = {id(entry) for each in together for entry in each.entries[TESTED_OF_A_LIST:]}
-    made = _tests([entry for entry in entries if id(entry) not in untested], sources)
+    tested, files = {id(entry) for entry in entries}, {}
+    statements: dict[int, Statement] = {id(entry): entry.statement for entry in entries}
+    for number, listed in enumerate(_lists(entries) if lists else (), 1):
+        file = f"moved{f'-{number}' if number > 1 else ''}.txt"
+        first = replace(listed[0], status=Counter(each.status for each in listed).most_common(1)[0][0])
+        files[file] = "".join(each.line(first.status) for each in listed)
+        statements[id(listed[0])] = first.list_statement(file)
+        for each in listed[1:]:
+            del statements[id(each)]
+        tested -= {id(each) for each in listed[TESTED_OF_A_LIST:]}
+    made = _tests([entry for entry in entries if id(entry) in tested], sources)
     tests = [each for each in made if isinstance(compile_test(each), RuleTest)]
-    statements += [replace_dataclass(each, blank_before=each is tests[0]) for each in tests]
+    tests[:1] = [replace_dataclass(each, blank_before=True) for each in tests[:1]]
     # Of an entry with two addresses, there is one remark.
     remarks = [*dict.fromkeys([*(each for each in items if isinstance(each, Remark)), *refused, *unused])]
     known = {each.place for each in remarks}
@@ -192,8 +190,7 @@ def rules(target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = Tr
         for each in remarks
         if each.outcome is OptionOutcome.LEFT_OUT
     ]
-    text = print_document(_document(target, statements, closing))
-    return Rules(text, {each.file: each.text for each in together}, tuple(remarks))
+    return print_document(_document(target, [*statements.values(), *tests], closing)), files, remarks
 
 
 def _document(target: str, statements: Iterable[Statement], closing: Iterable[Comment] = ()) -> Document:
@@ -210,7 +207,7 @@ def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[Fore
         mistake = mistakes.get(entry.place)
         if entry.is_exact:
             line = entry if entry.can_be_listed else replace(entry, status=301, result="/", dialect=Dialect.PLAIN)
-            _, found = read_list(_list_statement(line, ""), SourceFile("", line.line()))
+            _, found = read_list(line.list_statement(""), SourceFile("", line.line(line.status)))
             mistake = found[0] if found else None
         if mistake:
             refused.append(left_out(entry.place, mistake.message, mistake.help))
@@ -243,35 +240,8 @@ def _reached(entries: Sequence[ForeignRule], sources: RuleSet) -> tuple[list[For
     return reached, unused
 
 
-class _List(NamedTuple):
-    """A list of addresses."""
-
-    file: str
-    entries: Sequence[ForeignRule]
-
-    @property
-    def status(self) -> int:
-        """The most frequent status."""
-        return Counter(each.status for each in self.entries).most_common(1)[0][0]
-
-    @property
-    def text(self) -> str:
-        """The lines; those of another status name it."""
-        status = self.status
-        return "".join(each.line(status) for each in self.entries)
-
-    @property
-    def statement(self) -> ListStatement:
-        """The statement in the place of the entries."""
-        return _list_statement(replace(self.entries[0], status=self.status), self.file)
-
-
-def _list_statement(entry: ForeignRule, file: str) -> ListStatement:
-    return ListStatement(entry.kind, Literal(file, NOWHERE), entry.any_case, entry.words, NOWHERE)
-
-
-def _lists(entries: Sequence[ForeignRule]) -> Sequence[_List]:
-    """Returns the lists: each stands in the place of its first entry, as no earlier entry takes an address of it.
+def _lists(entries: Sequence[ForeignRule]) -> Iterator[Sequence[ForeignRule]]:
+    """Yields the entries of each list, which stands in the place of the first, as none before takes their addresses.
 
     An address in any case may be taken in another case, so only others of its kind stand before one in a list.
     """
@@ -280,10 +250,8 @@ def _lists(entries: Sequence[ForeignRule]) -> Sequence[_List]:
     for entry in entries:
         is_alone &= entry.any_case
         if entry.can_be_listed and (is_alone or not entry.any_case):
-            words = entry.kind, entry.any_case, entry.if_missing, entry.keeps_query
-            together.setdefault(words, []).append(entry)
-    many = [each for each in together.values() if len(each) > FEW_ADDRESSES]
-    return [_List(f"moved{f'-{number}' if number > 1 else ''}.txt", each) for number, each in enumerate(many, 1)]
+            together.setdefault((entry.kind, entry.any_case, entry.if_missing, entry.keeps_query), []).append(entry)
+    yield from (each for each in together.values() if len(each) > FEW_ADDRESSES)
 
 
 def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[TestStatement]:
