@@ -34,6 +34,16 @@ class RecordingServing:
     def __post_init__(self) -> None:
         self.generation = generation_of(self.configuration)
 
+    async def start(self, _sockets: object, *, inherited: bool) -> None:
+        """Does nothing."""
+
+    async def wind_down(self, _grace: float) -> None:
+        """Does nothing."""
+
+    def responsive(self) -> list[bool]:
+        """It answers."""
+        return [True]
+
     async def report(self, *, has_metrics: bool = False) -> ProcessReport:
         """No counts."""
         return ProcessReport()

@@ -48,20 +48,6 @@ REFUSED = ("what a refusal is for", "renewing")  # steps of an edit with a mista
 GOOD = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
 
 
-class _Serving(RecordingServing):
-    """Serving that does nothing at its start and its end."""
-
-    async def start(self, _sockets, *, inherited) -> None:
-        """Do nothing."""
-
-    async def wind_down(self, _grace) -> None:
-        """Do nothing."""
-
-    def responsive(self) -> list[bool]:
-        """It answers."""
-        return [True]
-
-
 @asynccontextmanager
 async def _running(files: Files, kept, read: Callable | None = None):
     """Runs a process with all its tasks; yields it, and a function that asks its admin listener."""
@@ -75,7 +61,7 @@ async def _running(files: Files, kept, read: Callable | None = None):
         last_good=LastGood(kept),
     )
     client = AsyncHTTPClient(force_instance=True)
-    service = Process(launch, _Serving(files.load()))
+    service = Process(launch, RecordingServing(files.load()))
     running = asyncio.get_running_loop().create_task(service.run())
     try:
         url = await started.get()

@@ -5,27 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from in_force import RecordingServing
 from msgspec.structs import replace
 
-from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.loading import Read
 from tornado_proxy.service.reload import reloading
-from tornado_proxy.service.reload.last_good import LastGood
 from tornado_proxy.service.reload.reloading import EditState, Refusal, RefusedFor, Reloader, Step, refused
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader, compile_snapshot
-from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome, ReloadReport
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader
+from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -41,10 +33,9 @@ class ReloadScene:
     outcomes: list[ReloadOutcome] = field(default_factory=list)
     defect: str = ""
     is_unsettled: bool = False
-    configuration: Configuration | None = None  # that is in force
 
     def __post_init__(self) -> None:
-        self.serving = RecordingServing(self.configuration or self.files.load())
+        self.serving = RecordingServing(self.files.load())
         self.reader = SnapshotReader(self.files.configuration, ENVIRONMENT, lambda _: None)
         self.reloader = Reloader(self.serving, self.read, self.events.append, renew=self.reader.renewed)
 
@@ -65,20 +56,6 @@ class ReloadScene:
             self.files.write(text)
             self.reload()
         return self.outcomes
-
-
-def _administration(reloader: Reloader, serving: RecordingServing) -> Administration:
-    process = SimpleNamespace(
-        reloader=reloader,
-        serving=serving,
-        probes={},
-        probed=None,
-        is_ready=lambda: True,
-        last_good=None,
-        defects=(),
-        bus=Bus(),
-    )
-    return Administration(process)
 
 
 @pytest.fixture
@@ -303,110 +280,6 @@ def _secret(scene):
     return scene.serving.configuration.settings.targets[0].bucket.credentials.secret_key.reveal()
 
 
-TEXTS = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
-
-
-class Edits(RuleBasedStateMachine):
-    """A reloader beside a model of it: the text and the secret on disk, those in force, and whether an edit is refused."""
-
-    @initialize()
-    def start(self):
-        """Good files are in force."""
-        self.folder = TemporaryDirectory()
-        files = Files.create(Path(self.folder.name), site=GOOD)
-        self.last_good = LastGood(files.folder / "kept")
-        self.disk: tuple[str, str | None] = ("good", "s3cret")
-        self._start(ReloadScene(files), *self.disk)
-
-    def _start(self, scene, *in_force, from_copy=False):
-        self.scene, self.in_force, self.generation = scene, in_force, 1
-        self.is_refused, self.from_copy, self.told, self.refusal = False, from_copy, 0, ()
-        bus, self.logged = Bus(), []
-        bus.add(lambda report: self.logged.append(report.outcome.value), ReloadReport)
-        scene.reloader = Reloader(
-            scene.serving, scene.read, bus.emit, renew=scene.reader.renewed, from_last_good=from_copy
-        )
-
-    def teardown(self):
-        """The files go."""
-        if hasattr(self, "folder"):
-            self.folder.cleanup()
-
-    @rule(
-        text=st.sampled_from(["", *TEXTS, "gone"]),
-        secret=st.sampled_from(["", "", "s3cret", "rotated", "gone"]),
-        trouble=st.sampled_from(["", "", "", "a defect", "unsettled"]),
-    )
-    def reload(self, text, secret, trouble):
-        """A look at the files after an edit, a rotation, both or none; some fail, or see files that keep changing."""
-        self.disk = text or self.disk[0], (None if secret == "gone" else secret or self.disk[1])
-        for path, name, content in (
-            (self.scene.files.path(), text, f"target site {{\n{TEXTS.get(text)}\n}}\n"),
-            (self.scene.files.folder / "secret", secret, secret),
-        ):
-            if name == "gone":
-                path.unlink(missing_ok=True)
-            elif name:
-                path.write_text(content)
-        self.scene.defect, self.scene.is_unsettled = trouble * (trouble == "a defect"), trouble == "unsettled"
-        outcome, (text, secret) = asyncio.run(self.scene.reloader.reload()).outcome, self.disk
-        if trouble == "a defect":
-            expected = ReloadOutcome.FAILED
-        elif self.disk == self.in_force:
-            expected = ReloadOutcome.REVERTED if self.is_refused else ReloadOutcome.UNCHANGED
-        elif trouble or not secret or text not in ("good", "better"):
-            expected = ReloadOutcome.REFUSED
-        else:
-            expected = ReloadOutcome.LOADED
-        assert outcome is expected
-        # The files are looked at every few seconds, and each state of them is told once; no rules are read without settings.
-        refusal = trouble, text * bool(trouble != "a defect" and secret), secret is None
-        was_refused, self.is_refused = self.is_refused, expected in (ReloadOutcome.FAILED, ReloadOutcome.REFUSED)
-        is_known = was_refused and self.is_refused and refusal == self.refusal
-        is_told = expected is not ReloadOutcome.UNCHANGED and not is_known
-        assert len([each for each in self.logged if each != "renewed"]) == self.told + is_told
-        self.told, self.refusal = self.told + is_told, refusal
-        self.from_copy = self.from_copy and self.is_refused
-        # What is in force has the secret of now, whatever becomes of the edit.
-        before, self.in_force = self.in_force, (self.in_force[0], secret or self.in_force[1])
-        if expected is ReloadOutcome.LOADED:
-            self.in_force = self.disk
-        self.generation += before != self.in_force
-        self.last_good.keep(self.scene.serving.configuration.snapshot)
-
-    @precondition(lambda self: self.last_good.directory.exists() and self.disk[1])
-    @rule()
-    def restart(self):
-        """After any end: the service starts from the files, or from the copy if they are bad."""
-        files, text = self.scene.files, self.disk[0]
-        from_copy = text not in ("good", "better")
-        snapshot = self.last_good.read(files.configuration, ENVIRONMENT) if from_copy else files.read()
-        scene = ReloadScene(files, configuration=compile_snapshot(snapshot))
-        self._start(scene, self.in_force[0] if from_copy else text, self.disk[1], from_copy=from_copy)
-
-    @invariant()
-    def all_say_the_same(self):
-        """Status, metrics, log and what is in force agree with the model."""
-        scene, reloader = self.scene, self.scene.reloader
-        assert (scene.serving.configuration.rewrite_count, _secret(scene)) == (
-            {"good": 1, "better": 2}[self.in_force[0]],
-            self.in_force[1],
-        )
-        view = asyncio.run(_administration(reloader, scene.serving).status())
-        metrics = asyncio.run(_administration(reloader, scene.serving).metrics()).decode().splitlines()
-        assert f"tornado_proxy_config_last_reload_successful {float(not self.is_refused)}" in metrics
-        assert f"tornado_proxy_generation {float(self.generation)}" in metrics
-        assert (view["generation"], view["startedFromLastGood"]) == (self.generation, self.from_copy)
-        assert (view["lastFailedAttempt"] is not None) is self.is_refused
-        assert ("refused" in reloader.status_line()) is self.is_refused
-        told = [each for each in self.logged if each != "renewed"]
-        assert (told[-1:] in (["refused"], ["failed"])) is self.is_refused
-
-
-TestEdits = Edits.TestCase
-TestEdits.settings = settings(max_examples=10, stateful_step_count=20)
-
-
 @pytest.mark.parametrize("breaks", ["rules", "configuration", "files vanish", "files keep changing", "defect"])
 def test_a_rotated_secret_reaches_what_is_in_force_whatever_the_state_of_the_edit(scene, breaks):
     """The edit stays refused, and its rules are not in force; the log, the metrics and the page tell of the renewal."""
@@ -497,6 +370,7 @@ def _edit(refused_for, snapshot=NEW):
     ("edit", "reading", "step"),
     [
         (AS_IN_FORCE, IN_FORCE, Step.NOTHING),
+        (EditState(from_last_good=True), IN_FORCE, Step.REVERT),
         (AS_IN_FORCE, replace(IN_FORCE, secrets=ROTATED), Step.TRY),
         (AS_IN_FORCE, NEW, Step.TRY),
         (AS_IN_FORCE, replace(NEW, settled=False), Step.WAIT),

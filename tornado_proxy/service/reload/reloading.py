@@ -182,7 +182,7 @@ class Step(Enum):
     """What is done about a reading of the files."""
 
     NOTHING = "nothing"  # it is what is in force
-    REVERT = "revert"  # the same, after an edit that was refused
+    REVERT = "revert"  # the same, after an edit that was refused, or files that could not be started from
     WAIT = "wait"  # the files keep changing
     REPEAT = "repeat"  # it was refused for what has not changed since
     TRY = "try"
@@ -217,7 +217,7 @@ class EditState(msgspec.Struct, frozen=True):
     def step(self, reading: Snapshot, in_force: Snapshot) -> Step:
         """Returns what is done about the next reading of the files."""
         if reading.is_as(in_force):
-            return Step.REVERT if self.refusal else Step.NOTHING
+            return Step.REVERT if self.refusal or self.from_last_good else Step.NOTHING
         if not reading.settled:
             return Step.WAIT
         if self.refusal is None:
