@@ -15,7 +15,7 @@ from tornado_proxy.routing.plan import Refuse, VisitProvider
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules import load
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.model import evaluate
+from tornado_proxy.rules.expectations import evaluate
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.rules.tree import print_document
 from tornado_proxy.semantics.request import User

@@ -11,8 +11,8 @@ from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintSettings, lint
 from tornado_proxy.rules.diagnostic import Severity, SourceFile, render
+from tornado_proxy.rules.expectations import evaluate
 from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files
-from tornado_proxy.rules.model import evaluate
 from tornado_proxy.rules.parser import Parsed, parse
 from tornado_proxy.rules.tree import print_document
 

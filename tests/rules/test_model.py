@@ -11,8 +11,9 @@ from rule_texts import document, statement
 from gotemplate.limits import LONGEST_KEY
 from gotemplate.regexp.automaton import is_valid_key
 from tornado_proxy.rules.diagnostic import Safety
+from tornado_proxy.rules.expectations import compile_test, evaluate, failure
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
-from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files, compile_test
+from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files
 from tornado_proxy.rules.model import (
     InvalidResult,
     KeyFolding,
@@ -21,8 +22,6 @@ from tornado_proxy.rules.model import (
     TemplateFailed,
     UserRequired,
     ValueRequired,
-    evaluate,
-    failure,
     fold,
     fold_objection,
     host_objection,

@@ -10,16 +10,11 @@ from hypothesis import strategies as st
 from rule_texts import document
 
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.loading import (
-    Read,
-    RuleFile,
-    compile_documents,
-    compile_rule_files,
-    read_list,
-    read_rule_files,
-)
+from tornado_proxy.rules.expectations import evaluate
+from tornado_proxy.rules.lists import read_list
+from tornado_proxy.rules.loading import Read, RuleFile, compile_documents, compile_rule_files, read_rule_files
 from tornado_proxy.rules.location import Location
-from tornado_proxy.rules.model import InvalidResult, Key, Moved, TemplateFailed, evaluate
+from tornado_proxy.rules.model import InvalidResult, Key, Moved, TemplateFailed
 from tornado_proxy.rules.tree import Kind, ListStatement, RewriteStatement, print_document
 
 
@@ -306,7 +301,7 @@ def test_lists_are_read_with_the_rules(tmp_path):
 
 def test_lists_have_a_size(tmp_path, monkeypatch):
     """Lists that are larger together than the limit are not read."""
-    monkeypatch.setattr("tornado_proxy.rules.loading.LARGEST_LISTS", 6)
+    monkeypatch.setattr("tornado_proxy.rules.lists.LARGEST_LISTS", 6)
     (tmp_path / "site.rules").write_text("target site { redirects `a` redirects `b` }")
     for name in "ab":
         (tmp_path / name).write_text("/a /b")

@@ -25,8 +25,9 @@ from tornado_proxy.routing.decide import Decision, RewriteTrace, beside, trace
 from tornado_proxy.routing.mounts import Mounts, sites, target_data
 from tornado_proxy.routing.plan import Attempt, Redirect, RedirectToSignedUrl, Refuse, Serve
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, errors, render
+from tornado_proxy.rules.expectations import FAILING_TEST, TestOutcome, evaluate, failure
 from tornado_proxy.rules.loading import RuleFile, unknown_targets
-from tornado_proxy.rules.model import FAILING_TEST, ListedAddress, Rewrite, TestOutcome, evaluate, failure
+from tornado_proxy.rules.model import ListedAddress, Rewrite
 from tornado_proxy.semantics.request import User
 from tornado_proxy.service.reload.reloading import changes
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot

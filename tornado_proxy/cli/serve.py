@@ -27,7 +27,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted
-from tornado_proxy.rules.model import FAILING_TEST
+from tornado_proxy.rules.expectations import FAILING_TEST
 from tornado_proxy.service import runtime
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood

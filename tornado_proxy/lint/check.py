@@ -24,16 +24,8 @@ from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.lint.limits import LONGEST_QUOTED, REACH_STEPS
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span, errors, shortened
-from tornado_proxy.rules.model import (
-    TRIED_PATH,
-    Key,
-    LoadedRules,
-    Rewrite,
-    RewriteError,
-    RuleSet,
-    TestOutcome,
-    evaluate,
-)
+from tornado_proxy.rules.expectations import TestOutcome, evaluate
+from tornado_proxy.rules.model import TRIED_PATH, Key, LoadedRules, Rewrite, RewriteError, RuleSet
 from tornado_proxy.rules.tree import Comment, Document, Literal, RewriteStatement, Statement, TargetBlock
 from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData

@@ -20,7 +20,7 @@ import msgspec
 from gotemplate.regexp.matching import Pattern, compile_source
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake, marked
-from tornado_proxy.rules import model, tree
+from tornado_proxy.rules import tree
 from tornado_proxy.rules.diagnostic import (
     Diagnostic,
     Edit,
@@ -29,7 +29,6 @@ from tornado_proxy.rules.diagnostic import (
     Note,
     Safety,
     Severity,
-    SourceFile,
     Span,
     counted,
     decode,
@@ -38,42 +37,34 @@ from tornado_proxy.rules.diagnostic import (
     read_file,
     render,
 )
+from tornado_proxy.rules.expectations import compile_test
 from tornado_proxy.rules.limits import (
-    LARGEST_LISTS,
     LARGEST_RULES,
-    MOST_MISTAKES,
     MOST_SOURCE_MEMORY,
     MOST_TEMPLATE_MISTAKES,
 )
-from tornado_proxy.rules.location import NoLocation, read_location
+from tornado_proxy.rules.lists import ListFile, from_disk, list_path, read_list, read_lists, why_unread
+from tornado_proxy.rules.location import LEADS_TO, NoLocation, read_location
 from tornado_proxy.rules.model import (
     AddressList,
-    Key,
     LoadedRules,
     Making,
-    Moved,
     Rewrite,
     RuleSet,
     RuleTest,
-    objection,
     path_objection,
 )
 from tornado_proxy.rules.parser import Parsed, parse
 from tornado_proxy.rules.tree import (
-    DEFAULT_STATUS,
-    REDIRECTS,
     Dialect,
     Document,
     Kind,
     ListStatement,
     Literal,
-    RedirectTo,
-    RequestClauses,
     RewriteStatement,
     TestStatement,
     name_text,
 )
-from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates import go
 from tornado_proxy.templates.template import Template, compile_plain
 
@@ -100,15 +91,6 @@ class RuleFile:
 
     name: str
     data: bytes = field(repr=False)
-
-
-ListFile = Callable[[str], bytes]
-"""Returns the content of a list of addresses by its path; raises `OSError`."""
-
-
-def from_disk(path: str) -> bytes:
-    """Returns the content of a list that is read now; raises `OSError`."""
-    return read_file(Path(path), LARGEST_LISTS, regular=True)
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -180,40 +162,9 @@ def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = N
             return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
         files |= {file.name: file for file in read.files}
         diagnostics += read.diagnostics
-    return Read(tuple(files.values()), tuple(diagnostics), _read_lists(files.values()))
-
-
-# Any text that could be such a statement: to read a file that none names does no harm.
-_NAMED = re.compile(rb"\b(?:redirects|rewrites)\b[^\"`\n#]*[\"`]([^\"`\n]+)[\"`]")
-
-
-def _read_lists(files: Iterable[RuleFile]) -> Mapping[str, bytes | str]:
-    """Reads the lists that rule files name."""
-    lists: dict[str, bytes | str] = {}
-    left = LARGEST_LISTS
-    for file in files:
-        for name in _NAMED.findall(file.data):
-            path = list_path(file.name, name.decode(errors="replace"))
-            if path in lists:
-                continue
-            try:
-                lists[path] = content = read_file(Path(path), left, regular=True)
-            except OSError as error:
-                lists[path] = _why(error)
-            else:
-                left -= len(content)
-    return lists
-
-
-def _why(error: OSError) -> str:
-    if isinstance(error, FileTooLargeError):
-        return f"the lists are larger than {LARGEST_LISTS // 1024**2} MiB together"
-    return error.strerror or str(error)
-
-
-def list_path(rule_file: str, name: str) -> str:
-    """Returns the path of a list that a rule file names: relative to its directory."""
-    return os.path.normpath(os.path.join(os.path.dirname(rule_file), name))  # noqa: PTH118, PTH120 - names are texts
+    return Read(
+        tuple(files.values()), tuple(diagnostics), read_lists((file.name, file.data) for file in files.values())
+    )
 
 
 def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *, again: bool) -> Read:
@@ -369,7 +320,7 @@ class _Target(msgspec.Struct):
         try:
             source = decode(path, self.list_file(path))
         except OSError as error:
-            message = f"the list `{file.value}` cannot be read: {_why(error)}"
+            message = f"the list `{file.value}` cannot be read: {why_unread(error)}"
             yield Diagnostic("unreadable-list", message, file.span, "its path is relative to the rule file")
             return
         if isinstance(source, Diagnostic):
@@ -416,7 +367,6 @@ class _Target(msgspec.Struct):
             yield Diagnostic("duplicate-name", message, name.span, "give one of them another name, or none", (note,))
 
 
-_LEADS_TO = 'write a path below the mount, "/new/$1", or a URL, "https://example.org/new/$1"'
 _OWN_HOST = 'write scheme and host as they are, "https://example.org/$1": who chooses them can lead others away'
 _FIRST_ACTION = re.compile(r"\{[{%#]")
 
@@ -435,7 +385,7 @@ def _bad_location(statement: RewriteStatement) -> list[Diagnostic]:
         reason = str(error)
     if reason is None:
         return []
-    code, advice = ("open-redirect", _OWN_HOST) if opening.startswith("http") else ("bad-location", _LEADS_TO)
+    code, advice = ("open-redirect", _OWN_HOST) if opening.startswith("http") else ("bad-location", LEADS_TO)
     return [Diagnostic(code, f"the location {reason}", template.span, advice)]
 
 
@@ -467,168 +417,6 @@ def _all_mistakes(
                 mistake = another
                 continue
         return [each for _, each in sorted(mistakes.items())][:MOST_TEMPLATE_MISTAKES]
-
-
-_COLUMNS = re.compile(
-    r"[ \t]*(?P<address>[^\s#]\S*)(?:[ \t]+(?P<result>[^\s#]\S*))?(?:[ \t]+(?P<status>[^\s#]\S*))?(?P<rest>.*?)\r?"
-)
-_REST = re.compile(r"[ \t]*(?:#.*)?\r?")
-# A result that needs no further look: nothing to encode, no dot segment, no second slash at the start.
-_CLEAR = re.compile(
-    r"(?:https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=/)|(?=/(?!/)))(?:/(?!\.)[\w~!$&'()*+,;=:@.-]*)+", re.ASCII
-)
-_OF_LIST = {
-    Kind.REDIRECT: "a line is an address, where it leads, and a status if need be: `/old /new 301`",
-    Kind.REWRITE: "a line is an address and the key that takes its place: `/old /new`",
-}
-
-
-class _BadLine(ValueError):
-    """A line of a list that is none; `column` is the group of `_COLUMNS` that is wrong."""
-
-    def __init__(self, column: str, reason: str) -> None:
-        super().__init__(reason)
-        self.column = column
-
-
-def read_list(
-    statement: ListStatement, source: SourceFile, number: int = 1
-) -> tuple[AddressList, Sequence[Diagnostic]]:
-    """Reads a list; returns it with its mistakes. White space separates columns, `#` begins a comment."""
-    lines: dict[str, tuple[int, str, int]] = {}
-    doubles: list[tuple[int, int]] = []
-    mistakes: list[Diagnostic] = []
-    status = statement.redirecting.status or DEFAULT_STATUS
-    for line, text in enumerate(source.text.split("\n"), 1):
-        columns = _COLUMNS.fullmatch(text)
-        if columns is None:
-            continue
-        try:
-            address, result, own = _read_line(columns, statement.kind)
-        except _BadLine as bad:
-            start = source.offset(line, 1)
-            span = Span(source, *(start + each for each in columns.span(bad.column)))
-            mistakes.append(Diagnostic("bad-line", str(bad), span, _OF_LIST[statement.kind]))
-            if len(mistakes) == MOST_MISTAKES:
-                break
-            continue
-        led = line, result, own or status
-        if (first := lines.setdefault(address.casefold() if statement.any_case else address, led)) is not led:
-            doubles.append((line, first[0]))
-    return AddressList(number, statement, source, lines, tuple(doubles)), mistakes
-
-
-def _read_line(columns: re.Match[str], kind: Kind) -> tuple[str, str, int | None]:
-    """Returns the address, the result and the status of a line; raises `_BadLine`."""
-    address, result, status, rest = columns.groups()
-    if not address.startswith("/"):
-        raise _BadLine("address", "the address does not begin with `/`")
-    if "?" in address or "#" in address:
-        raise _BadLine("address", "the address has a query or a fragment, which no key has")
-    if reason := objection(address := unquote(address)):
-        raise _BadLine("address", f"the address {reason}")
-    if result is None:
-        raise _BadLine("address", "the line does not say where its address leads")
-    if status is not None and (kind is Kind.REWRITE or not status.isdecimal() or int(status[:4]) not in REDIRECTS):
-        raise _BadLine("status", f"`{status}` is not the status of a redirect")
-    if not _REST.fullmatch(rest):
-        raise _BadLine("rest", "the line has too many columns")
-    return address, _listed_result(result, kind), int(status) if status else None
-
-
-def _listed_result(result: str, kind: Kind) -> str:
-    if kind is Kind.REDIRECT and _CLEAR.fullmatch(result):
-        return result
-    if kind is Kind.REWRITE:
-        result = unquote(result)
-        reason = objection(result) if result.startswith("/") else "does not begin with `/`"
-    else:
-        try:
-            location = read_location(result)
-        except NoLocation as error:
-            raise _BadLine("result", f"the result {error}") from error
-        reason = path_objection(unquote(location.path))
-        if not result.startswith(("/", location.path)):
-            reason = "is neither a path nor a URL"
-        result = str(location)
-    if reason:
-        raise _BadLine("result", f"the result {reason}")
-    return result
-
-
-def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
-    """Returns the test of a statement, or its mistakes."""
-    mistakes = tuple(_mistakes(statement))
-    if mistakes:
-        return mistakes
-    key, clauses, expected = Key(statement.key.value), statement.clauses, statement.expected
-    method, host = clauses.method.value if clauses.method else "GET", clauses.host.value if clauses.host else ""
-    headers = tuple((name.value, value.value) for name, value in clauses.headers)
-    result: str | tree.Verdict | Moved
-    match expected:
-        case RedirectTo(location, status):
-            result = Moved(status or DEFAULT_STATUS, read_location(location.value))
-        case Literal(value):
-            result = value
-        case _:
-            result = expected
-    return RuleTest(key, method, _user(clauses), host, headers, result, statement)
-
-
-def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
-    yield from _key_mistakes(statement.key)
-    if isinstance(statement.expected, Literal):
-        yield from _key_mistakes(statement.expected, help="expect `error` if the result is refused")
-    if isinstance(statement.expected, RedirectTo):
-        yield from _location_mistakes(statement.expected.location)
-    if statement.clauses.method is not None:
-        method = statement.clauses.method
-        if method.value not in METHODS:
-            listed = ", ".join(f"`{each}`" for each in METHODS)
-            yield Diagnostic("bad-test", f"unknown method `{method.value}`", method.span, help=f"use {listed}")
-        elif method.value in WRITING and statement.key.value.endswith("/"):
-            message = f"the key of a `{method.value}` ends with the name of a file, not with `/`"
-            yield Diagnostic("bad-test", message, statement.key.span, "add the name of the file")
-    user, host = statement.clauses.user, statement.clauses.host
-    if user is not None and (reason := model.segment_objection(user.value)) is not None:
-        name = f"`{user.value}`" if user.value else "this user"
-        message = f"{name} cannot sign in: the name {reason}"
-        advice = "the service refuses such a name before it looks at the rules; a name is one segment of a path"
-        yield Diagnostic("bad-test", message, user.span, advice)
-    if host is not None and (reason := model.host_objection(host.value)) is not None:
-        advice = "the service refuses such a request before it looks at the rules; a host is a name or an address"
-        yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, advice)
-    for clause, literal in (("user-groups", statement.clauses.user_groups), ("email", statement.clauses.email)):
-        if literal is not None and user is None:
-            message = f"`{clause}` describes a user, but nobody is signed in"
-            yield Diagnostic("bad-test", message, literal.span, 'name the user with `as "…"`')
-
-
-def _location_mistakes(location: Literal) -> Iterator[Diagnostic]:
-    try:
-        read_location(location.value)
-    except NoLocation as error:
-        yield Diagnostic("bad-test", f"the location {error}", location.span, _LEADS_TO)
-
-
-def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:
-    if not key.value.startswith("/"):
-        advice = f'write "/{key.value}": a key is the path below the mount, with its leading slash'
-        if "://" in key.value:
-            advice = "a key is the path below the mount, without scheme, host and query"
-        yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, advice)
-    elif (reason := model.objection(key.value)) is not None:
-        yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
-
-
-def _user(clauses: RequestClauses) -> User | None:
-    """Returns the user of a test; one with an email address or groups is what s3-proxy calls a header user."""
-    if clauses.user is None:
-        return None
-    if clauses.user_groups is None and clauses.email is None:
-        return User(clauses.user.value)
-    groups = groups_of(clauses.user_groups.value) if clauses.user_groups else ()
-    return User(clauses.user.value, "HEADER", clauses.email.value if clauses.email else "", groups)
 
 
 def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> Iterator[Diagnostic]:

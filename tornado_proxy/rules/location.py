@@ -23,6 +23,9 @@ _PARTS = re.compile(r"([^?#]*)((?:\?[^#]*)?)(.*)")
 _AS_WRITTEN, _AS_INSERTED = "/!$&'()*+,;=:@~?#[]%", "/!$()*,:=@~"
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
+LEADS_TO = 'write a path below the mount, "/new/$1", or a URL, "https://example.org/new/$1"'
+"""What an author does whose rule leads nowhere."""
+
 
 class NoLocation(ValueError):
     """A text that leads nowhere; the message says why, as a fact about it."""

@@ -15,8 +15,8 @@ import msgspec
 
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError, unmarked
-from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, SourceFile, Span, shortened
-from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY, LONGEST_SHOWN_KEY
+from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
+from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.rules.location import Location, NoLocation, read_location
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import (
@@ -25,13 +25,9 @@ from tornado_proxy.rules.tree import (
     Document,
     Kind,
     ListStatement,
-    Literal,
-    RedirectTo,
     RewriteStatement,
     TestStatement,
     Verdict,
-    expected_text,
-    string_text,
 )
 from tornado_proxy.semantics.request import READING, Request, RequestPath, StatusError, User
 from tornado_proxy.templates.template import (
@@ -491,114 +487,3 @@ class LoadedRules:
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)
-
-
-class TestOutcome(msgspec.Struct, frozen=True):
-    """A rule test and the result for its key: rewritten, unchanged, or the error."""
-
-    __test__ = False  # the name is the language's, not pytest's
-
-    test: RuleTest
-    got: Rewritten | RewriteError
-
-    @property
-    def rewrite(self) -> Rule | None:
-        """The rule that took the key; None if none did."""
-        return self.got.rewrite
-
-    @property
-    def passed(self) -> bool:
-        """Whether the result is the expected one."""
-        if isinstance(self.got, RewriteError):
-            return self.test.expected is Verdict.ERROR
-        if self.test.expected is Verdict.UNCHANGED:
-            return self.got.rewrite is None
-        if self.test.expected is Verdict.GONE:
-            return self.got.moved is _GONE
-        if isinstance(expected := self.test.expected, Moved):
-            moved = self.got.moved
-            return moved is not None and (moved.status, moved.location) == (expected.status, expected.location)
-        return self.got.moved is None and self.got.key == expected
-
-
-def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
-    """Runs a test; without `target`, its templates see nothing of the configuration.
-
-    A key that a target with `tryFiles` tries is as good as the first.
-    """
-    data = target or TargetData(name=rule_set.target)
-    # Templates see the whole path of a request; the key is what lies below the mount.
-    mount = data.mount_paths[0].removesuffix("/") if data.mount_paths else ""
-
-    def outcome(key: Key) -> TestOutcome:
-        request = Request(method=test.method, host=test.host, path=RequestPath(mount + key), headers=test.headers)
-        try:
-            return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(key, test.user, request, data)))
-        except RewriteError as error:
-            return TestOutcome(test, error)
-
-    first = outcome(test.key)
-    if isinstance(first.got, RewriteError) or isinstance(test.expected, Verdict | Moved) or test.method not in READING:
-        return first
-    others = (outcome(key) for _, key in tried_keys(test.key, data.try_files))
-    return first if first.passed else next((each for each in others if each.passed), first)
-
-
-FAILING_TEST = "failing-test"
-"""The code of a rule test that fails, in the linter and in the service."""
-
-
-def failure(outcome: TestOutcome) -> Diagnostic:
-    """Returns the diagnostic of a test that failed."""
-    rewrite, statement, got = outcome.rewrite, outcome.test.statement, outcome.got
-    notes = (Note(f"`{rewrite.label}` takes the key", rewrite.span),) if rewrite else ()
-    advice = (
-        f"change `{rewrite.label}`, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
-    )
-    span = _expected_span(statement)
-    key = _shown(outcome.test.key)
-    if isinstance(got, RewriteError):
-        fact, written = f"{key} is refused ({got})", Verdict.ERROR.value
-    elif got.moved and got.moved.location:
-        location = Literal(str(got.moved.location), span)
-        fact = f"{key} is redirected to {_shown(location.value)} with {got.moved.status}"
-        written = expected_text(RedirectTo(location, got.moved.status))
-    elif got.moved:
-        fact, written = f"{key} is gone", Verdict.GONE.value
-    elif got.rewrite:
-        fact, written = f"{key} becomes {_shown(got.key)}", string_text(Literal(got.key, span))
-    else:
-        fact, written = f"no rewrite matches {key}", Verdict.UNCHANGED.value
-    fixes = (Fix("expect what happens", (Edit(span, written),), Safety.DISPLAY),) if span.text else ()
-    return Diagnostic(FAILING_TEST, f"{fact}, {_expectation(outcome)}", span, advice, notes, fixes=fixes)
-
-
-def _expected_span(statement: TestStatement) -> Span:
-    """Returns the place of what a test expects: at its end."""
-    source, start, end = statement.span.source, statement.span.start, statement.span.end
-    expected = statement.expected
-    if isinstance(expected, Literal):
-        return expected.span
-    if isinstance(expected, RedirectTo):
-        place = expected.location.span
-        return Span(source, source.text.rfind("redirect", start, place.start), place.end)
-    return Span(source, max(start, end - len(expected.value)), end)
-
-
-def _expectation(outcome: TestOutcome) -> str:
-    match outcome.test.expected:
-        case Verdict.UNCHANGED:
-            return "but the test expects no rewrite to match"
-        case Verdict.ERROR:
-            return "but the test expects an error"
-        case Verdict.GONE | Moved() as expected:
-            words = expected.value if isinstance(expected, Verdict) else f"{expected}"
-            return f"but the test expects `{shortened(words, LONGEST_SHOWN_KEY)}`"
-        case expected if isinstance(outcome.got, Rewritten) and outcome.got.rewrite and not outcome.got.moved:
-            return f"not {_shown(expected)}"
-        case expected:
-            return f"but the test expects {_shown(expected)}"
-
-
-def _shown(key: str) -> str:
-    return f"`{shortened(key, LONGEST_SHOWN_KEY)}`"

@@ -11,7 +11,8 @@ import msgspec
 
 from gotemplate.regexp.matching import Captures, Pattern
 from tornado_proxy.rules.diagnostic import visible, width
-from tornado_proxy.rules.model import Counted, Rewrite, RewriteError, Rule, RuleSet, RuleTest, TestOutcome, evaluate
+from tornado_proxy.rules.expectations import TestOutcome, evaluate
+from tornado_proxy.rules.model import Counted, Rewrite, RewriteError, Rule, RuleSet, RuleTest
 from tornado_proxy.rules.tree import Verdict, group_lines
 from tornado_proxy.templates.template import TargetData
 

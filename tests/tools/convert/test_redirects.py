@@ -9,7 +9,7 @@ from conversions import converted_redirects
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.rules.model import evaluate
+from tornado_proxy.rules.expectations import evaluate
 from tornado_proxy.tools.convert.conversion import READERS
 from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
 

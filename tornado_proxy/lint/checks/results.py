@@ -25,7 +25,8 @@ from tornado_proxy.lint.check import (
 from tornado_proxy.lint.limits import KIND_STEPS, LONGEST_COPIED_TEST
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.rules.diagnostic import Safety, Severity
-from tornado_proxy.rules.model import Rewrite, failure, objection, path_objection
+from tornado_proxy.rules.expectations import failure
+from tornado_proxy.rules.model import Rewrite, objection, path_objection
 from tornado_proxy.rules.tree import Dialect, Literal, TestStatement, Verdict, string_text
 from tornado_proxy.templates.template import PlainTemplate
 

@@ -22,6 +22,7 @@ from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMiss
 from tornado_proxy.config.show import canonical
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, errors
+from tornado_proxy.rules.expectations import FAILING_TEST
 from tornado_proxy.rules.loading import (
     Read,
     RuleFile,
@@ -30,7 +31,7 @@ from tornado_proxy.rules.loading import (
     read_rule_files,
     unknown_targets,
 )
-from tornado_proxy.rules.model import FAILING_TEST, LoadedRules, RuleSet
+from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.service.limits import AT_REST, MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
 from tornado_proxy.service.reload.certificates import (
     INVALID_DATES,

@@ -14,7 +14,8 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
-from tornado_proxy.rules.model import FAILING_TEST, RuleSet, evaluate, failure
+from tornado_proxy.rules.expectations import FAILING_TEST, evaluate, failure
+from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.service.limits import MOST_FAILING_SHOWN, PROBED_WITHIN
 from tornado_proxy.service.reload.snapshot import Configuration

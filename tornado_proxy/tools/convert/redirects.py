@@ -21,7 +21,9 @@ from gotemplate.regexp.automaton import is_valid_key, language
 from gotemplate.regexp.matching import FirstMatch, compile_pattern
 from gotemplate.regexp.proofs import NoKey, difference
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-from tornado_proxy.rules.loading import compile_documents, compile_test, read_list
+from tornado_proxy.rules.expectations import compile_test
+from tornado_proxy.rules.lists import read_list
+from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.location import read_location
 from tornado_proxy.rules.model import RewriteError, RuleSet, RuleTest
 from tornado_proxy.rules.tree import (

@@ -16,7 +16,8 @@ from tornado_proxy.lint.check import Allowances, Check, listed
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.rules.diagnostic import Span, counted, shortened, visible
-from tornado_proxy.rules.model import AddressList, Rewrite, RewriteError, TestOutcome
+from tornado_proxy.rules.expectations import TestOutcome
+from tornado_proxy.rules.model import AddressList, Rewrite, RewriteError
 from tornado_proxy.rules.tree import Dialect, Document, ListStatement, Literal, RewriteStatement, TestStatement
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.limits import LONGEST_TEXT, MOST_PIECES

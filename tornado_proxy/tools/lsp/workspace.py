@@ -19,8 +19,9 @@ from tornado_proxy.lint.check import UNALLOWABLE, Allowances, Subject, TargetRul
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintSettings, apart, applicable, lint
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span
+from tornado_proxy.rules.expectations import TestOutcome
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
-from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
+from tornado_proxy.rules.model import LoadedRules, Rewrite
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement, print_document
 from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES, MOST_FOLDERS
