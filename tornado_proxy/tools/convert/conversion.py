@@ -159,24 +159,18 @@ def convert_redirects(sources: Sequence[SourceFile], origin: str, target: str, *
     """Converts files that redirect to a rule file of a target; raises `Unreadable`."""
     read = READERS[origin]
     together = [sources] if origin == "nginx" else [[each] for each in sources]  # a map may be in a file of its own
-    text, listed, remarks = redirects.rules(target, chain.from_iterable(read(*each) for each in together), lists=lists)
+    files, remarks = redirects.rules(target, chain.from_iterable(read(*each) for each in together), lists=lists)
     if not remarks:
         raise Unreadable(Diagnostic("no-redirects", f"`{sources[0].name}` redirects nothing, read as {origin}'s"))
-    return Converted({f"{_stem(target)}.rules": text, **listed}, ConversionReport(None, tuple(remarks), origin=origin))
-
-
-def _stem(target: str) -> str:
-    return re.sub(r"[^a-z0-9_-]", "_", target.lower())
+    return Converted(files, ConversionReport(None, tuple(remarks), origin=origin))
 
 
 def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
     files: dict[str, str] = {}
     for each in targets:
+        stem = re.sub(r"[^a-z0-9_-]", "_", each.name.lower())
         if each.entries:  # the names are unique even if case is ignored
-            names = (
-                f"rules/{_stem(each.name)}{number}.rules"
-                for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1)))
-            )
+            names = (f"rules/{stem}{number}.rules" for number in ("", *(f"-{n}" for n in range(2, len(targets) + 1))))
             files[next(name for name in names if name not in files)] = rule_text(each.name, each.entries)
     return files
 

@@ -51,6 +51,7 @@ from tornado_proxy.tools.limits import FEW_ADDRESSES, LONGEST_SUBJECT, TESTED_OF
 STATUSES = {str(each): each for each in (*REDIRECTS, 200, 410)}
 """The statuses that a rule can answer with, as they are written: 200 of a rewrite, 410 of what is gone."""
 
+_KINDS = {200: Kind.REWRITE, 410: Kind.GONE}
 _META = re.compile(r"[\\.+*?()|\[\]{}^$]")
 _LITERAL = re.compile(r"\^(/(?:[^\\.+*?()|\[\]{}^$]|\\[^\w])*)\$")
 _BACKSLASH = re.compile(r"\\(?=.)")
@@ -96,7 +97,7 @@ class ForeignRule(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> Kind:
         """What it does with a path."""
-        return {200: Kind.REWRITE, 410: Kind.GONE}.get(self.status, Kind.REDIRECT)
+        return _KINDS.get(self.status, Kind.REDIRECT)
 
     @property
     def can_be_listed(self) -> bool:
@@ -162,20 +163,18 @@ Read = Iterator[ForeignRule | Remark]
 
 def rules(
     target: str, read: Iterable[ForeignRule | Remark], *, lists: bool = True
-) -> tuple[str, Mapping[str, str], Sequence[Remark]]:
-    """Returns entries as the text of a rule file, many exact addresses as `lists` by name, and what became of each."""
-    items = [*read]
+) -> tuple[Mapping[str, str], Sequence[Remark]]:
+    """Returns entries as files by name, which are rules and the `lists` of many addresses, and what became of each."""
+    items, stem = [*read], re.sub(r"[^a-z0-9_-]", "_", target.lower())
     entries, sources, refused = _expressible(target, [each.simplest for each in items if isinstance(each, ForeignRule)])
     entries, unused = _reached(entries, sources)
     tested, files = {id(entry) for entry in entries}, {}
-    statements: dict[int, Statement] = {id(entry): entry.statement for entry in entries}
+    heads: dict[int, Sequence[Statement]] = {}
     for number, listed in enumerate(_lists(entries) if lists else (), 1):
-        file = f"moved{f'-{number}' if number > 1 else ''}.txt"
+        file = f"{stem}-moved{f'-{number}' if number > 1 else ''}.txt"
         first = replace(listed[0], status=Counter(each.status for each in listed).most_common(1)[0][0])
         files[file] = "".join(each.line(first.status) for each in listed)
-        statements[id(listed[0])] = first.list_statement(file)
-        for each in listed[1:]:
-            del statements[id(each)]
+        heads |= {id(each): () for each in listed} | {id(listed[0]): (first.list_statement(file),)}
         tested -= {id(each) for each in listed[TESTED_OF_A_LIST:]}
     made = _tests([entry for entry in entries if id(entry) in tested], sources)
     tests = [each for each in made if isinstance(compile_test(each), RuleTest)]
@@ -192,7 +191,12 @@ def rules(
         for each in remarks
         if each.outcome is OptionOutcome.LEFT_OUT
     ]
-    return print_document(_document(target, [*statements.values(), *tests], closing)), files, remarks
+    statements: list[Statement] = []
+    for entry in entries:
+        is_listed = id(entry) in heads
+        statements += heads[id(entry)] if is_listed else (entry.statement,)
+    text = print_document(_document(target, [*statements, *tests], closing))
+    return {f"{stem}.rules": text, **files}, remarks
 
 
 def _document(target: str, statements: Iterable[Statement], closing: Iterable[Comment] = ()) -> Document:
