@@ -80,30 +80,24 @@ def access_log(
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
     request = event.request
-    fields = {
-        "time": moment(request.at),
-        "id": request.request_id,
-        "client": request.client,
-        "method": request.method,
-        "host": request.host,
-        "path": request.path,
-        "protocol": request.protocol,
-        "status": str(event.status),
-        "sent": str(event.sent),
-        "received": str(event.received),
-        "ms": f"{event.seconds * 1000:.1f}",
-        "target": request.target,
-        "key": request.key,
-        "rule": request.rule,
-        "user": request.user,
-        "generation": str(request.generation),
-        "complete": "false" if _is_broken(event) else "",
-        "reason": _reason(event),
-    }
-    texts = {name: text for name, text in fields.items() if text}
-    if not _is_bare("".join(texts.values())):  # nearly no request has anything to quote
-        texts = {name: text if _is_bare(text) else json_text(text) for name, text in texts.items()}
-    return " ".join(map("=".join, texts.items()))
+    named, client, method, host = request.request_id, request.client, request.method, request.host
+    path, protocol = request.path, request.protocol
+    target, key, rule, user = request.target, request.key, request.rule, request.user
+    # Nearly no request has anything to quote: one look at all its texts says so.
+    if not _is_bare(f"{named}{client}{method}{host}{path}{protocol}{target}{key}{rule}{user}"):
+        texts = (named, client, method, host, path, protocol)
+        named, client, method, host, path, protocol = map(_safe, texts)
+        target, key, rule, user = (each and _safe(each) for each in (target, key, rule, user))
+    line = (
+        f"time={moment(request.at)} id={named}{client and f' client={client}'}"
+        f"{method and f' method={method}'}{host and f' host={host}'}{path and f' path={path}'}"
+        f"{protocol and f' protocol={protocol}'}"
+        f" status={event.status} sent={event.sent} received={event.received} ms={event.seconds * 1000:.1f}"
+        f"{f' target={target}' if target else ''}{f' key={key}' if key else ''}{f' rule={rule}' if rule else ''}"
+        f"{f' user={user}' if user else ''} generation={request.generation}"
+    )
+    broken, reason = " complete=false" if _is_broken(event) else "", _reason(event)
+    return f"{line}{broken} reason={_safe(reason)}" if reason else f"{line}{broken}"
 
 
 def _fields(event: Served | ErrorServed) -> dict[str, Field]:
@@ -143,6 +137,10 @@ def _is_broken(event: Served | ErrorServed) -> bool:
 
 def _reason(event: Served | ErrorServed) -> str | None:
     return event.reason and _USER_INFORMATION.sub("//", event.reason)
+
+
+def _safe(text: str) -> str:
+    return text if not text or _is_bare(text) else json_text(text)
 
 
 def _is_bare(text: str) -> bool:
