@@ -97,7 +97,7 @@ class AccessCheck(msgspec.Struct, frozen=True):
 class Access:
     """A target's resources, compiled; a target without resources is open to everyone."""
 
-    def __init__(self, resources: Sequence[Resource], folding: Sequence[KeyFolding] = ()) -> None:
+    def __init__(self, resources: Sequence[Resource], folding: tuple[KeyFolding, ...] = ()) -> None:
         self._folding = folding
         folded = [replace(each, path=fold(each.path, folding)) for each in resources]
         self._folded = self if folded == list(resources) else Access(folded)

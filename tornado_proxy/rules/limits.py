@@ -27,6 +27,9 @@ LONGEST_OBJECT_KEY = 1024
 MOST_MISTAKES = 1000
 """Mistakes of a file: one with more is not a rule file. Each recovery reports or moves on, so this bounds its time."""
 
+FOLDED_KEPT = 256
+"""Paths whose folded form is kept."""
+
 LONGEST_SHOWN = 40
 """Characters of what a message quotes."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import typing
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar, NewType
 from urllib.parse import unquote
 
@@ -16,7 +16,7 @@ import msgspec
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError, unmarked
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
+from tornado_proxy.rules.limits import FOLDED_KEPT, LONGEST_OBJECT_KEY
 from tornado_proxy.rules.location import Location, NoLocation, read_location
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import (
@@ -102,7 +102,8 @@ _FOLDINGS: dict[KeyFolding, Callable[[str], str]] = {
 _ONLY_DOTS = re.compile(r"/[. ]+(?:/|\Z)")
 
 
-def fold(path: str, folding: Sequence[KeyFolding]) -> str:
+@lru_cache(FOLDED_KEPT)  # a request asks for its path and its key several times
+def fold(path: str, folding: tuple[KeyFolding, ...]) -> str:
     """Returns a path as a store reads it."""
     for name, folded in _FOLDINGS.items():
         if name in folding:
@@ -110,7 +111,7 @@ def fold(path: str, folding: Sequence[KeyFolding]) -> str:
     return path
 
 
-def fold_objection(path: str, folding: Sequence[KeyFolding]) -> str | None:
+def fold_objection(path: str, folding: tuple[KeyFolding, ...]) -> str | None:
     r"""Returns why a path cannot be a key once it is folded, such as `/a\..\b`; None if it can."""
     folded = fold(path, folding)
     if "trailingDots" in folding and _ONLY_DOTS.search(folded):

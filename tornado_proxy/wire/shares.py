@@ -201,14 +201,14 @@ class Shares:
 
 def _is_fair(counts: Counter[Place | str], place: Place, free: float) -> bool:
     """Whether neither the client nor the target has too much; what nobody asked for has no limited share."""
-    by_client = counts[place] if place.client else 0
-    by_target = counts[place.target] if place.target else 0
+    by_client = counts.get(place, 0) if place.client else 0
+    by_target = counts.get(place.target, 0) if place.target else 0
     return is_fair(by_client, free) and is_fair(by_target, free, TARGETS_SHARE)
 
 
 def _count(counts: Counter[Place | str], place: Place, by: int) -> None:
     for name in (place, place.target):
-        counts[name] += by
+        counts[name] = counts.get(name, 0) + by
         if not counts[name]:
             del counts[name]
 
