@@ -19,14 +19,13 @@ from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Settings, 
 from tornado_proxy.config.providers import OidcProvider, Resource
 from tornado_proxy.config.server import Limits, Log
 from tornado_proxy.config.server import Server as ServerSettings
-from tornado_proxy.pages.custom import CustomPages, Recipe
+from tornado_proxy.pages.custom import CustomPages, PageRenderer, Recipe
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.parser import parse
-from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.generation import Generation, Generations, Parts, Shared
 from tornado_proxy.web.handlers import ProxyApplication
 from tornado_proxy.wire.dialing import Fetched, Fetcher

@@ -12,14 +12,22 @@ from serving import part, serve
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, FolderEntry, FolderListData, Recipe
+from tornado_proxy.pages.custom import (
+    FILE_HEADERS,
+    BucketKey,
+    BucketPages,
+    FolderEntry,
+    FolderListData,
+    PageFailed,
+    Recipe,
+    read_text,
+)
+from tornado_proxy.pages.limits import LARGEST_BUCKET_TEMPLATE, TEMPLATE_AGAIN_AFTER, TEMPLATE_FRESH
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.request import Request
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.tools.convert.settings import default_page
-from tornado_proxy.web.custom_pages import BucketPages, PageFailed, read_text
-from tornado_proxy.web.limits import LARGEST_TEMPLATE, TEMPLATE_AGAIN_AFTER, TEMPLATE_FRESH
 
 
 def _recipe(kind, body, headers=(), status=""):
@@ -184,12 +192,12 @@ async def test_a_failing_header_of_a_file_is_a_500():
 
 
 @pytest.mark.parametrize(
-    "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST_TEMPLATE + 1), ScriptedBody([Busy("x")], 4)]
+    "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST_BUCKET_TEMPLATE + 1), ScriptedBody([Busy("x")], 4)]
 )
 async def test_the_object_of_a_template_is_closed(body):
     """The object is closed after it was read, was too large, or failed."""
     with suppress(PageFailed, Busy):
-        await read_text(OneObjectStore(body), ObjectKey("t/nf"), LARGEST_TEMPLATE)
+        await read_text(OneObjectStore(body), ObjectKey("t/nf"), LARGEST_BUCKET_TEMPLATE)
     assert body.closed.is_set()
 
 
@@ -292,7 +300,7 @@ async def test_a_failing_bucket_keeps_the_previous_page():
     [
         (b"{{ x }}", "unknown function `x`"),
         (b"\xff", "`t` is not UTF-8"),
-        (b"x" * (LARGEST_TEMPLATE + 1), f"`t` is larger than {LARGEST_TEMPLATE} bytes"),
+        (b"x" * (LARGEST_BUCKET_TEMPLATE + 1), f"`t` is larger than {LARGEST_BUCKET_TEMPLATE} bytes"),
     ],
 )
 async def test_an_invalid_template_is_read_once(content, message):

@@ -7,6 +7,7 @@ import errno
 import pytest
 
 from tornado_proxy.auth.authenticator import AuthBusy
+from tornado_proxy.pages.custom import PageFailed
 from tornado_proxy.routing.request import BadAddress, RequestError
 from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage.errors import (
@@ -26,7 +27,6 @@ from tornado_proxy.storage.errors import (
     UpstreamError,
 )
 from tornado_proxy.web.answer import ErrorAnswer, answer_exception
-from tornado_proxy.web.custom_pages import PageFailed
 from tornado_proxy.web.handlers import CrossOrigin
 from tornado_proxy.web.incoming_file import FormTooLarge, MalformedForm, NotAForm
 from tornado_proxy.wire.incoming import ClientDisconnected, HeadTooLarge, MalformedMessage

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.actions import Actions
+from tornado_proxy.pages.custom import CustomRendering
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
@@ -212,3 +213,20 @@ def answer_attempt(attempt: Refuse) -> ErrorAnswer:
     return ErrorAnswer(
         attempt.status, attempt.reason, (*headers, *challenge, *location), client_message=attempt.message
     )
+
+
+BODILESS = (204, 304)
+# Headers that describe the body that is replaced.
+_OF_BODY = frozenset({"content-type", "content-security-policy", "content-length"})
+
+
+def customized(own: Whole, custom: CustomRendering | None) -> Whole:
+    """Returns an answer with the body, status and headers of a custom page."""
+    if custom is None:
+        return own
+    body, status = own.body if custom.body is None else custom.body, custom.status or own.status
+    kept = own.headers if custom.body is None else without(own.headers, _OF_BODY)
+    headers = with_headers(without(kept, {"content-length"}), custom.headers)
+    if status in BODILESS:
+        return Whole(status, without(headers, _OF_BODY), templated=custom.written)
+    return Whole(status, (*headers, ("Content-Length", str(len(body)))), body, custom.written)

@@ -14,7 +14,7 @@ import msgspec
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
+from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData, PageFailed, read_text
 from tornado_proxy.pages.limits import LARGEST_README
 from tornado_proxy.pages.listing import Listing, Offers, Order, requested_order, written
 from tornado_proxy.pages.render import LISTING_FORMS, Form, Rendering, choose
@@ -25,9 +25,8 @@ from tornado_proxy.semantics.fields import asks_for_page
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, StorageError
 from tornado_proxy.storage.store import Entry, Page, Write
-from tornado_proxy.web.answer import Answer, Streamed, page, with_headers
+from tornado_proxy.web.answer import BODILESS, Answer, Streamed, customized, page, with_headers
 from tornado_proxy.web.archive import FORMATS, MadeObject, archive
-from tornado_proxy.web.custom_pages import BODILESS, PageFailed, customized, read_text
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.limits import (
     FEWEST_ENTRIES_READ,

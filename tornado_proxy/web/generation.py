@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.pages.custom import CustomRendering, PageData
+from tornado_proxy.pages.custom import CustomRendering, PageData, PageRenderer
 from tornado_proxy.pages.listing import link
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.decide import Decision, listed, opens_all_below
@@ -32,7 +32,6 @@ from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.request import Request, RequestPath, TrustedProxies, User
 from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.telemetry.events import Event, Retired
-from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
 from tornado_proxy.web.incoming_file import IncomingFile
 from tornado_proxy.web.limits import DECISIONS_A_TURN, DIGITS_OF_DIGEST, TOKEN_BLOCK

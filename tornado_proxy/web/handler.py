@@ -20,7 +20,7 @@ from tornado.httputil import HTTPConnection, HTTPHeaders, ResponseStartLine
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler
 
-from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
+from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError, PageUnavailable
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import RequestError, shown_path
@@ -29,8 +29,16 @@ from tornado_proxy.semantics.request import WRITING, Origin, Request, RequestPat
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Event, Failed, ObjectUsed, RequestRecord, Served
-from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_exception, page, private_headers
-from tornado_proxy.web.custom_pages import PageUnavailable, customized
+from tornado_proxy.web.answer import (
+    Answer,
+    ErrorAnswer,
+    Outcome,
+    Whole,
+    answer_exception,
+    customized,
+    page,
+    private_headers,
+)
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.web.limits import (
     ARCHIVES_AT_ONCE,

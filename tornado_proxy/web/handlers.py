@@ -48,8 +48,7 @@ from tornado_proxy.semantics.request import (
     read_public_path,
 )
 from tornado_proxy.telemetry.events import AccessDecided, Event, SignInTried
-from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_attempt, page
-from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, answer_attempt, customized, page
 from tornado_proxy.web.generation import Generations, Parts, RequestContext
 from tornado_proxy.web.handler import HEALTHY, Handler, SharedApplication
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form

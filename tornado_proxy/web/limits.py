@@ -44,17 +44,6 @@ MOST_SORTED = 10_000
 DECISIONS_A_TURN = 16
 """The decisions about paths after which other requests get a turn."""
 
-LARGEST_TEMPLATE = 256 * 1024
-"""Bytes of a template in a bucket. In the manual."""
-TEMPLATE_FRESH = 60.0
-"""Seconds for which a page read from a bucket is used without a look there. In the manual."""
-PAGE_WITHIN = 1.0
-"""Seconds that an error waits for its page. In the manual."""
-TEMPLATE_AGAIN_AFTER = 5.0
-"""Seconds after which a template that could not be read is tried again."""
-ENTRIES_ON_LOOP = 100
-"""Entries up to which a page is rendered on the event loop."""
-
 PIECE_COMPRESSED = 16 * 1024
 """Bytes that are compressed before anything else has its turn."""
 COMPRESSED_AT_ONCE = 256

@@ -57,9 +57,18 @@ from tornado_proxy.storage.errors import (
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, UploadedPart, Write
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.template import HeaderFields, ObjectMetadata, PutData, PutInput
-from tornado_proxy.web.answer import Answer, Outcome, Streamed, Whole, answer_attempt, file_headers, page, with_headers
+from tornado_proxy.web.answer import (
+    Answer,
+    Outcome,
+    Streamed,
+    Whole,
+    answer_attempt,
+    customized,
+    file_headers,
+    page,
+    with_headers,
+)
 from tornado_proxy.web.browse import Directory, browse
-from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.incoming_file import FileHead, check_raw
 from tornado_proxy.web.limits import SENT_WHOLE

@@ -15,7 +15,7 @@ from tornado_proxy.auth.basic import Verifier, basic_authenticators
 from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.pages.custom import CustomPages
+from tornado_proxy.pages.custom import CustomPages, PageRenderer
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.plan import Attempt
@@ -30,7 +30,6 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import Outlook, ProbeResult, look, probe_all
 from tornado_proxy.storage.store import ForwardingStore, Store
 from tornado_proxy.telemetry.events import Event, MeasuredStore, ObjectWritten, ReadResumed
-from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions
 from tornado_proxy.web.generation import Generation, Parts, Shared
 from tornado_proxy.wire.dialing import HttpFetcher
