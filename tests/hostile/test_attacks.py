@@ -150,9 +150,9 @@ ATTACKS = {
         "hostile/test_sign_in.py::test_wrong_passwords_from_elsewhere_keep_nobody_out",
     ],
     "an issuer or a policy server that hangs or lies": [
-        "auth/test_fetching.py::test_a_server_that_hangs_delays_no_other",
-        "auth/test_fetching.py::test_an_answer_that_is_not_http_is_an_error",
-        "auth/test_fetching.py::test_json_that_nothing_can_be_done_with_is_refused",
+        "wire/test_fetching.py::test_a_server_that_hangs_delays_no_other",
+        "wire/test_fetching.py::test_an_answer_that_is_not_http_is_an_error",
+        "wire/test_fetching.py::test_json_that_nothing_can_be_done_with_is_refused",
         "auth/test_oidc_provider.py::test_unusable_metadata_is_refused",
     ],
     "an address in another case that evades a rule": [

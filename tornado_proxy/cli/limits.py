@@ -14,3 +14,6 @@ LIVE_WITHIN = 10.0
 
 TARGETS_SHOWN = 10
 """Names of targets that a message lists."""
+
+LARGEST_REVISION = 8 * 1024 * 1024
+"""The most bytes of a file on disk: those of a configuration."""

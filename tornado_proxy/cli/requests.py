@@ -14,7 +14,20 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.inputs import add_admin, add_count, add_file, add_flag, add_format, add_tls, file_path, valid
+from tornado_proxy.cli.inputs import (
+    add_admin,
+    add_count,
+    add_file,
+    add_flag,
+    add_format,
+    add_tls,
+    directory_of,
+    file_path,
+    in_revision,
+    read_content,
+    read_rules,
+    valid,
+)
 from tornado_proxy.cli.limits import HEAD_WITHIN, LIVE_WITHIN
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_diff
 from tornado_proxy.config import values
@@ -32,7 +45,6 @@ from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS, RequestPath, User, groups_of
 from tornado_proxy.tools import explain
 from tornado_proxy.tools.diff import Comparer, DiffReport, KeyAnswers, to_json, to_markdown, to_text
-from tornado_proxy.tools.revisions import directory_of, in_revision, read_content, read_rules
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, logged, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))

@@ -42,6 +42,3 @@ MOST_FILES = 2_000
 """The most files that are read together."""
 MOST_FOLDERS = 10_000
 """The most directories that are searched for rule files."""
-
-LARGEST_REVISION = 8 * 1024 * 1024
-"""The most bytes of a file on disk: those of a configuration."""

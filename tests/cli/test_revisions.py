@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.tools.revisions import directory_of, in_revision, read_content, read_rules
+from tornado_proxy.cli.inputs import directory_of, in_revision, read_content, read_rules
 
 AUTHOR = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
 
