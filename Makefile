@@ -18,7 +18,7 @@ PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 # Hundreds of processes are started: without bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-others $(LARGE:%=test-%) $(PURE:%=test-%) coverage $(PURE:%=coverage-%) check integration docs screenshots dist deb release-check hashes man completions transcripts clean
+.PHONY: help demo test test-others test-pure $(LARGE:%=test-%) coverage $(PURE:%=coverage-%) check integration docs screenshots dist deb release-check hashes man completions transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -35,9 +35,9 @@ demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects 
 
 test: $(STAMP)  ## Run the tests, but for those that need a browser, systemd or radosgw
 	@mkdir -p build
-	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(LARGE:%=test-%) test-others $(PURE:%=test-%)
+	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(LARGE:%=test-%) test-others test-pure
 
-# A folder has a process of its own, which collects these tests only; each worker of pytest-xdist would collect all.
+# A large folder has a process of its own, which collects these tests only; each worker of pytest-xdist would collect all.
 TEST    = $(BIN)/python -m pytest -q -m 'not integration'
 TO_LOG  = >build/$@.log 2>&1 || { cat build/$@.log; false; }
 OUTCOME = $$(tail -n 1 build/$@.log)
@@ -46,13 +46,17 @@ OUTCOME = $$(tail -n 1 build/$@.log)
 # and some change them.
 test-end_to_end test-hostile: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
 
-$(LARGE:%=test-%) $(PURE:%=test-%): test-%: $(STAMP)
+$(LARGE:%=test-%): test-%: $(STAMP)
 	@$(TEST) $(SPREAD) tests/$* $(TO_LOG)
 	@echo "$*: $(OUTCOME)"
 
 test-others: $(STAMP)
 	@$(TEST) $(patsubst %,--ignore tests/%,$(PURE) $(LARGE)) $(TO_LOG)
 	@echo "others: $(OUTCOME)"
+
+test-pure: $(STAMP)
+	@$(TEST) $(PURE:%=tests/%) $(TO_LOG)
+	@echo "pure packages: $(OUTCOME)"
 
 # Twice the time of these tests, which `make test` therefore runs without counting.
 coverage: $(STAMP)  ## Run the tests of the pure packages, each of which they must cover whole, branches included
