@@ -1,16 +1,11 @@
 """Sign-in at an OpenID issuer and by headers with a running server, and attacks on it."""
 
-import hashlib
-import hmac
-import time
-from base64 import urlsafe_b64encode
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from administering import eventually
 from browsing import Browser
 from issuer import ANN, CLIENT, CLIENT_SECRET, new_key, running_issuer
-from joserfc import jwk, jwt
+from joserfc import jwt
 from running import form, start_proxy
 
 CONFIGURATION = """
@@ -138,14 +133,6 @@ def test_a_logout_ends_the_session_here_and_at_the_issuer(ann, issuer):
     assert issuer.url in answer.headers["location"]
 
 
-def test_a_session_outlives_a_rotation_of_keys(ann, issuer, proxy):
-    """A new key is fetched for a token that names it, and a session needs no new login."""
-    issuer.keys.append(new_key("two"))
-    assert ann.request("/a.txt").status == 200
-    # The keys are fetched again after ten seconds at the earliest.
-    eventually(lambda: proxy.request("GET", "/a.txt", headers=_token(issuer)).status == 200)
-
-
 def test_a_program_signs_in_with_a_token_or_gets_a_401(proxy, issuer):
     """A program without a token gets a 401 instead of a redirect to a login."""
     assert proxy.request("GET", "/a.txt", headers=_token(issuer)).text == "a.txt"
@@ -215,29 +202,6 @@ def test_a_name_that_is_no_path_segment_is_refused(trusting_proxy, proxy, issuer
     assert proxy.request("GET", "/a.txt", headers=_token(issuer, preferred_username=name)).status == 401
 
 
-FOREIGN_ADDRESSES = [
-    "https://evil.example/",
-    "//evil.example/",
-    "/\\evil.example/",
-    "\\\\evil.example",
-    "/\t/evil.example",
-    "http:evil.example",
-    "http://files.example@evil.example/",
-    "http://files.example.evil.example/",
-    "http://files.example:81/",
-    "javascript:alert(1)",
-    "http://files.example\\@evil.example/",
-    " https://evil.example/",
-]
-
-
-@pytest.mark.parametrize("address", FOREIGN_ADDRESSES)
-def test_a_login_leads_back_to_this_site_only(proxy, address):
-    """A login with an address of another site is refused, so that it is no open redirect."""
-    answer = Browser(proxy).request(f"/auth/id?rd={quote(address, safe='')}")
-    assert (answer.status, "location" in answer.headers) == (400, False)
-
-
 @pytest.mark.parametrize("path", ["//evil.example/%2e%2e", "/%5Cevil.example/", "//evil.example"])
 def test_a_path_that_looks_like_another_site_leads_back_to_this_one(proxy, path):
     """The login gets the requested page as an absolute URL of this site."""
@@ -250,16 +214,7 @@ def test_a_path_that_looks_like_another_site_leads_back_to_this_one(proxy, path)
         assert answer.status == 400
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://files.example:81"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
-)
+@pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "same-site"}])
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_a_page_of_another_origin_writes_nothing(ann, bucket, method, headers):
     """A PUT or DELETE with the cookie is refused if a page of another origin sends it."""
@@ -286,38 +241,6 @@ def test_a_picture_logs_nobody_out(ann):
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert "form-action" not in answer.headers["content-security-policy"]
     assert ann.request("/a.txt").status == 200
-
-
-@pytest.mark.parametrize("address", ["/%E2%82%AC", "/€", "/%C3%BC?%FF"])
-def test_an_address_beyond_latin_1_is_returned_to(proxy, address):
-    """A login for an address with any character leads to the address."""
-    browser = Browser(proxy)
-    assert browser.open(f"/auth/id?rd={quote(address, safe='')}").status == 404
-    assert browser.url.isascii()
-
-
-def test_nobody_is_logged_out_by_another_site(ann):
-    """A logout that another site sends is refused."""
-    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
-        assert ann.request("/auth/id/logout", "POST", headers).status == 403
-    assert ann.request("/a.txt").status == 200
-
-
-def test_a_session_counts_for_its_host_and_its_provider_only(ann, proxy):
-    """The cookie of one host or provider opens nothing on another."""
-    other_host = Browser(proxy, host="other.example", cookies=dict(ann.cookies))
-    assert other_host.request("/a.txt").status == 307
-    other_provider = Browser(proxy, cookies={"other": ann.cookies["oidc"]})
-    assert other_provider.request("/other/a.txt").status == 307
-    assert ann.request("/other/a.txt").status == 307
-
-
-def test_a_changed_cookie_opens_nothing(ann, proxy):
-    """A cookie with one changed character opens nothing."""
-    text = ann.cookies["oidc"]
-    for index in (0, len(text) // 2, len(text) - 2):
-        changed = text[:index] + ("A" if text[index] != "A" else "B") + text[index + 1 :]
-        assert Browser(proxy, cookies={"oidc": changed}).request("/a.txt").status == 307
 
 
 def test_a_login_cookie_is_not_a_session(proxy):
@@ -356,28 +279,15 @@ def test_a_code_of_another_login_is_refused(proxy, issuer):
     assert "oidc" not in victim.cookies
 
 
-def _signed_with_the_public_key(key, payload):
-    """Signs by HMAC with the public key, by hand, because the library refuses it."""
-    header = urlsafe_b64encode(b'{"alg":"HS256","kid":"%s"}' % key.kid.encode()).rstrip(b"=")
-    message = header + b"." + payload.encode()
-    signature = hmac.new(key.as_pem(private=False), message, hashlib.sha256).digest()
-    return (message + b"." + urlsafe_b64encode(signature).rstrip(b"=")).decode()
-
-
 def _forged(issuer):
     claims = jwt.decode(issuer.token(), issuer.key, ["RS256"]).claims
     header, payload, signature = issuer.token().split(".")
-    hmac_token = jwt.encode({"alg": "HS256"}, claims, jwk.OctKey.import_key("x" * 32)).split(".")
     kid = issuer.key.kid
-    other_key = new_key(kid)
     return {
         "no signature": f"{header}.{payload}.",
         "alg none": f"eyJhbGciOiJub25lIn0.{payload}.",
         "alg NONE": f"eyJhbGciOiJOT05FIn0.{payload}.",
-        "HMAC": ".".join(hmac_token),
-        "HMAC with the public key": _signed_with_the_public_key(issuer.key, payload),
-        "another key": jwt.encode({"alg": "RS256", "kid": kid}, claims, other_key),
-        "a key of its own": jwt.encode({"alg": "RS256", "jwk": other_key.as_dict(private=False)}, claims, other_key),
+        "another key": jwt.encode({"alg": "RS256", "kid": kid}, claims, new_key(kid)),
         "another payload": f"{header}.{payload[:-2]}AA.{signature}",
         "five parts": "a.b.c.d.e",
         "empty": "",
@@ -398,14 +308,3 @@ def test_a_forged_host_changes_no_redirect(proxy, issuer):
     location = Browser(proxy).request("/auth/id", headers={"X-Forwarded-Host": "evil.example"}).headers["location"]
     assert parse_qs(urlsplit(location).query)["redirect_uri"] == ["http://files.example/auth/id/callback"]
     assert location.startswith(f"{issuer.url}/authorize?")
-
-
-def test_many_bad_tokens_fetch_the_keys_once(proxy, issuer):
-    """Tokens with an unknown key don't flood the issuer, and good tokens still count."""
-    unknown_key = new_key("stranger")
-    bad = jwt.encode({"alg": "RS256", "kid": "stranger"}, {"iss": issuer.url}, unknown_key)
-    start = time.monotonic()
-    for _ in range(50):
-        assert proxy.request("GET", "/a.txt", headers={"Authorization": f"Bearer {bad}"}).status == 401
-    assert time.monotonic() - start < 15
-    assert proxy.request("GET", "/a.txt", headers=_token(issuer)).status == 200

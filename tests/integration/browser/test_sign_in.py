@@ -195,17 +195,6 @@ def _sign_in_again(browser):
     click(browser, "Go on")
 
 
-def test_a_changed_cookie_opens_nothing(browser_without_cookies, issuer, site):
-    """A browser with a changed cookie is sent to the issuer again."""
-    _open(browser_without_cookies, f"{site}/a.txt")
-    changed = _session(browser_without_cookies)[:-8] + "AAAAAAAA"
-    browser_without_cookies.delete_cookie("oidc")
-    browser_without_cookies.add_cookie({"name": "oidc", "value": changed, "path": "/"})
-    browser_without_cookies.get(f"{site}/a.txt")
-    assert _text(browser_without_cookies) == "this is a.txt"
-    assert _session(browser_without_cookies) != changed
-
-
 def test_a_logout_ends_the_session_at_the_issuer_too(browser_without_cookies, issuer, site):
     """After a logout the issuer asks for a login again."""
     _open(browser_without_cookies, f"{site}/a.txt")
