@@ -106,7 +106,8 @@ FILES = {
         ("rewrite ^/page$ /there.html last;", {"/page": "is there"}),
         ("rewrite ^/on /with;", None),
         ("rewrite ^/f/(?!x) /g permanent;", None),
-        ("rewrite ^ https://$http_host/x permanent;", None),
+        ("rewrite ^/tls https://$http_host$request_uri permanent;", None),
+        ("rewrite ^/host/(.*)$ https://$host/h/$1 permanent;", {"/host/a": "301 {m}/h/a"}),
         ('location ~ "^/re/(\\w{2,3})$" { return 308 /r/$1$is_args$args; }', {"/re/ab?x": "308 {m}/r/ab?x", "/re/a": 404}),
         (r"location ~* \.php$ { deny all; }", {"/pre/a.php": 404}),
         ("location /pre/ { return 307 https://example.org$request_uri; }", {"/pre/a?x": "307 https://example.org/pre/a?x"}),
@@ -135,6 +136,8 @@ FILES = {
         ("</IfModule>", {}),
         ("RewriteRule ^p$ http://127.0.0.1/ [P]", None),
         ("RewriteRule ^e$ /%{HTTP_HOST} [R,L]", None),
+        ("RewriteRule ^o$ https://%{HTTP_HOST}/p [R,L]", {"/o": "302 {m}/p"}),
+        ("RewriteRule ^tls(.*)$ https://%{SERVER_NAME}/tls$1 [R,L]", None),
         ("Redirect 301 /kept /never", {"/kept": "301 {m}/never"}),
         ("Redirect 301 /docs https://docs.example.org/v1", {
             "/docs": "301 https://docs.example.org/v1", "/docs/a?x": "301 https://docs.example.org/v1/a?x", "/docsx": 404}),

@@ -69,10 +69,12 @@ def test_what_of_nginx_cannot_be_expressed_has_a_reason(text, message):
     assert [each.message[: len(message)] for each in report.of(OptionOutcome.LEFT_OUT)] == [message]
 
 
-def test_of_several_servers_the_one_with_its_own_redirects_is_read():
+def test_of_several_servers_the_one_with_most_redirects_is_read():
     """The other upgrades to TLS, and needs a target of its own."""
     plain = "server { listen 80; return 301 https://$host$request_uri; }"
-    rules, _, report = converted_redirects(f"{plain} server {{ location /a {{ return 301 /b; }} }}", origin="nginx")
+    rules, _, report = converted_redirects(
+        f"{plain} server {{ location /a {{ return 301 /b; }} return 410; }}", origin="nginx"
+    )
     assert (len(rules.rewrites), [each.message for each in report.of(OptionOutcome.LEFT_OUT)]) == (
         1,
         ["it is another server"],

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace as replace_dataclass
 from functools import partial
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec.structs import replace
@@ -24,8 +24,8 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.expectations import compile_test
 from tornado_proxy.rules.lists import read_list
 from tornado_proxy.rules.loading import compile_documents
-from tornado_proxy.rules.location import read_location
-from tornado_proxy.rules.model import RewriteError, RuleSet, RuleTest
+from tornado_proxy.rules.location import NoLocation, read_location
+from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
 from tornado_proxy.rules.tree import (
     REDIRECTS,
     Comment,
@@ -44,6 +44,7 @@ from tornado_proxy.rules.tree import (
     Verdict,
     print_document,
 )
+from tornado_proxy.templates.template import TargetKeyRewriteData
 from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.rewrites import NOWHERE, one_line
 from tornado_proxy.tools.limits import FEW_ADDRESSES, LONGEST_SUBJECT, TESTED_OF_A_LIST
@@ -207,21 +208,34 @@ def _document(target: str, statements: Iterable[Statement], closing: Iterable[Co
 def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[ForeignRule], RuleSet, list[Remark]]:
     """Returns the entries that the language accepts, the rules of their expressions, and remarks on the others."""
     compiled = compile_documents([_document(target, [each.statement for each in entries if not each.is_exact])])
-    mistakes = {each.span: each for each in reversed(compiled.diagnostics)}
+    mistakes = {each.span: (each.message, each.help) for each in reversed(compiled.diagnostics)}
+    made = {each.span: each for each in (compiled.rule_sets.get(target) or RuleSet(target)).rewrites}
     accepted, refused = [], []
     for entry in entries:
         mistake = mistakes.get(entry.place)
         if entry.is_exact:
             line = entry if entry.can_be_listed else replace(entry, status=301, result="/", dialect=Dialect.PLAIN)
             _, found = read_list(line.list_statement(""), SourceFile("", line.line(line.status)))
-            mistake = found[0] if found else None
+            mistake = (found[0].message, found[0].help) if found else None
+        if not mistake and entry.can_be_listed and entry.kind is Kind.REWRITE and entry.source.endswith("/"):
+            mistake = "a directory is not rewritten to a file", None
+        if not mistake and entry.kind is Kind.REDIRECT and _leads_to_itself(entry, made.get(entry.place)):
+            mistake = "it leads to its own address", None
         if mistake:
-            refused.append(left_out(entry.place, mistake.message, mistake.help))
-        elif entry.can_be_listed and entry.kind is Kind.REWRITE and entry.source.endswith("/"):
-            refused.append(left_out(entry.place, "a directory is not rewritten to a file"))
+            refused.append(left_out(entry.place, *mistake))
         else:
             accepted.append(entry)
-    return accepted, compiled.rule_sets.get(target) or RuleSet(target), refused
+    expressions = (made[each.place] for each in accepted if not each.is_exact)
+    return accepted, RuleSet(target, tuple(expressions)), refused
+
+
+def _leads_to_itself(entry: ForeignRule, rewrite: Rewrite | None) -> bool:
+    text, key = entry.result, entry.address
+    if not entry.is_exact and key and rewrite and (captures := rewrite.pattern.search(key)):
+        text = rewrite.template.render(captures, TargetKeyRewriteData(key), marked=True)
+    with suppress(NoLocation):
+        return unquote(read_location(text).path) == key
+    return False
 
 
 def _reached(entries: Sequence[ForeignRule], sources: RuleSet) -> tuple[list[ForeignRule], list[Remark]]:

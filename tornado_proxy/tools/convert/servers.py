@@ -45,6 +45,11 @@ class _Directive(NamedTuple):
         """Its first word."""
         return self.words[0]
 
+    @property
+    def moves(self) -> int:
+        """The number of directives in it that redirect or rewrite."""
+        return (self.name in ("return", "rewrite")) + sum(each.moves for each in self.block)
+
 
 _TOKEN = re.compile(
     r"""
@@ -123,7 +128,7 @@ class _Scope(NamedTuple):
 
 
 _ANY_PATH = frozenset({"^", ".*", "^.*", "^.*$", "^/", "^/.*$", "(.*)", "^(.*)$", "^/(.*)$"})
-_OWN_HOST = re.compile(r"\$scheme://\$(?:http_)?host(?=[/$]|\Z)")
+_OWN_HOST = re.compile(r"(?:\$scheme|https?)://\$(?:host|http_host|server_name)(?=[/$]|\Z)")
 _ARGUMENTS = re.compile(r"(?:\$is_args\$args|\?\$(?:args|query_string))\Z")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _IF_MAPPED = re.compile(r"\(\$(\w+)(?:!=)?\)")
@@ -134,12 +139,12 @@ _PATHS = ("uri", "document_uri", "request_uri")
 def nginx(*sources: SourceFile) -> Read:
     """Reads files of nginx: the directives of a server, then its locations in the order in which nginx looks at them.
 
-    Several servers would be several targets here: only the first that is more than a redirect of everything is read.
+    Several servers would be several targets here: only the one with most redirects is read.
     """
     found = [each for source in sources for each in _directives(source)]
     found = [inner for each in found for inner in (each.block if each.name == "http" else (each,))]
     servers = [each for each in found if each.name == "server"]
-    servers.sort(key=lambda server: any(each.name == "return" for each in server.block))
+    servers.sort(key=lambda server: -server.moves)
     for each in servers[1:]:
         yield left_out(each.place, "it is another server", "convert it alone, for a target with its host")
     reader = _Nginx({each.words[2].lstrip("$"): each for each in found if each.name == "map" and len(each.words) == 3})
@@ -172,9 +177,9 @@ class _Nginx:
                     asked = _IF_MAPPED.fullmatch("".join(each.words[1:]))
                     if asked and asked[1] in self.maps:
                         yield from self.moves(each.block, scope)
-                    elif {"return", "rewrite"} & {inner.name for inner in each.block}:
+                    elif each.moves:
                         yield left_out(each.place, f"it has a condition, `{' '.join(each.words[1:])}`")
-                elif each.name == "location" and scope != _Scope():
+                elif each.name == "location" and scope != _Scope() and each.moves:
                     yield left_out(each.place, "it is a location within another")
             except _LeftOut as reason:
                 yield left_out(each.place, str(reason))
@@ -267,6 +272,7 @@ _TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
 _LONG_FLAGS = "REDIRECT=R LAST=L END=L NOCASE=NC GONE=G QSAPPEND=QSA QSDISCARD=QSD NOESCAPE=NE"
 _FLAGS = dict(each.split("=") for each in _LONG_FLAGS.split())
 _KNOWN_FLAGS = frozenset(_FLAGS.values())
+_OWN_SERVER = re.compile(r"https?://%\{(?:HTTP_HOST|SERVER_NAME)\}(?=[/%]|\Z)", re.IGNORECASE)
 _REFERENCE = re.compile(r"\\(.)|\$([0-9])|([$%]\{[^}]*\}?|%[0-9])|(\$)")
 _NUMBER = re.compile(r"\$\{([0-9])\}")
 _NO_FILE = {("%{REQUEST_FILENAME}", "!-f"), ("%{REQUEST_FILENAME}", "!-d")}
@@ -370,7 +376,8 @@ def _flags(rule: _Rule) -> Mapping[str, str]:
 
 def _rewrite_rule(rule: _Rule, base: str, *, is_last: bool) -> Read:
     """Reads a RewriteRule: of a directory's file if it has a base."""
-    flags, (expression, text), if_missing = _flags(rule), rule.words[1:3], bool(rule.conditions)
+    flags, if_missing = _flags(rule), bool(rule.conditions)
+    expression, text = rule.words[1], _OWN_SERVER.sub("", rule.words[2])
     if expression.startswith("!"):
         raise _LeftOut("it is for the paths that its expression does not match")
     is_absolute = text.startswith("/") or bool(_URL.match(text))
