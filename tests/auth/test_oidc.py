@@ -592,7 +592,8 @@ async def test_a_logout_ends_the_session_here_and_at_the_issuer():
     assert answer.location.startswith(
         "https://id.example/end?client_id=me&post_logout_redirect_uri=https%3A%2F%2Ffiles.example%2F&id_token_hint="
     )
-    assert (await scenario.authenticator.logout(scenario.request("/", Sec_Fetch_Site="cross-site"))).status == 403
+    for sent in ({"Sec_Fetch_Site": "cross-site"}, {"Origin": "https://evil.example"}):
+        assert (await scenario.authenticator.logout(scenario.request("/", **sent))).status == 403
 
 
 def _accepts(address):

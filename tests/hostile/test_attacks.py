@@ -57,14 +57,15 @@ ATTACKS = {
         "semantics/test_request.py::test_nobody_is_believed_behind_a_proxy_that_does_not_know_its_client",
     ],
     "an open redirect": [
-        "end_to_end/test_sign_in.py::test_a_login_leads_back_to_this_site_only",
         "end_to_end/test_sign_in.py::test_a_path_that_looks_like_another_site_leads_back_to_this_one",
         "auth/test_authenticator.py::test_only_addresses_of_this_site_lead_back",
+        "auth/test_oidc.py::test_no_address_leads_to_another_host",
     ],
     "a PUT or DELETE that a page of another origin makes": [
         "end_to_end/test_sign_in.py::test_a_page_of_another_origin_writes_nothing",
-        "end_to_end/test_sign_in.py::test_nobody_is_logged_out_by_another_site",
         "end_to_end/test_sign_in.py::test_a_picture_logs_nobody_out",
+        "auth/test_oidc.py::test_another_origin_cannot_write_with_a_session",
+        "auth/test_oidc.py::test_a_logout_ends_the_session_here_and_at_the_issuer",
         "auth/test_authenticator.py::test_a_page_of_another_origin_cannot_write_with_a_certificate",
         "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete",
     ],
@@ -78,9 +79,9 @@ ATTACKS = {
         "integration/test_convert_differential.py::test_nothing_is_let_through_that_s3_proxy_refuses",
     ],
     "a cookie of another host, provider or kind": [
-        "end_to_end/test_sign_in.py::test_a_session_counts_for_its_host_and_its_provider_only",
         "end_to_end/test_sign_in.py::test_a_login_cookie_is_not_a_session",
-        "end_to_end/test_sign_in.py::test_a_changed_cookie_opens_nothing",
+        "auth/test_cookies.py::test_a_changed_value_is_ignored",
+        "auth/test_oidc.py::test_a_session_counts_for_its_host_and_provider_only",
         "auth/test_oidc.py::test_no_other_cookie_of_the_name_hides_a_session",
     ],
     "a callback that another browser began, or that is sent again": [
@@ -89,6 +90,9 @@ ATTACKS = {
     ],
     "a token of another algorithm, key, issuer or audience": [
         "end_to_end/test_sign_in.py::test_a_forged_token_opens_nothing",
+        "auth/test_oidc_provider.py::test_any_other_token_is_refused",
+        "auth/test_oidc_provider.py::test_a_token_signed_with_the_public_key_as_a_secret_is_refused",
+        "auth/test_oidc_provider.py::test_a_key_inside_the_token_is_ignored",
         "auth/test_oidc.py::test_two_authorizations_are_refused",
     ],
     "a session that goes on although its issuer does not renew it": [
