@@ -57,6 +57,8 @@ FILES = {
         ("/blog/* https://blog.example.org/:splat", {"/blog/": "302 https://blog.example.org/", "/blog": 404}),
         ("/a*z /za/:splat 301", {"/abz": "301 {m}/za/b"}),
         ("/too many words here", None),
+        ("/app/* /app/index.html 200", None),
+        ("/page /there.html 200", {"/page": "is there"}),
         ("https://other.example/* /x", None),
     ],
     "list": [

@@ -97,6 +97,8 @@ def cloudflare(source: SourceFile) -> Read:
             yield left_out(place, f"{_COLUMNS}: Cloudflare ignores the line")
         elif not path.startswith("/") or path.count("*") > 1:
             yield left_out(place, "it is for a host, or has several `*`")
+        elif path.endswith(("/", "/*")) and result.startswith("/") and result.endswith(("/index", "/index.html")):
+            yield left_out(place, "Cloudflare ignores it, as it would never end", "see `tryFiles` of GET's `config`")
         else:
             is_dynamic = "*" in path or _PLACEHOLDER.search(path)
             yield _rule(place, path, f"^{_expression(path, result)}$" if is_dynamic else "", result, status)
