@@ -1,4 +1,4 @@
-"""A request of HTTP/2 is answered as the same one of HTTP/1.1, whatever features it meets."""
+"""A request of HTTP/2, or behind a proxy that takes a path off, is answered as the same one of HTTP/1.1, whatever it meets."""
 
 from __future__ import annotations
 
@@ -144,6 +144,32 @@ async def test_both_protocols_have_one_answer(name):
         new = await _answered(client.request(method, target, sent, body), site)
     assert new == old
     assert old[0] == status
+    assert asked in ([], ["/closed/x"] * 2)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_a_path_that_a_proxy_takes_off_changes_addresses_only(name):
+    """Addresses in headers and bodies begin with it; what is decided, done and reported is the same, by HTTP/2 too."""
+    asked = []
+
+    async def policy(wanted):
+        asked.append(json.loads(wanted.body)["input"]["request"]["path"])
+        return Fetched(200, b'{"result": false}')
+
+    def cut(answer):
+        status, headers, body, used = answer
+        bare = {each: value.replace("/files/", "/") for each, value in headers.items() if each != "etag"}
+        return status, bare, body.replace(b"/files/", b"/").replace(b">/files<", b">/<"), used
+
+    _, method, target, headers, body = REQUESTS[name]
+    sent = {each: value for each, value in (BOB | ORIGIN | headers).items() if value}
+    async with serve(_store(), **_settings(policy)) as site:
+        old = await _answered(site.request(method, target, sent, body), site)
+    async with serve(_store(), **_settings(policy)) as site, connect(site) as client:
+        new = await _answered(client.request(method, target, sent | {"X-Forwarded-Prefix": "/files"}, body), site)
+    assert cut(new) == cut(old)
+    assert old[1].get("location", "/").startswith("/")
+    assert new[1].get("location", "/files/").startswith("/files/")
     assert asked in ([], ["/closed/x"] * 2)
 
 

@@ -13,11 +13,12 @@ from serving import part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
+from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
 from tornado_proxy.config.server import Server
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.wire.dialing import Fetched
 
 SECRET = b"what only some may read"
@@ -30,6 +31,7 @@ WRITABLE = Actions(
     put=PutAction(enabled=True, allow_override=True, raw_uploads=True), delete=DeleteAction(enabled=True)
 )
 METHODS = ("GET", "PUT", "DELETE")
+LISTING = ListingOptions(readme=True, archive=ArchiveOptions(enabled=True))
 OPEN, CLOSED = Resource("/**", METHODS, white_list=True), Resource("/Private/**", METHODS, provider="front")
 
 
@@ -135,6 +137,37 @@ async def test_no_spelling_leads_past_the_resources(name):
         assert {each.status for each in answers} <= {200, 400, 404}
         assert 200 in {each.status for each in answers}
     assert store.keys() == tuple(sorted({STORES[name]("Private/é"), STORES[name]("open")}))
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_no_way_to_write_leads_past_the_resources(name):
+    """Neither an upload in parts nor a form for S3 is begun at a spelling of a closed path."""
+    put = PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True)
+    settings = {"resources": [CLOSED, OPEN], "actions": Actions(put=put), "bucket": Bucket("b", folding=FOLDING[name])}
+    async with serve(_store(name), **settings, **FRONT) as site:
+        for query in ("upload=start&size=1", "upload=direct"):
+            assert (await site.request("PUT", f"/Private/%C3%A9?{query}", ANN)).status == 200
+            for spelling in SPELLINGS[name]:
+                assert (await site.request("PUT", f"{_sent(spelling)}?{query}")).status in (400, 401), spelling
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_no_view_shows_what_is_closed_at_another_spelling(name):
+    """Neither an address that is tried, an index document, a README, an archive, nor what was read into memory."""
+    behind = CachingStore(_store(name), ObjectCache(), CacheCounts())
+    views = {
+        "tried": GetAction(try_files=("$path", *SPELLINGS[name])),
+        "index": GetAction(index_document="é"),
+        "slash": GetAction(index_document="é", redirect_with_trailing_slash_for_not_found_file=True),
+    }
+    for get in views.values():
+        settings = {"resources": [CLOSED, OPEN], "get": get, "bucket": Bucket("b", folding=FOLDING[name])}
+        async with serve(behind, listing=LISTING, **settings, **FRONT) as site:
+            assert (await site.request("GET", "/Private/%C3%A9", ANN)).body == SECRET
+            for path in ("/nothing", "/", *(each.rpartition("/")[0] for each in SPELLINGS[name])):
+                for query in ("", "/", "/?format=json", "/?format=tar", "/?readme=%C3%A9"):
+                    answer = await site.get(_sent(path) + query or "/", Accept="text/html")
+                    assert SECRET not in answer.body, (path, query)
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -255,8 +288,7 @@ async def test_no_path_leads_to_what_a_gateway_keeps_in_a_bucket(name, mount):
     own = (PART_OF_UPLOAD, f"/{PART_OF_UPLOAD}", ".sgwtmp", ".sgwtmp/x", ".sgwtmp/", ".sgwtmp/multipart/?format=zip")
     spellings = [*own, *(PART_OF_UPLOAD.upper() for _ in range(name == "case"))]
     settings = {"actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name]), "mount": Mount(paths=(mount,))}
-    listing = ListingOptions(archive=ArchiveOptions(enabled=True))
-    async with serve(store, listing=listing, **settings) as site:
+    async with serve(store, listing=LISTING, **settings) as site:
         for path, method in product(spellings, ("GET", "HEAD", "PUT", "DELETE")):
             answer = await site.request(method, f"{mount}{path}", None, b"changed" if method == "PUT" else b"")
             assert (answer.status in (400, 403, 415), SECRET in answer.body) == (True, False), (method, path)

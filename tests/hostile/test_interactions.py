@@ -17,19 +17,28 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from files import Files
+from http2_client import connect
+from in_force import generation_of
 from memory_store import MemoryStore
+from quirky_s3 import quirky_s3
 from serving import FORM_TYPE, form, part, serve
+from stores import store_at
 
+from tornado_proxy.admin.simulation import try_draft
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, GetAction, PutAction, Webhook
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.pages.custom import Recipe
+from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
+from tornado_proxy.tools.simulator import RequestDefaults, Simulator, logged
 from tornado_proxy.wire.dialing import Fetched
 
 TESTS = Path(__file__).parents[1]
@@ -37,13 +46,22 @@ TESTS = Path(__file__).parents[1]
 FEATURES = (
     "nested mounts", "isolation", "resources", "policies", "rewrites by user", "index", "slash redirect", "listings", "README",
     "previews", "archives", "parts", "direct uploads", "forms", "cache", "compression", "CORS", "custom pages", "webhooks",
-    "sign-in away", "resumed reads", "HTTP/2", "tried files", "website redirects",
+    "sign-in away", "resumed reads", "HTTP/2", "tried files", "website redirects", "public path", "health path", "folded keys",
+    "conditional writes", "checksums", "caPath", "drafts", "readOnly",
 )  # fmt: skip
 
 _HERE, _OTHER, _ATTACKS = "hostile/test_interactions.py", "hostile/test_other_paths.py", "hostile/test_attacks.py"
-_RESUMED, _BOTH = "hostile/test_resumed_reads.py", "hostile/test_both_protocols.py"
+_RESUMED, _BOTH, _FOLDED = (
+    "hostile/test_resumed_reads.py",
+    "hostile/test_both_protocols.py",
+    "hostile/test_folded_keys.py",
+)
+_PUBLIC, _QUIRKS, _DRAFTS = "web/test_public_path.py", "s3/test_quirks.py", "admin/test_simulation.py"
 _VIEWS = ("index", "slash redirect", "listings", "README", "archives")
 _WRITES = ("parts", "direct uploads", "forms")
+_DECIDING = ("nested mounts", "resources", "policies")
+_READING = (*_VIEWS, "previews", "tried files", "website redirects")
+_S3 = ("conditional writes", "checksums", "caPath")
 
 # A feature, those that it meets, what holds, and the tests that show it.
 HELD = (
@@ -62,8 +80,11 @@ HELD = (
      [f"{_OTHER}::test_an_archive_has_nothing_of_a_target_mounted_inside", f"{_OTHER}::test_a_mount_at_another_host_closes_nothing_here"]),
     ("nested mounts", ("forms",), "a form stores no file at the path of a mount",
      ["routing/test_decide.py::test_a_form_stores_nothing_that_another_answer_would_hide"]),
-    ("nested mounts", ("parts", "direct uploads", "cache", "CORS", "compression", "webhooks", "custom pages", "sign-in away"),
-     "the path alone leads to one target, whose options count", ["routing/test_mounts.py::test_the_longest_mount_path_wins"]),
+    ("nested mounts", ("parts", "direct uploads", "webhooks", "sign-in away"),
+     "uploads, webhooks and providers are those of the target that answers", [f"{_HERE}::test_each_option_is_of_the_target_that_answers"]),
+    ("nested mounts", ("custom pages",), "a page is that of the target that answers, or else the general one",
+     ["pages/test_custom.py::test_the_page_of_a_target_replaces_the_general_one"]),
+    ("nested mounts", ("cache",), "each target has a store and a cache of its own", ["service/reload/test_building.py::test_a_new_cache_gets_a_new_store"]),
 
     ("isolation", ("resources",), "without a user who signed in for the path, an isolated target answers 403",
      ["routing/test_decide.py::test_isolation_requires_a_user"]),
@@ -80,8 +101,9 @@ HELD = (
     ("isolation", ("direct uploads",), "the form for S3 is for the user's key", [f"{_HERE}::test_a_form_for_s3_is_for_the_users_own_key"]),
     ("isolation", ("cache",), "no shared cache keeps an isolated file, whatever the object says",
      ["web/test_handlers.py::test_the_file_of_an_isolated_user_is_not_cached_publicly"]),
-    ("isolation", ("compression", "CORS", "webhooks", "custom pages", "sign-in away"),
-     "they work on the user's answer; a webhook names the user's key", [f"{_HERE}::test_every_view_of_an_isolated_user_is_the_users_own"]),
+    ("isolation", ("webhooks",), "a webhook names the user's key", [f"{_HERE}::test_every_view_of_an_isolated_user_is_the_users_own"]),
+    ("isolation", ("compression", "CORS", "custom pages"), "they work on the user's answer", [f"{_HERE}::test_an_isolated_users_answers_pass_every_filter"]),
+    ("isolation", ("sign-in away",), "nobody's directory is shown or written to", [f"{_HERE}::test_an_isolated_target_shows_nothing_while_its_provider_is_away"]),
 
     ("resources", ("policies",), "the policy is asked after the resource permits, about the same path",
      ["routing/test_decide.py::test_a_policy_server_decides_after_the_rules"]),
@@ -135,8 +157,9 @@ HELD = (
     ("index", ("slash redirect",), "a directory is redirected to its slash, where its index document is",
      ["routing/test_plan.py::test_the_slash_redirect_comes_after_the_rewrite"]),
     ("index", ("archives",), "a subdirectory with an index document has only that one", ["web/test_archive.py::test_a_directory_with_an_index_has_only_its_index"]),
-    ("index", ("cache", "compression", "CORS", "custom pages", "webhooks", "sign-in away"), "an index document is served as a file",
+    ("index", ("cache", "compression", "CORS", "custom pages", "webhooks"), "an index document is served as a file, without the page of a listing",
      [f"{_HERE}::test_an_index_document_is_a_file_for_every_filter"]),
+    ("index", ("sign-in away",), "an open index document asks no provider", [f"{_HERE}::test_an_open_page_does_not_ask_a_provider_that_is_away"]),
 
     ("slash redirect", ("cache", "compression", "CORS", "sign-in away"), "the redirect is `no-cache`, and private for a user",
      ["web/test_filters.py::test_the_answer_to_a_user_is_not_cached_publicly"]),
@@ -243,6 +266,61 @@ HELD = (
     ("HTTP/2", ("forms", "parts"), "a body ends with its stream or its trailers, outlives the farewell of a shut-down, and is not asked for once refused",
      [f"{_BOTH}::test_both_protocols_have_one_answer", f"{_BOTH}::test_trailers_end_an_upload", f"{_BOTH}::test_an_upload_outlives_the_farewell",
       "wire/test_http2_stream.py::test_a_body_is_not_asked_for_after_its_refusal"]),
+
+    ("public path", ("nested mounts", "isolation", "resources", "policies", "rewrites by user"), "they decide about the path without it",
+     [f"{_BOTH}::test_a_path_that_a_proxy_takes_off_changes_addresses_only"]),
+    ("public path", (*_VIEWS, "previews"), "links, and what the scripts of a page ask for, begin with it",
+     [f"{_BOTH}::test_a_path_that_a_proxy_takes_off_changes_addresses_only", f"{_PUBLIC}::test_all_that_clients_are_told_has_the_public_path"]),
+    ("public path", _WRITES, "the address of what was written, or is to be, begins with it",
+     [f"{_PUBLIC}::test_all_that_clients_are_told_has_the_public_path", f"{_BOTH}::test_a_path_that_a_proxy_takes_off_changes_addresses_only"]),
+    ("public path", ("cache", "compression", "CORS", "webhooks", "HTTP/2", "tried files"), "they are the same as without it",
+     [f"{_BOTH}::test_a_path_that_a_proxy_takes_off_changes_addresses_only"]),
+    ("public path", ("custom pages",), "entries have it in their links; a template can read it",
+     [f"{_PUBLIC}::test_a_custom_page_can_begin_its_links_with_the_public_path"]),
+    ("public path", ("sign-in away",), "the steps, the way back and the cookies have it", ["auth/test_oidc.py::test_a_sign_in_behind_a_proxy_that_takes_a_path_off"]),
+    ("public path", ("website redirects",), "an object's redirect on this host begins with it",
+     ["routing/test_plan.py::test_an_object_of_an_isolated_user_redirects_below_the_users_directory",
+      f"{_BOTH}::test_a_path_that_a_proxy_takes_off_changes_addresses_only"]),
+    ("health path", ("nested mounts", "isolation", "resources", "policies", "rewrites by user", "sign-in away", "index", "tried files",
+                     "website redirects", "cache", "custom pages", "webhooks", "HTTP/2", "public path"),
+     "a check is answered before anything is decided, and leaves no event", [f"{_HERE}::test_the_health_path_is_answered_before_all_else"]),
+    ("health path", ("folded keys",), "another spelling is the path of an object", [f"{_HERE}::test_the_health_path_is_answered_before_all_else"]),
+    ("health path", ("CORS",), "a preflight is one there too", [f"{_HERE}::test_the_health_path_is_answered_before_all_else"]),
+
+    ("folded keys", ("nested mounts", "listings"), "no spelling leads past a mount, in what a directory shows neither",
+     [f"{_FOLDED}::test_no_spelling_leads_past_a_nested_mount"]),
+    ("folded keys", ("resources",), "a path is decided as it was sent and as the store reads it", [f"{_FOLDED}::test_no_spelling_leads_past_the_resources"]),
+    ("folded keys", ("policies",), "a policy is asked about both spellings", [f"{_FOLDED}::test_no_spelling_leads_past_a_policy"]),
+    ("folded keys", ("isolation", "rewrites by user"), "no spelling of a path, of a rewritten key, or of a user's name leads to another user",
+     [f"{_FOLDED}::test_no_spelling_leads_out_of_a_users_directory"]),
+    ("folded keys", ("index", "slash redirect", "README", "archives", "cache", "tried files"), "none shows what is closed at another spelling",
+     [f"{_FOLDED}::test_no_view_shows_what_is_closed_at_another_spelling"]),
+    ("folded keys", ("forms",), "the name of a file is a part of the path", [f"{_FOLDED}::test_no_name_of_a_file_leads_past_the_resources"]),
+    ("folded keys", ("parts", "direct uploads"), "neither is begun at a spelling of a closed path", [f"{_FOLDED}::test_no_way_to_write_leads_past_the_resources"]),
+    ("folded keys", ("drafts",), "a draft decides about both spellings", [f"{_HERE}::test_a_draft_says_what_the_edit_then_does"]),
+
+    ("conditional writes", ("rewrites by user", "isolation", "webhooks", "cache"),
+     "a trial and a look are beside the user's own file, are not taken from memory, and are not reported",
+     [f"{_HERE}::test_a_condition_is_kept_beside_the_users_own_file"]),
+    ("conditional writes", ("forms", "parts"), "a file that may not be replaced is not, whatever S3 heeds",
+     [f"{_QUIRKS}::test_nothing_is_written_if_s3_heeds_no_condition", f"{_QUIRKS}::test_a_head_stands_for_the_condition"]),
+    ("conditional writes", ("direct uploads",), "the form of S3 knows no condition, so a request for one with a condition is a 400",
+     ["web/test_incoming_file.py::test_a_form_for_s3_is_refused_as_the_upload_would_be"]),
+    ("conditional writes", ("checksums",), "a trial of an S3 that wants a checksum has one",
+     [f"{_QUIRKS}::test_an_object_that_is_locked_is_not_replaced", f"{_HERE}::test_a_condition_is_kept_beside_the_users_own_file"]),
+    ("checksums", ("forms", "parts"), "each way to write sends them, as S3 wants them", [f"{_QUIRKS}::test_a_checksum_is_sent_as_s3_wants_it"]),
+    ("checksums", ("resumed reads",), "an S3 that is not to be asked for them is read without",
+     [f"{_QUIRKS}::test_an_s3_that_is_not_to_be_asked_for_checksums_is_read"]),
+    ("caPath", ("resumed reads",), "what continues a read is verified as its beginning", [f"{_RESUMED}::test_a_read_goes_on_with_the_authority_of_its_bucket"]),
+    ("caPath", ("cache", "forms", "parts"), "reads and writes trust it, by both ways, and after it was renewed",
+     ["s3/test_way_to_s3.py::test_an_authority_can_be_named", "s3/test_way_to_s3.py::test_a_renewed_authority_is_trusted"]),
+
+    ("drafts", ("nested mounts", "resources", "rewrites by user", "index", "tried files"),
+     "what a draft shows of a request is what the edit does to it", [f"{_HERE}::test_a_draft_says_what_the_edit_then_does"]),
+    ("drafts", ("isolation",), "a request that depends on a user who is not kept is unknown",
+     [f"{_DRAFTS}::test_what_needs_more_than_was_kept_is_unknown"]),
+    ("drafts", ("readOnly",), "drafts are tried on a Unix socket only", ["admin/test_draft_page.py::test_a_read_only_listener_has_no_drafts"]),
+    ("readOnly", ("cache",), "nothing is purged over the network", ["admin/test_application.py::test_a_read_only_listener_takes_no_command"]),
 )  # fmt: skip
 
 # Pairs that cannot meet, each with the reason.
@@ -261,6 +339,21 @@ APART = (
     ("website redirects", ("slash redirect", "resumed reads", *_WRITES), "the object is there, its body is not read, and no upload makes one"),
     ("tried files", _WRITES, "an upload is for the address that it names"),
     ("resumed reads", ("slash redirect", "listings", *_WRITES), "no object is read"),
+    ("nested mounts", ("CORS", "compression"), "these are options of the server, for all targets"),
+    ("public path", ("resumed reads", "folded keys", *_S3, "drafts", "readOnly"), "it is in no body of an object, and gone before a path is read"),
+    ("health path", ("slash redirect", "listings", "README", "previews", "archives", *_WRITES, "compression", "resumed reads", *_S3,
+                     "drafts", "readOnly"), "it answers GET and HEAD of one path, and asks no bucket"),
+    ("folded keys", ("previews", "compression", "CORS", "custom pages", "webhooks", "sign-in away", "resumed reads", "HTTP/2",
+                     "website redirects", *_S3, "readOnly"), "S3 gets the key as it was sent; only what is decided knows the other"),
+    *((each, (*_DECIDING, *_READING, "CORS", "compression", "custom pages", "sign-in away", "HTTP/2", "drafts", "readOnly"),
+       "how S3 is spoken to, once all else is decided") for each in _S3),
+    ("conditional writes", ("resumed reads", "caPath"), "a condition is a header of a write"),
+    ("checksums", ("rewrites by user", "isolation", "webhooks", "cache", "direct uploads", "caPath"), "a checksum is of a body that is sent"),
+    ("caPath", ("rewrites by user", "isolation", "webhooks", "direct uploads"), "it is about connections, and browsers have theirs"),
+    ("drafts", ("slash redirect", "listings", "README", "previews", "archives", *_WRITES, "cache", "compression", "CORS", "custom pages", "webhooks",
+                "resumed reads", "HTTP/2", "website redirects", "policies", "sign-in away"), "a draft is of rules, and asks nobody"),
+    ("readOnly", (*_DECIDING, "isolation", "rewrites by user", *_READING, *_WRITES, "compression", "CORS", "custom pages", "webhooks", "sign-in away",
+                  "resumed reads", "HTTP/2"), "it is about the commands of the admin listener"),
     ("compression", _WRITES, "the answers to uploads are small; request bodies are never decoded"),
 )  # fmt: skip
 
@@ -484,10 +577,12 @@ async def test_an_index_document_is_a_file_for_every_filter(path):
         compress=Compress(),
     )
     get = GetAction(index_document="index.html", try_files=("$path", "$path/"), webhooks=HOOKS)
-    async with serve(store, get=get, resources=[USERS], **{**FRONT, "server": server}) as site:
+    custom = {"folder_list": Recipe("folder_list", "a page")}
+    async with serve(store, get=get, resources=[USERS], custom=custom, **{**FRONT, "server": server}) as site:
         answer = await site.request("GET", path, BOB | {"Origin": "https://a.test", "Accept-Encoding": "gzip"})
         await site.last_event()
         (used,) = [event for event in site.events if isinstance(event, ObjectUsed)]
+    assert gzip.decompress(answer.body) == b"x" * 2000
     assert answer.headers["cache-control"] == "private, max-age=5"
     assert answer.headers["content-encoding"] == "gzip"
     assert answer.headers["access-control-allow-origin"] == "https://a.test"
@@ -587,3 +682,179 @@ async def test_an_archive_can_be_compressed():
     assert answer.headers["access-control-allow-origin"] == "https://a.test"
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(answer.body))) as archive:
         assert archive.getnames() == ["d/a"]
+
+
+async def test_an_isolated_users_answers_pass_every_filter():
+    """They are compressed, have the headers of CORS, and fill custom pages, with nothing of other users."""
+    cors, compress = Cors(enabled=True, allow_origins=("https://a.test",)), Compress(min_size=1, types=("text/*",))
+    server = Server(trusted_proxies=("127.0.0.0/8",), cors=cors, compress=compress)
+    files = MemoryStore()
+    for key, body in {"bob/f.txt": b"his" * 900, "ann/g.txt": SECRET, "h.txt": SECRET}.items():
+        files.add(key, body, ObjectInfo(len(body), content_type="text/plain"))
+    custom = {"folder_list": Recipe("folder_list", "{{ range .Entries }}{{ .Name }} {{ end }}")}
+    settings = {**FRONT, "server": server, "resources": [USERS], "get": GetAction(user_isolation=True)}
+    async with serve(files, custom=custom, **settings) as site:
+        asked = BOB | {"Accept-Encoding": "gzip", "Origin": "https://a.test"}
+        file, page = await site.request("GET", "/f.txt", asked), await site.request("GET", "/", asked)
+        missing = [(await site.request("GET", path, asked)).status for path in ("/g.txt", "/h.txt")]
+    assert gzip.decompress(file.body) == b"his" * 900
+    assert gzip.decompress(page.body) == b"f.txt "
+    assert {each.headers["access-control-allow-origin"] for each in (file, page)} == {"https://a.test"}
+    assert missing == [404, 404]
+
+
+async def test_an_isolated_target_shows_nothing_while_its_provider_is_away():
+    """No view is of nobody's directory: each is a 503, a write too."""
+    actions = Actions(GetAction(user_isolation=True), put=WRITABLE)
+    settings = {"resources": [Resource("/**", ("GET", "PUT"), provider="id")], "authenticators": {"id": _Away()}}
+    async with serve({"a": SECRET, "ann/a": SECRET}, actions=actions, listing=LISTING, **settings) as site:
+        for method, path in (
+            ("GET", "/a"),
+            ("GET", "/"),
+            ("GET", "/?format=zip"),
+            ("PUT", "/b"),
+            ("PUT", "/b?upload=direct"),
+        ):
+            answer = await site.request(method, path, {}, b"x" if path == "/b" else b"")
+            assert (answer.status, SECRET in answer.body) == (503, False), path
+
+
+async def test_each_option_is_of_the_target_that_answers():
+    """A target mounted inside takes uploads, asks its provider and reports nothing, whatever the outer one does."""
+    store = MemoryStore()
+    for key in ("a", "in/a"):
+        store.add(key, b"x")
+    outer = Actions(GetAction(webhooks=HOOKS))
+    writes = Actions(put=PutAction(enabled=True, raw_uploads=True, direct_uploads=True))
+    closed = Resource("/in/closed/**", provider="id")
+    opened = Resource("/**", ("GET", "PUT"), white_list=True)
+    nested = Target("nested", Mount("", ("/in/",)), Bucket("b"), writes, (closed, opened))
+    async with serve(store, others=[nested], authenticators={"id": _Away()}, actions=outer) as site:
+        statuses = [
+            (await site.request("PUT", path, {}, b"x" if path.endswith("b") else b"")).status
+            for query in ("b", "c?upload=direct", "d?upload=start&size=1")
+            for path in (f"/{query}", f"/in/{query}")
+        ]
+        found = [(await site.get(path)).status for path in ("/closed/a", "/in/closed/a", "/a", "/in/a")]
+        await site.last_event()
+        used = [event.body["target"]["name"] for event in site.events if isinstance(event, ObjectUsed)]
+    assert (statuses, found) == ([405, 201, 405, 200, 405, 200], [404, 503, 200, 200])
+    assert set(used) == {"site"}
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-Forwarded-Prefix": "/files"}])
+async def test_the_health_path_is_answered_before_all_else(headers):
+    """No target, resource, policy, rewrite, object, page or webhook has a say, by neither protocol."""
+    cors = Cors(enabled=True, allow_origins=("https://a.test",))
+    server = Server(trusted_proxies=("127.0.0.0/8",), cors=cors, health_path="/in/ok")
+    nested = Target("nested", Mount("", ("/in/",)), Bucket("b"), Actions(GetAction(user_isolation=True)), (USERS,))
+    store = CachingStore(MemoryStore(), ObjectCache(), CacheCounts())
+    store.behind.add("ok", SECRET, ObjectInfo(len(SECRET), redirect="/elsewhere"))
+    get = GetAction(try_files=("$path", "/ok"), index_document="ok", website_redirects=True, webhooks=HOOKS)
+    settings = {"resources": POLICED, "fetch": _Policy("/in/ok"), "rules": HOME, "get": get, "others": [nested]}
+    custom = {"forbidden_error": Recipe("forbidden_error", "a page")}
+    settings["bucket"] = Bucket("b", folding=("emptySegments", "case"))
+    async with serve(
+        store, **{**FRONT, "server": server, "authenticators": {"front": _Away()}}, custom=custom, **settings
+    ) as site:
+        answers = [await site.request("GET", "/in/ok", headers)]
+        async with connect(site) as client:
+            answers.append(await client.request("GET", "/in/ok", headers))
+        refused = [(await site.request("GET", path, headers)).status for path in ("/in/OK", "/in//ok", "/ok")]
+        preflight = await site.request(
+            "OPTIONS", "/in/ok", {"Origin": "https://a.test", "Access-Control-Request-Method": "GET"}
+        )
+        await site.last_event()
+    assert [(each.status, each.body) for each in answers] == [(200, b"healthy\n")] * 2
+    assert (refused, preflight.headers["access-control-allow-origin"]) == ([503] * 3, "https://a.test")
+
+
+WAYS_TO_WRITE = {
+    "form": lambda site, user: site.request("PUT", "/home/", user | FORM_TYPE, form(part("file", b"x", filename="f"))),
+    "body": lambda site, user: site.request("PUT", "/home/f", user, b"x"),
+}
+
+
+async def _in_parts(site, user):
+    started = await site.request("PUT", "/home/f?upload=start&size=1", user)
+    if started.status != 200:
+        return started
+    upload = json.loads(started.body)["id"]
+    await site.request("PUT", f"/home/f?upload=part&id={upload}&number=1", user, b"x")
+    return await site.request("PUT", f"/home/f?upload=complete&id={upload}&size=1", user)
+
+
+@pytest.mark.parametrize("way", [*WAYS_TO_WRITE, "parts"])
+@pytest.mark.parametrize("reaction", ["tried", "headBefore"])
+async def test_a_condition_is_kept_beside_the_users_own_file(way, reaction):
+    """What is tried, or looked for, before a file is written is in the user's directory; only the file is reported."""
+    write = WAYS_TO_WRITE.get(way, _in_parts)
+    put = PutAction(enabled=True, raw_uploads=True, webhooks=HOOKS)
+    settings = {"actions": Actions(put=put), "rules": HOME, "resources": [USERS], **FRONT}
+    async with quirky_s3() as s3, store_at(s3.url, conditional_writes=reaction, checksums="when_supported") as store:
+        behind = CachingStore(store, ObjectCache(), CacheCounts())
+        async with serve(behind, **settings) as site:
+            first, again = await write(site, BOB), await write(site, BOB)
+            other = await write(site, ANN)
+            await site.last_event()
+            used = [event.body["outputMetadata"]["key"] for event in site.events if isinstance(event, ObjectUsed)]
+    assert (first.status, again.status, other.status) == (201, 409, 201)
+    assert used == ["users/bob/f", "users/ann/f"]
+    assert s3.objects.keys() == {"users/bob/f", "users/ann/f"}
+    # The listing is of a bucket that may not be there.
+    asked = [each for each in s3.requests if "list-type" not in each.query]
+    assert {each.key.rpartition("/")[0] for each in asked} == {"users/bob", "users/ann"}
+    written = [each for each in s3.requests if each.method == "PUT" and each.key == "users/bob/f" and each.body]
+    assert all("x-amz-checksum-crc32" in each.headers for each in written)
+
+
+DRAFTED = {
+    "nested": 'rewrite `^/in/(?P<rest>.*)$` -> "/elsewhere/$rest"',
+    "user": 'rewrite `^/home/(?P<rest>.*)$` -> jinja "/{{ user.username }}/{{ groups.rest }}"',
+    "key": 'rewrite `^/a$` -> "/b"',
+    "closed": 'rewrite `^/closed/(?P<rest>.*)$` -> "/opened/$rest"',
+    "tried": 'rewrite `^/page\\.html$` -> "/other.html"',
+    "refused": 'rewrite `^/a$` -> "/../b"',
+}
+
+
+@pytest.mark.parametrize("name", DRAFTED)
+def test_a_draft_says_what_the_edit_then_does(tmp_path, name):
+    """Whatever meets the rules, what the draft shows of a request is what it is answered before and after the edit."""
+    files = Files.create(tmp_path)
+    files.configure(
+        "rules: [rules]\n"
+        "authProviders: {header: {front: {usernameHeader: X-User, emailHeader: X-Email}}}\n"
+        "server: {trustedProxies: [127.0.0.1/32]}\n"
+        "targets:\n"
+        "  site:\n"
+        "    mount: {path: [/]}\n"
+        "    bucket: {name: b, anonymous: true, folding: [emptySegments, case]}\n"
+        "    resources:\n"
+        "      - {path: /closed/**, provider: front, header: {}}\n"
+        "      - {path: /**, whiteList: true}\n"
+        "    actions: {GET: {config: {indexDocument: index.html, tryFiles: [$path, $path.html]}}}\n"
+        "  nested: {mount: {path: [/in/]}, bucket: {name: b, anonymous: true}}\n"
+    )
+    before = files.load()
+    assert before.usable, before.diagnostics
+    asked = ("/in/a", "/home/a", "/a", "/A", "/closed/x", "/page", "/d/")
+    kept = [
+        KeptRequest(at, "nested" if path.startswith("/in/") else "site", "GET", "", path, path, signed_in=False)
+        for at, path in enumerate(asked)
+    ]
+    statements = f"target site {{\n{DRAFTED[name]}\n}}\n"
+    draft = RuleFile(str(files.path()), statements.encode())
+    said = try_draft(before, generation_of(before).parts.mounts, draft, kept)
+    files.path().write_text(statements)
+    after = files.load()
+    assert after.usable, after.diagnostics
+
+    def answered(configuration):
+        simulator = Simulator(generation_of(configuration).parts.mounts, RequestDefaults())
+        return {path: simulator.ask(logged(each)).plan for path, each in zip(asked, kept, strict=True)}
+
+    old, new = answered(before), answered(after)
+    shown = {each.request.path for group in said.groups for each in group.shown}
+    assert shown == {path for path in asked if old[path] != new[path]}
+    assert said.requests == len(asked)

@@ -3,11 +3,13 @@
 import gzip
 import io
 import random
+import ssl
 import zipfile
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 
 import pytest
+from certificates import pair
 from hostile_s3 import hostile_s3, wait_until
 from http2_client import connect
 from memory_store import MemoryStore
@@ -84,6 +86,22 @@ async def test_a_part_that_breaks_off_is_whole(reads):
         assert (await site.request("HEAD", "/a")).headers["content-length"] == str(len(BODY))
     assert (answer.status, answer.body) == (206, BODY[100 : 500 * KIB + 1])
     assert ranged.gets()[:2] == [f"bytes=100-{500 * KIB}", f"bytes={100 + 300 * KIB}-{500 * KIB}"]
+
+
+@pytest.mark.parametrize("reads", ["loop", "executor"])
+async def test_a_read_goes_on_with_the_authority_of_its_bucket(tmp_path, reads):
+    """The connection that continues it is verified as the first one was."""
+    made = pair("localhost")
+    (tmp_path / "both.pem").write_text(made.chain + made.key)
+    (tmp_path / "bundle.pem").write_text(made.chain)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(tmp_path / "both.pem")
+    ranged = RangedS3(BODY, _once)
+    async with hostile_s3(ranged, tls=tls) as ranged.s3:
+        url, limits = f"https://localhost:{ranged.s3.port}", {"max_attempts": 2, "resumes": 1}
+        async with store_at(url, reads, ca_path=tmp_path / "bundle.pem", **limits) as store, serve(store) as site:
+            assert (await site.get("/a")).body == BODY
+    assert len(ranged.gets()) == 2
 
 
 async def test_a_body_that_breaks_off_is_whole_by_http2():
