@@ -189,7 +189,13 @@ def _merge(budget: RenderBudget, target: go.Map, source: go.Map, depth: int, *, 
     budget.items(len(target) + len(source))
     for key, new in list(source.items()):
         old = target.get(key)
-        _refuse_structures(old, new, overwrite=overwrite)
+        is_pointer = isinstance(old, go.Struct) and old.type.kind == "ptr"
+        points_too = isinstance(new, go.Struct) and new.type.kind == "ptr"
+        if is_pointer and (points_too or (not overwrite and isinstance(new, go.Struct | go.Map))):
+            # Of two pointers, mergo would write fields of what one leads to, such as the request's URL. Else it fails
+            # unless it overwrites the pointer itself; sprig makes that failure an empty text, which would hide it.
+            kinds = f"`{go.type_name(new)}` cannot be merged into `{go.type_name(old)}`"
+            raise go.ExecutionError(f"{kinds}: only dictionaries can")
         if isinstance(new, go.Map) and isinstance(old, go.Map):
             _merge(budget, old, new, depth + 1, overwrite=overwrite)
             if go.is_true(old):
@@ -198,20 +204,6 @@ def _merge(budget: RenderBudget, target: go.Map, source: go.Map, depth: int, *, 
             if target.type.element not in (go.ANY, source.type.element):
                 raise go.ExecutionError(f"`{source.type.name}` cannot be merged into `{target.type.name}`")
             target[key] = new
-
-
-def _refuse_structures(old: go.Value, new: go.Value, *, overwrite: bool) -> None:
-    """Raises `ExecutionError` where mergo would write fields of what a pointer leads to, such as the request's URL.
-
-    It does so where both are pointers, and else fails unless it overwrites the pointer itself; sprig makes that failure
-    an empty text, which would hide it.
-    """
-    is_pointer = isinstance(old, go.Struct) and old.type.kind == "ptr"
-    points_too = isinstance(new, go.Struct) and new.type.kind == "ptr"
-    if is_pointer and (points_too or (not overwrite and isinstance(new, go.Struct | go.Map))):
-        raise go.ExecutionError(
-            f"`{go.type_name(new)}` cannot be merged into `{go.type_name(old)}`: only dictionaries can"
-        )
 
 
 _append = _with_element(lambda items, element: [*items, element])

@@ -122,23 +122,20 @@ class FieldCheck:
     def _branch(self, node: nodes.Branch, dot: _Sample) -> None:
         value = self._pipeline(node.pipeline, dot, tests=True)
         below, ensured = self._is_below_condition, self._is_ensured
-        in_body, otherwise = self._ensured_by(node.pipeline, dot)
+        # Whether the condition ensures the optional field where it is true, and where it is false.
+        first, *arguments = node.pipeline.commands[0]
+        in_body, otherwise, is_one = False, False, len(node.pipeline.commands) == 1
+        if is_one and self._path(first, dot) == self._optional:
+            in_body = True
+        elif is_one and isinstance(first, nodes.Identifier):
+            is_asked = any(self._path(argument, dot) == self._optional for argument in arguments)
+            in_body, otherwise = is_asked and first.name == "and", is_asked and first.name == "not"
         self._is_below_condition = below or not node.sets_dot  # `with` is for what is usually there
         self._is_ensured = ensured or in_body
         self._body(node.body, value if node.sets_dot else dot)
         self._is_below_condition, self._is_ensured = True, ensured or otherwise
         self._body(node.otherwise, dot)
         self._is_below_condition, self._is_ensured = below, ensured
-
-    def _ensured_by(self, pipeline: nodes.Pipeline, dot: _Sample) -> tuple[bool, bool]:
-        """Returns whether a condition ensures the optional field where it is true, and where it is false."""
-        first, *arguments = pipeline.commands[0]
-        if len(pipeline.commands) == 1 and self._path(first, dot) == self._optional:
-            return True, False
-        if len(pipeline.commands) == 1 and isinstance(first, nodes.Identifier):
-            is_asked = any(self._path(argument, dot) == self._optional for argument in arguments)
-            return is_asked and first.name == "and", is_asked and first.name == "not"
-        return False, False
 
     def _path(self, operand: nodes.Operand, dot: _Sample) -> tuple[str, ...]:
         """Returns the fields of the outermost data that an operand names; empty for any other operand."""

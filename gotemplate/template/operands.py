@@ -210,7 +210,7 @@ class Operands:
         if fail is not None:
             return fail
         convert = function.parameter(count - 1).convert if piped else None
-        return (_special_call if function.special else _plain_call)(function, arguments, convert)
+        return _called(function, arguments, convert)
 
     def _argument(self, operand: nodes.Operand, parameter: calling.Parameter) -> Evaluate:
         evaluate, convert = self._operand(operand, parameter.literal), parameter.convert
@@ -283,8 +283,14 @@ def _path(receiver: Evaluate | None, names: list[bytes]) -> Evaluate:
     return evaluate
 
 
-def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Evaluate:
+def _called(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Evaluate:
+    """Returns a closure that calls a function; a piped value is converted to its last argument."""
     implementation, budgeted = function.call, function.budgeted
+
+    def call_special(run: Run, dot: Value, piped: Value = INVALID) -> Value:
+        if convert is None:
+            return implementation(run, dot, arguments)
+        return implementation(run, dot, [*arguments, lambda _run, _dot: convert(piped)])
 
     def call(run: Run, dot: Value, piped: Value = INVALID) -> Value:
         values = [evaluate(run, dot) for evaluate in arguments]
@@ -298,15 +304,4 @@ def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable
             run.budget.text(len(result))
         return result
 
-    return call
-
-
-def _special_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Evaluate:
-    implementation = function.call
-
-    def call(run: Run, dot: Value, piped: Value = INVALID) -> Value:
-        if convert is None:
-            return implementation(run, dot, arguments)
-        return implementation(run, dot, [*arguments, lambda _run, _dot: convert(piped)])
-
-    return call
+    return call_special if function.special else call
