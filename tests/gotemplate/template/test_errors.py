@@ -1,7 +1,7 @@
 import pytest
 from go_programs import budget
 
-from gotemplate.template.errors import LimitError
+from gotemplate.template.errors import DEFAULT_LIMITS, LimitError, RenderBudget, unmarked
 
 
 def test_the_steps_of_a_budget_are_limited():
@@ -38,3 +38,10 @@ def test_the_depth_of_nesting_is_limited():
     render_budget.nest(2)
     with pytest.raises(LimitError, match="deeper than 2 levels"):
         render_budget.nest(3)
+
+
+def test_what_is_inserted_is_marked_if_a_budget_asks_for_it():
+    """A text between marks has none of its own, so that it cannot end early what is inserted."""
+    asked = RenderBudget(DEFAULT_LIMITS, marked=True)
+    assert asked.inserted("a\x02\x03b") == "\x02ab\x03"
+    assert unmarked(asked.inserted("ab")) == budget().inserted("ab") == "ab"
