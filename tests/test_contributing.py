@@ -21,10 +21,11 @@ def test_a_path_of_the_guide_exists(name):
     assert (ROOT / name).exists()
 
 
-def test_every_make_command_exists():
-    """Each target of make that CONTRIBUTING.md names exists."""
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "README.md"])
+def test_every_make_command_exists(name):
+    """Each target of make that a page names exists."""
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"make ([a-z]+)  ", CONTRIBUTING)) <= targets
+    assert set(re.findall(r"[$`] ?make ([a-z]+)", (ROOT / name).read_text())) <= targets
 
 
 @pytest.mark.parametrize("page", [CONTRIBUTING, ARCHITECTURE], ids=["CONTRIBUTING", "architecture"])

@@ -88,12 +88,6 @@ def test_the_library_example_runs(folder):
     subprocess.run([sys.executable, "-c", _blocks("python")[0]], cwd=folder, check=True)
 
 
-def test_every_make_command_exists():
-    """Each target of make that the README names exists."""
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"make ([a-z]+)", README)) <= targets
-
-
 def test_every_linked_file_exists():
     """Each file that the README links to exists."""
     assert [link for link in re.findall(r"\]\(([^):#]+)\)", README) if not (ROOT / link).exists()] == []

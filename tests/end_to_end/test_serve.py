@@ -34,13 +34,6 @@ def _secrets(monkeypatch):
     monkeypatch.setenv("SECRET", "test")
 
 
-def test_check_accepts_good_files(files, capfd):
-    """`--check` reports what it read and exits with 0, without a request to S3."""
-    assert main(["serve", "--check", "--config", str(files)]) == 0
-    expected = f"OK: `{files}` can be used: 1 target, 1 rewrite in 1 file\n"
-    assert capfd.readouterr() == (expected, "")
-
-
 def test_check_does_not_count_page_templates_as_rule_files(files, capfd):
     """The number of files in the report counts rule files only."""
     files.write_text(
@@ -49,13 +42,6 @@ def test_check_does_not_count_page_templates_as_rule_files(files, capfd):
     (files.parent / "gone.html").write_text("gone")
     assert main(["serve", "--check", "--config", str(files)]) == 0
     assert capfd.readouterr().out.endswith("1 target, 0 rewrites in 0 files\n")
-
-
-def test_check_reports_mistakes(files, capfd):
-    """`--check` reports rules for an unknown target with a suggestion, and exits with 1."""
-    (files.parent / "rules" / "site.rules").write_text("target sight {}\n")
-    assert main(["serve", "--check", "--config", str(files)]) == 1
-    assert "did you mean `site`?" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -71,12 +57,6 @@ def test_check_builds_what_serve_builds(files, capfd, bucket, reason):
     files.write_text(files.read_text().replace(given, f"{bucket}, s3ForcePathStyle: true"))
     assert main(["serve", "--check", "--config", str(files)]) == 1
     assert reason in capfd.readouterr().err
-
-
-def test_a_missing_configuration_is_a_failure(files, capfd):
-    """A missing configuration ends the command with status 2."""
-    assert main(["serve", "--config", "nowhere.yaml"]) == 2
-    assert "`nowhere.yaml` cannot be read: No such file or directory" in capfd.readouterr().err
 
 
 def test_a_directory_is_no_configuration(files, capfd):
@@ -112,13 +92,6 @@ def test_a_taken_address_is_a_failure(files, capfd):
     errors = capfd.readouterr().err
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in errors
     assert "Traceback" not in errors
-
-
-def test_an_endpoint_that_boto3_refuses_is_a_finding(files, capfd):
-    """An endpoint that boto3 refuses ends the command with status 1, since the configuration is unusable."""
-    files.write_text(files.read_text().replace("http://127.0.0.1:1", "http://a b"))
-    assert main(["serve", "--config", str(files)]) == 1
-    assert capfd.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two"])

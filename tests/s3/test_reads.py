@@ -204,15 +204,6 @@ async def test_the_empty_key_names_no_object(method):
     assert calls.recorded == []
 
 
-async def test_a_listing_continues_after_an_entry():
-    """A page begins after the entry of that name."""
-    calls = RecordedCalls([ListAnswer((Entry("d/a"), Entry("d/b/")), truncated=True), ListAnswer((Entry("d/c"),))])
-    reader = reader_of(calls)
-    page = await reader.list("d/", None, 2)
-    assert [entry.name for entry in (await reader.list("d/", page.next_after, 2)).entries] == ["c"]
-    assert calls.recorded == [("list", None, 3), ("list", "d/b/\U0010ffff", 3)]
-
-
 async def test_a_truncated_answer_without_entries_is_followed():
     """A listing continues at S3's continuation token if an answer has only the marker, or no entry."""
     calls = RecordedCalls(

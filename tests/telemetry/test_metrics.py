@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 import time
 from collections import Counter
 from dataclasses import replace
@@ -150,16 +149,6 @@ def test_caches_are_counted_by_target():
     assert results == {"hit": 5, "miss": 2, "revalidated": 1}
     assert registry.get_sample_value("tornado_proxy_cache_evictions_total", {"target": "site"}) == 3
     assert registry.get_sample_value("tornado_proxy_cache_bytes", {"target": "site"}) == 4096
-
-
-def test_the_requests_of_processes_are_added_up(registry, emit):
-    """Counters and histograms of two processes are added up."""
-    emit(Served(_request(), 200, sent=7, received=0, seconds=0.5))
-    counts = pickle.loads(pickle.dumps([*registry.collect()]))
-    samples = [sample for metric in added((*counts, *counts)) for sample in metric.samples]
-    sums = {(sample.name, sample.labels.get("le")): sample.value for sample in samples}
-    assert sums["tornado_proxy_sent_bytes_total", None] == 14
-    assert sums["tornado_proxy_request_duration_seconds_bucket", "0.5"] == 2
 
 
 def test_the_sizes_of_bodies_are_counted(registry, emit):

@@ -478,17 +478,6 @@ async def test_a_file_is_removed():
     assert store.keys() == ()
 
 
-@pytest.mark.parametrize("target", ["/docs/", "/"])
-async def test_a_directory_is_never_removed(target):
-    """DELETE of a directory is a 403 and removes nothing."""
-    store = MemoryStore()
-    store.add("docs/", b"")
-    store.add("docs/x", b"")
-    async with serve(store) as site:
-        answer = await site.request("DELETE", target)
-    assert (answer.status, store.keys()) == (403, ("docs/", "docs/x"))
-
-
 @pytest.mark.parametrize(
     ("target", "headers", "status"),
     [
