@@ -1,7 +1,8 @@
 import pytest
 
 from gotemplate.template.errors import TemplateMistake
-from tornado_proxy.tools.convert.patterns import Here, NotConvertible
+from tornado_proxy.tools.convert.options import NotConvertible
+from tornado_proxy.tools.convert.patterns import Here
 from tornado_proxy.tools.convert.rewrites import Surroundings, go_target_here
 
 SOURCE = Here("^/(?P<rest>.*)$")

@@ -1,13 +1,8 @@
 import pytest
 
 from gotemplate.regexp.syntax import PatternError
-from tornado_proxy.tools.convert.patterns import (
-    Here,
-    NeverFound,
-    NotConvertible,
-    plain_target_here,
-    source_here,
-)
+from tornado_proxy.tools.convert.options import NotConvertible
+from tornado_proxy.tools.convert.patterns import Here, NeverFound, plain_target_here, source_here
 
 SOURCES_HERE = {
     ("^file$", ""): ("^/file$", False),

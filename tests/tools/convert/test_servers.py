@@ -94,6 +94,8 @@ def test_a_longer_location_comes_before_a_firm_one():
     [
         ("RewriteRule ^a$ /b", "the rules after it go on with its result"),
         ("RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^a$ /b [L]", "it is for paths without a file"),
+        ("RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^a$ - [L]", "it is for paths without a file"),
+        ("RewriteCond %{REQUEST_FILENAME} !-d\nRewriteRule ^a$ - [G]", "it is for paths without a file"),
         ("RewriteRule !^a$ /b [R,L]", "it is for the paths that its expression does not match"),
         ("RewriteBase /sub/\nRewriteRule ^a$ b [R,L]", "its address is relative"),
         ("RewriteRule ^a|^b$ /b [R,L]", "`^` is not only at its start"),

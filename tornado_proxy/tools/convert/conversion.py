@@ -21,6 +21,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile
 from tornado_proxy.tools.convert import hosting, redirects, servers
 from tornado_proxy.tools.convert.options import (
     WORDS,
+    NotConvertible,
     OptionOutcome,
     Options,
     Remark,
@@ -36,7 +37,6 @@ from tornado_proxy.tools.convert.settings import (
     ConvertedTarget,
     PageConversion,
     ReadFile,
-    Unservable,
     limits,
     listener,
     log,
@@ -185,7 +185,7 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
     settings: dict[str, Setting] = {"enabled": True}
     try:
         settings["mount"] = mount(mounted)
-    except Unservable as error:
+    except NotConvertible as error:
         section.left_out("", f"the page of all targets is left out: {error}")
         return {}
     for path in mounted.texts("path"):

@@ -43,6 +43,14 @@ class Unreadable(Exception):
         self.diagnostics = diagnostics
 
 
+class NotConvertible(Exception):
+    """Something that has no equivalent here, or none that is proved to be one; the text is the reason."""
+
+    def __init__(self, reason: str, help: str | None = None) -> None:
+        super().__init__(reason)
+        self.help = help
+
+
 Value: TypeAlias = "str | tuple[Value, ...] | Options | None"
 
 

@@ -22,6 +22,7 @@ from gotemplate.regexp.parser import parse
 from gotemplate.regexp.proofs import NoKey, difference, overlap
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.templates.template import compile_plain
+from tornado_proxy.tools.convert.options import NotConvertible
 from tornado_proxy.tools.limits import LONGEST_PREFIX
 
 _EMPTY_SEGMENT = language("//")
@@ -110,14 +111,6 @@ def _single(tree: syntax.Node, *, sure: bool = True) -> Iterator[tuple[syntax.Gr
 
 _STARTS = (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START)
 _WORDS = (syntax.AssertionKind.WORD_BOUNDARY, syntax.AssertionKind.NO_WORD_BOUNDARY)
-
-
-class NotConvertible(Exception):
-    """A source or target that is not proved to have the same effect here; the text is the reason."""
-
-    def __init__(self, reason: str, help: str | None = None) -> None:
-        super().__init__(reason)
-        self.help = help
 
 
 class NeverFound(Exception):

@@ -14,7 +14,7 @@ import msgspec
 from tornado_proxy.config.limits import SHORTEST_KEY
 from tornado_proxy.config.providers import Authorization, HeaderProvider, OidcProvider
 from tornado_proxy.semantics.request import METHODS
-from tornado_proxy.tools.convert.options import Section, Setting, present, reference
+from tornado_proxy.tools.convert.options import NotConvertible, Section, Setting, present, reference
 
 KINDS = ("oidc", "header", "basic")
 """The kinds of providers; s3-proxy uses the first that a resource has."""
@@ -111,10 +111,6 @@ CLOSED = "closed-until-reviewed"
 Resource = Mapping[str, Setting]
 
 
-class _Inexpressible(Exception):
-    """A resource that cannot be converted; the text is the reason."""
-
-
 def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> tuple[bool, list[Resource]]:
     """Returns whether a target has resources at all, and the converted ones; `enabled` are its methods."""
     done: list[Resource] = []
@@ -130,7 +126,7 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
         in_doubt = any(not theirs.isdisjoint(methods) and not apart(other, glob) for other, theirs in missing)
         try:
             converted = _resource(section, providers, methods, in_doubt=in_doubt)
-        except _Inexpressible as reason:
+        except NotConvertible as reason:
             missing.append((glob, frozenset(methods)))
             section.closed("", f"{covered} is closed to everyone: {reason}")
             continue
@@ -181,7 +177,7 @@ def single_resource(section: Section, mounts: Sequence[str], providers: Provider
         if len(converted) == 1:
             return converted[0]
         reason = "only several resources here would cover its paths"
-    except _Inexpressible as error:
+    except NotConvertible as error:
         reason = str(error)
     section.closed("", f"the page of all targets is closed to everyone: {reason}")
     return None
@@ -204,16 +200,16 @@ def _methods(section: Section) -> list[str]:
 def _resource(
     section: Section, providers: Providers, methods: Sequence[str], *, in_doubt: bool = False
 ) -> list[Resource]:
-    """Converts a resource, to one for each glob that it needs here; raises `_Inexpressible`."""
+    """Converts a resource, to one for each glob that it needs here; raises `NotConvertible`."""
     if in_doubt:
-        raise _Inexpressible("it may cover requests of an earlier one that is left out")
+        raise NotConvertible("it may cover requests of an earlier one that is left out")
     if not methods:
-        raise _Inexpressible("it names no method that is enabled")
+        raise NotConvertible("it names no method that is enabled")
     glob = section.text("path")
     here = globs_here(glob)
     who = _who(section, providers)
     if not here:
-        raise _Inexpressible(f"no glob here covers the paths of `{glob}`, or it is written as clients encode paths")
+        raise NotConvertible(f"no glob here covers the paths of `{glob}`, or it is written as clients encode paths")
     if _LONE_STAR.search(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it matched slashes too"
         section.changed("path", message, "if yours is older, write `**`, and review the rest")
@@ -228,10 +224,10 @@ def _who(section: Section, providers: Providers) -> Resource:
         return {"whiteList": anyone}
     demanded = section.section(kind)
     if not provider and not anyone:
-        raise _Inexpressible("it names no `provider`, without which s3-proxy starts only before version 4.18")
+        raise NotConvertible("it names no `provider`, without which s3-proxy starts only before version 4.18")
     name = providers.names.get((kind, provider))
     if name is None:
-        raise _Inexpressible(f"its `provider` is not one of `authProviders.{kind}`")
+        raise NotConvertible(f"its `provider` is not one of `authProviders.{kind}`")
     if kind == "basic":
         if anyone:
             section.adapted("whiteList", "it has no effect beside `basic`, as in s3-proxy")
@@ -248,14 +244,14 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     settings: dict[str, Any] = section.translated(Authorization)
     rules: list[dict[str, Setting]] = settings.get("authorizationAccesses", [])
     if any(not rule.keys() & {"group", "email"} for rule in rules):
-        raise _Inexpressible("a rule has neither `group` nor `email`, and is about nobody")
+        raise NotConvertible("a rule has neither `group` nor `email`, and is about nobody")
     if section.section("authorizationOPAServer") and "url" not in settings.get("authorizationOPAServer", {}):
-        raise _Inexpressible("its policy server has no `url`")
+        raise NotConvertible("its policy server has no `url`")
     # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
     served = rules if kind == "oidc" else [*takewhile(lambda rule: "regexp" not in rule, rules)]
     if len(served) < len(rules):
         if not served:
-            raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
+            raise NotConvertible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
         message = "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by it or a later rule"
         section.sections("authorizationAccesses")[len(served)].closed("", message)
     # If a rule has a group and an email address, either is enough, so it becomes two.
@@ -279,5 +275,5 @@ def _users(basic: Section) -> list[Setting]:
         else:
             users.setdefault(name, {"user": name, "password": password})  # of several of one name the first counts
     if not users:
-        raise _Inexpressible("it has no user that tornado-proxy accepts")
+        raise NotConvertible("it has no user that tornado-proxy accepts")
     return list(users.values())

@@ -30,7 +30,7 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock, print_document
 from tornado_proxy.templates.go import built_in, compile_template
 from tornado_proxy.tools.convert import patterns
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, where
+from tornado_proxy.tools.convert.options import NotConvertible, OptionOutcome, Section, where
 
 
 class KeysAs(Enum):
@@ -138,7 +138,7 @@ def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs)
         return ConvertedRewrite(entry, Written(source.text, entry.dialect, text), keys)
     except patterns.NeverFound as never:
         return ConvertedRewrite(entry, reason=str(never), is_needed=False)
-    except (patterns.NotConvertible, PatternError, TemplateMistake) as error:
+    except (NotConvertible, PatternError, TemplateMistake) as error:
         reason = f"the {'target' if keys else 'source'} cannot be converted: {error}"
         return ConvertedRewrite(entry, None, keys, reason, error.help)
 
@@ -191,7 +191,7 @@ def go_target_here(target: str, source: patterns.Here, surroundings: Surrounding
     compile_template(target, pattern.names, pattern.group_count, surroundings.helpers)
     parsed = parse(target)
     if parsed.templates:
-        raise patterns.NotConvertible("it defines templates of its own", "write their text where they are used")
+        raise NotConvertible("it defines templates of its own", "write their text where they are used")
     helpers = parse("\n".join((built_in(surroundings.helpers), *surroundings.helpers))).templates
     edits = {start: (end, text) for start, end, text in _edits(parsed.body, surroundings, helpers)}
     if directory := patterns.directory_of(surroundings.prefix):
@@ -262,7 +262,7 @@ def _edits(
                 _check_helper(node.name, surroundings, helpers)
             case _:
                 reason = "it has a `with`, a `range` or a call that is not of a helper with all data"
-                raise patterns.NotConvertible(reason)
+                raise NotConvertible(reason)
 
 
 def _edits_of_pipeline(
@@ -283,14 +283,14 @@ def _edits_of_pipeline(
         elif path == _PREFIX:
             yield *place, _string(surroundings.configured)
         elif not any(path[: len(same)] == same for same in _SAME):
-            raise patterns.NotConvertible(f"`.{'.'.join(path)}` is not the same here")
+            raise NotConvertible(f"`.{'.'.join(path)}` is not the same here")
 
 
 def _check_helper(name: bytes, surroundings: Surroundings, helpers: Mapping[bytes, nodes.Body]) -> None:
     """Raises `NotConvertible` if a helper template that is called on all data needs an edit, or calls another."""
     if name not in helpers or [*_edits(helpers[name], surroundings, {})]:
         message = f"the helper template `{name.decode()}` reads the key or the prefix, or is called by another"
-        raise patterns.NotConvertible(message, "write its text out")
+        raise NotConvertible(message, "write its text out")
 
 
 def _remove_prefix(target: str, directory: str, edits: dict[int, tuple[int, str]]) -> None:
@@ -305,7 +305,7 @@ def _remove_prefix(target: str, directory: str, edits: dict[int, tuple[int, str]
         del edits[opening.start + len(opening.text) - len(opening.text.lstrip())]
     else:
         reason = f"nothing proves that its result begins with the prefix `{directory}`"
-        raise patterns.NotConvertible(reason, f"begin it with `{directory}`")
+        raise NotConvertible(reason, f"begin it with `{directory}`")
 
 
 def _may_have_empty_segment(target: str, prefix: str) -> bool:

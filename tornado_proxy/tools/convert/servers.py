@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.tools.convert import patterns
-from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
+from tornado_proxy.tools.convert.options import NotConvertible, OptionOutcome, Unreadable
 from tornado_proxy.tools.convert.redirects import (
     STATUSES,
     ForeignRule,
@@ -27,10 +27,6 @@ from tornado_proxy.tools.convert.redirects import (
 )
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
-
-
-class _LeftOut(Exception):
-    """Something that no rule expresses; the text is the reason."""
 
 
 class _Directive(NamedTuple):
@@ -99,7 +95,7 @@ class _Scope(NamedTuple):
     any_case: bool = False
 
     def entry(self, place: Span, text: str, status: int, *, keeps_query: bool = True) -> ForeignRule:
-        """Returns the entry of these paths, with our references to what the text inserts; raises `_LeftOut`."""
+        """Returns the entry of these paths, with our references to what the text inserts; raises `NotConvertible`."""
         names = {*re.findall(r"\(\?P?<(\w+)>", self.expression)}
         text, count = _ARGUMENTS.subn("", _OWN_HOST.sub("", text))
 
@@ -108,12 +104,12 @@ class _Scope(NamedTuple):
             if (name.isdecimal() and self.expression) or name in names:
                 return f"${{{name}}}"
             if name not in _PATHS or self.expression:
-                raise _LeftOut(f"it inserts `${name}`")
+                raise NotConvertible(f"it inserts `${name}`")
             return self.prefix if self.is_exact else "/${path}"
 
         result = _VARIABLE.sub(reference, text)
         if status != 410 and not result.startswith("/") and not _URL.match(result):
-            raise _LeftOut("it leads to no path and no URL")
+            raise NotConvertible("it leads to no path and no URL")
         source = self.expression or (self.prefix if self.is_exact else f"^{literally(self.prefix)}")
         if "${path}" in result:
             source = f"^/(?P<path>{literally(self.prefix[1:])}.*)$"
@@ -181,8 +177,8 @@ class _Nginx:
                         yield left_out(each.place, f"it has a condition, `{' '.join(each.words[1:])}`")
                 elif each.name == "location" and scope != _Scope() and each.moves:
                     yield left_out(each.place, "it is a location within another")
-            except _LeftOut as reason:
-                yield left_out(each.place, str(reason))
+            except NotConvertible as reason:
+                yield left_out(each.place, str(reason), reason.help)
 
     def locations(self, locations: Sequence[_Directive]) -> Read:
         """Reads locations; one that serves files hides those that nginx looks at later."""
@@ -208,7 +204,7 @@ class _Nginx:
     def _return(self, each: _Directive, scope: _Scope) -> Read:
         code, text = (*each.words[1:], "")[:2] if each.words[1].isdecimal() else ("302", each.words[1])
         if STATUSES.get(code) in (None, 200):
-            raise _LeftOut(f"it answers with {code}")
+            raise NotConvertible(f"it answers with {code}")
         if code == "410":
             yield scope.entry(each.place, "", 410)
         else:
@@ -220,7 +216,7 @@ class _Nginx:
             if scope != _Scope() and (
                 scope.expression or scope.is_exact or not expression.startswith(f"^{scope.prefix}")
             ):
-                raise _LeftOut("both its expression and that of its `location` would have to match")
+                raise NotConvertible("both its expression and that of its `location` would have to match")
             scope = _Scope("", expression)
         if _URL.match(_OWN_HOST.sub("http://", text)) or flag in ("permanent", "redirect"):
             if "?" in text[:-1] and not text.endswith("?"):
@@ -230,7 +226,7 @@ class _Nginx:
         elif flag:
             yield scope.entry(each.place, text.partition("?")[0], 200)
         else:
-            raise _LeftOut("the directives after it go on with its result")
+            raise NotConvertible("the directives after it go on with its result")
 
     def led(self, place: Span, scope: _Scope, text: str, status: int, *, keeps_query: bool = True) -> Read:
         """Reads where paths lead: to one address, or to those of a map."""
@@ -242,7 +238,7 @@ class _Nginx:
         self.used.add(name)
         read = self.maps[name].words[1].lstrip("$")
         if read not in _PATHS or scope != _Scope():
-            raise _LeftOut(f"its map reads `${read}`, or it is in a location")
+            raise NotConvertible(f"its map reads `${read}`, or it is in a location")
         lines = [each for each in self.maps[name].block if len(each.words) == 2]
         for each in sorted(lines, key=lambda line: (line.name == "default", line.name.startswith("~"))):
             key, value = each.words
@@ -260,8 +256,8 @@ class _Nginx:
                     yield within.entry(each.place, led, status, keeps_query=keeps_query)
                 elif within != scope:
                     yield within.unchanged(each.place)
-            except _LeftOut as reason:
-                yield left_out(each.place, str(reason))
+            except NotConvertible as reason:
+                yield left_out(each.place, str(reason), reason.help)
 
 
 _WORD = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|(\S+)")
@@ -313,8 +309,8 @@ def apache(source: SourceFile) -> Read:
         own = base if is_in_directory or not each.words[1].startswith(("^/", "/")) else ""
         try:
             yield from _redirect(each) if each in redirects else _rewrite_rule(each, own, is_last=each is rules[-1])
-        except (_LeftOut, patterns.NotConvertible, PatternError) as reason:
-            yield left_out(each.place, str(reason))
+        except (NotConvertible, PatternError) as reason:
+            yield left_out(each.place, str(reason), reason.help)
         except patterns.NeverFound:
             message = "never used: no path without its first slash matches it"
             yield remark(OptionOutcome.ADAPTED, each.place, message)
@@ -349,7 +345,7 @@ def _references(text: str) -> str:
     def written(found: re.Match[str]) -> str:
         escaped, number, inserted, _ = found.groups()
         if inserted:
-            raise _LeftOut(f"it inserts `{inserted}`")
+            raise NotConvertible(f"it inserts `{inserted}`")
         return f"${{{number}}}" if number else "$$" if escaped in (None, "$") else escaped
 
     return _REFERENCE.sub(written, text)
@@ -358,19 +354,21 @@ def _references(text: str) -> str:
 def _status(text: str) -> int:
     status = _STATUSES.get(text.lower()) or STATUSES.get(text)
     if status in (None, 200):
-        raise _LeftOut(f"it answers with {text}")
+        raise NotConvertible(f"it answers with {text}")
     return status
 
 
 def _flags(rule: _Rule) -> Mapping[str, str]:
-    """Returns the flags of a rule by their short names; raises `_LeftOut` if not the path alone decides."""
+    """Returns the flags of a rule by their short names; raises `NotConvertible` if not the path alone decides."""
     pairs = [each.strip().partition("=") for each in "".join(rule.words[3:]).strip("[]").split(",") if each.strip()]
     flags = {_FLAGS.get(name.upper(), name.upper()): value for name, _, value in pairs}
     if unknown := next((name for name in flags if name not in _KNOWN_FLAGS), None):
-        raise _LeftOut(f"it has the flag `{unknown}`")
+        raise NotConvertible(f"it has the flag `{unknown}`")
+    if rule.words[1].startswith("!"):
+        raise NotConvertible("it is for the paths that its expression does not match")
     condition = next((each for each in rule.conditions if tuple(each) not in _NO_FILE), None)
     if condition:
-        raise _LeftOut(f"it has a condition, `{' '.join(condition)}`")
+        raise NotConvertible(f"it has a condition, `{' '.join(condition)}`")
     return flags
 
 
@@ -378,8 +376,6 @@ def _rewrite_rule(rule: _Rule, base: str, *, is_last: bool) -> Read:
     """Reads a RewriteRule: of a directory's file if it has a base."""
     flags, if_missing = _flags(rule), bool(rule.conditions)
     expression, text = rule.words[1], _OWN_SERVER.sub("", rule.words[2])
-    if expression.startswith("!"):
-        raise _LeftOut("it is for the paths that its expression does not match")
     is_absolute = text.startswith("/") or bool(_URL.match(text))
     result, query, last = _references(text if is_absolute else f"{base}{text}").partition("?")
     case = "(?i)" if "NC" in flags else ""
@@ -389,13 +385,16 @@ def _rewrite_rule(rule: _Rule, base: str, *, is_last: bool) -> Read:
         source = patterns.source_here(case + inner, "").text
         result, last = (_NUMBER.sub(lambda group: f"${{{int(group[1]) + 1}}}", each) for each in (result, last))
     ends, status = "L" in flags or is_last, 410 if "G" in flags else _status(flags.get("R", ""))
+    is_redirect = status != 410 and ("R" in flags or not result.startswith("/"))
+    if if_missing and not is_redirect:
+        raise NotConvertible("it is for paths without a file")
     if status == 410:
         yield ForeignRule(rule.place, source, "", status)
-    elif text == "-" and "R" not in flags:
+    elif text == "-" and not is_redirect:
         yield unchanged(rule.place, source)
     elif not is_absolute and base != "/":
-        raise _LeftOut("its address is relative")
-    elif "R" in flags or not result.startswith("/"):
+        raise NotConvertible("its address is relative")
+    elif is_redirect:
         if not ends:
             yield changed(rule.place, "in Apache, rules after it without `[L]` go on with its result")
         elif "QSA" in flags and last:
@@ -404,10 +403,10 @@ def _rewrite_rule(rule: _Rule, base: str, *, is_last: bool) -> Read:
         led = led if "NE" in flags else led.replace("#", "%23")
         keeps_query = "QSD" not in flags and bool(last or not query)
         yield ForeignRule(rule.place, source, led, status, if_missing=if_missing, keeps_query=keeps_query)
-    elif if_missing or not ends:
-        raise _LeftOut("it is for paths without a file" if if_missing else "the rules after it go on with its result")
-    else:
+    elif ends:
         yield ForeignRule(rule.place, source, result, 200)
+    else:
+        raise NotConvertible("the rules after it go on with its result")
 
 
 def _redirect(rule: _Rule) -> Read:
@@ -419,7 +418,7 @@ def _redirect(rule: _Rule) -> Read:
         status = _status(given.pop(0)) if is_named else 302
     path, url = (*given, "")[:2]
     if status != 410 and not url.startswith("/") and not _URL.match(url):
-        raise _LeftOut("it leads to no path and no URL")
+        raise NotConvertible("it leads to no path and no URL")
     if name.lower() == "redirectmatch":
         yield ForeignRule(place, path, _references(url), status)
         return

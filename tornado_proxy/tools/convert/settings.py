@@ -18,6 +18,7 @@ from tornado_proxy.config.server import CacheHeaders, Cors, Ssl
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import (
+    NotConvertible,
     Section,
     Setting,
     present,
@@ -207,10 +208,6 @@ _PORT = re.compile(r":[0-9]+\Z")
 _LEAST_PART, _MOST_PART = 5, 5120  # MiB
 
 
-class Unservable(Exception):
-    """A target that cannot be converted; the text is the reason."""
-
-
 class ConvertedTarget(msgspec.Struct, frozen=True):
     """A target's settings, its rewrites, and the reason if it is closed to everyone."""
 
@@ -227,7 +224,7 @@ def target(
     """Converts a target; returns None if that is impossible, so that its requests are answered with 404."""
     try:
         where, bucket = mount(section.section("mount")), _bucket(section.section("bucket"))
-    except Unservable as error:
+    except NotConvertible as error:
         section.closed("", f"the target is left out: {error}")
         return None
     templates, helpers = pages.of_target(section.section("templates"))
@@ -268,18 +265,18 @@ def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | 
 
 
 def mount(section: Section) -> dict[str, list[str] | str]:
-    """Converts a mount; raises `Unservable`."""
+    """Converts a mount; raises `NotConvertible`."""
     if not section:
-        raise Unservable("it has no `mount`")
+        raise NotConvertible("it has no `mount`")
     paths, host = section.texts("path"), section.text("host")
     if not paths:
         # Here `/` is the default; in s3-proxy such a target has no path at all.
-        raise Unservable("its `mount` has no `path`, so no request reaches it in s3-proxy")
+        raise NotConvertible("its `mount` has no `path`, so no request reaches it in s3-proxy")
     for path in paths:
         if not (path.startswith("/") and path.endswith("/")):
             section.refused("path", f"the mount path `{path}` is not of the form `/…/`")
         if set(path) & set("{}*"):
-            raise Unservable(f"the mount path `{path}` is a pattern of s3-proxy's router")
+            raise NotConvertible(f"the mount path `{path}` is a pattern of s3-proxy's router")
     settings: dict[str, list[str] | str] = {"path": paths}
     if host in ("", "*"):
         return settings
@@ -294,12 +291,12 @@ def mount(section: Section) -> dict[str, list[str] | str]:
 
 def _bucket(section: Section) -> dict[str, Setting]:
     if not section:
-        raise Unservable("it has no `bucket`")
+        raise NotConvertible("it has no `bucket`")
     configured = section.text("prefix")
     directory = configured.strip("/")
     if "//" in directory:
         message = f"the prefix `{configured}` has an empty segment, which s3-proxy's SDK removes from some calls"
-        raise Unservable(message)
+        raise NotConvertible(message)
     if configured.startswith("/"):
         message = f"s3-proxy lists below `{configured}`, where there is nothing; here `{directory}/` is listed"
         section.changed("prefix", message)
