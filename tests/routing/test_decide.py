@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gotemplate.template.errors import LimitError, RenderError
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
@@ -19,6 +21,7 @@ from tornado_proxy.routing.decide import (
     simulate,
     trace,
 )
+from tornado_proxy.routing.limits import MOST_DECIDED
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import read_request
@@ -589,3 +592,30 @@ def test_a_key_that_no_rewrite_matches_is_unchanged(decide_request, make_site):
     """If no rewrite matches, the key is the requested one, and no rewrite is named."""
     decision = decide_request(make_site(("^/x$", "/y")), "GET /a")
     assert (decision.rewritten.key, decision.rewrite, decision.plan[0]) == ("/a", None, Serve("a"))
+
+
+TRYING = Actions(GetAction(try_files=("$path", "/index.html")))
+
+
+@given(
+    st.sampled_from(METHODS),
+    st.sampled_from(["/", "/d/", "/d", "/a.txt", "/a.txt?x=1", "/b/c", "/open/a", "/s/c", "http://other/a.txt"]),
+    st.lists(st.sampled_from([("A", "x"), ("Authorization", "Basic c2VjcmV0")]), max_size=2).map(tuple),
+    st.sampled_from([{}, {"resources": [OPEN]}, {"resources": [OPEN, STAFF]}, {"actions": TRYING}]),
+)
+def test_a_repeated_decision_is_the_one_that_would_be_made(make_site, scripted_template, method, target, headers, rest):
+    """What is kept of an address changes no decision about another request for it, and is no client's."""
+    seen = scripted_template(lambda data: f"/{len(data.request.headers)}")
+    site = make_site(("^/b/(.*)$", "$1/"), ("^/s/", seen), mount="/", **rest)
+    mounts, request = Mounts([site]), read_request(target, method, "h", headers)
+    simulate(mounts, read_request(target, method, "h", (("Cookie", "secret"),), remote_address="::1"), None)
+    assert simulate(mounts, request, None) == simulate(Mounts([site]), request, None)
+    assert "secret" not in str(mounts.decided)
+
+
+def test_the_kept_decisions_are_bounded(make_site):
+    """With one address too many, all are forgotten; a long one is not kept."""
+    mounts = Mounts([make_site()])
+    for path in ("/" + "x" * 512, *(f"/{number}" for number in range(MOST_DECIDED + 1))):
+        simulate(mounts, read_request(path), None)
+    assert len(mounts.decided) == 1

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.access import Access, AccessCheck, Anyone, Nobody, SignedIn
+from tornado_proxy.routing.limits import LONGEST_DECIDED, MOST_DECIDED
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
 from tornado_proxy.routing.plan import (
     Attempt,
+    Browse,
     ListTargets,
     Plan,
     ReadForm,
@@ -90,6 +92,19 @@ class Decision(msgspec.Struct, frozen=True):
         return self.match.site is other.match.site
 
     @property
+    def is_of_address(self) -> bool:
+        """Whether each request of its method, host and path gets the same: no rule, user or query has a part in it."""
+        if self.match is None or self.match.site.target.actions.get.try_files or self.user:
+            return False
+        is_plain = self.rewritten is not None and self.rewritten.rewrite is None
+        is_short = len(self.request.host) + len(self.request.path) <= LONGEST_DECIDED
+        return is_plain and is_short and all(isinstance(each, Serve | Browse | Refuse) for each in self.plan)
+
+    def again(self, request: Request) -> Decision:
+        """Returns the same decision about another request."""
+        return replace(self, request=request, data=self.data and replace(self.data, request=request))
+
+    @property
     def rewrite(self) -> Rule | None:
         """The rule that took the key, even if it failed; None if none did."""
         return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
@@ -122,8 +137,21 @@ QuestionAnswer = User | Refuse | bool | str | None
 Steps = Generator[Question, QuestionAnswer, Decision]
 
 
-def decide(mounts: Mounts, request: Request, *, tries: bool = True) -> Steps:  # noqa: PLR0911 - one for each way that a decision ends
+def decide(mounts: Mounts, request: Request, *, tries: bool = True) -> Steps:
     """Decides about a request: target, method, access, rewrite, plan; `tries` says whether `tryFiles` counts."""
+    address = request.method, request.host, request.path
+    known: Decision | None = mounts.decided.get(address)
+    if known is not None:
+        return known.again(request)
+    decision = yield from _decide(mounts, request, tries=tries)
+    if tries and decision.is_of_address:
+        if len(mounts.decided) >= MOST_DECIDED:
+            mounts.decided.clear()
+        mounts.decided[address] = decision.again(Request())
+    return decision
+
+
+def _decide(mounts: Mounts, request: Request, *, tries: bool) -> Steps:  # noqa: PLR0911 - one for each way that a decision ends
     # The service's own pages come first, whatever is mounted there.
     if (visit := mounts.provider_pages.get(request.path)) is not None:
         provider, step = visit

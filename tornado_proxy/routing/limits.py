@@ -20,3 +20,8 @@ LONGEST_UPLOAD_ID = 1024
 """Characters of the ID of an upload."""
 MOST_METADATA = 2048
 """The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""
+
+MOST_DECIDED = 512
+"""Addresses whose decision is kept for the next request."""
+LONGEST_DECIDED = 512
+"""Characters of the host and the path of one, which takes some 2 KiB."""

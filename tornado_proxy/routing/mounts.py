@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -91,6 +91,7 @@ class Mounts:
         self, sites: Sequence[Site], providers: Iterable[OidcProvider] = (), target_list: TargetList | None = None
     ) -> None:
         self.sites = tuple(sites)
+        self.decided: dict[tuple[str, str, RequestPath], Any] = {}  # what `routing.decide` keeps
         self._configured = tuple(providers), target_list
         self.target_list = TargetListPage(target_list) if target_list and target_list.enabled else None
         # The pages of providers, with and without a closing slash, precede mounts.
