@@ -1,7 +1,5 @@
 """Strategies for documents of the rule language, and for their texts with any layout."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import strategies as st

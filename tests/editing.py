@@ -1,7 +1,5 @@
 """Rule files in an editor, analysed as the language server does; `‸` marks the cursor and is not part of the text."""
 
-from __future__ import annotations
-
 from tornado_proxy.lint.engine import LintSettings
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile

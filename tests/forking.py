@@ -3,8 +3,6 @@
 `python forking.py DESCRIPTOR` is that process; it ends with the tests.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json

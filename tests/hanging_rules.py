@@ -1,7 +1,5 @@
 """Rule files for workers that hang."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A generation in force that nothing serves, and a serving that only records generations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from tornado_proxy.pages.render import Pages

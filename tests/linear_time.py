@@ -1,7 +1,5 @@
 """Measures whether a function of a text takes linear time, over texts that repeat one or two units."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Functions that lint rule files, and return the findings or the fixed text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tornado_proxy.config.loading import compile_configuration

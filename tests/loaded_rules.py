@@ -1,7 +1,5 @@
 """Rules of one target, loaded from texts with the lists that they name."""
 
-from __future__ import annotations
-
 from tornado_proxy.rules.loading import LoadedRules, Read, RuleFile, compile_rule_files
 from tornado_proxy.rules.model import RuleSet
 

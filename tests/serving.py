@@ -1,7 +1,5 @@
 """The application on a socket of 127.0.0.1 with a store, and a client that sends any bytes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress

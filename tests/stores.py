@@ -1,7 +1,5 @@
 """Stores and buckets for tests, with ways to fill and inspect them that bypass the store."""
 
-from __future__ import annotations
-
 import itertools
 import urllib.error
 import urllib.request

@@ -1,7 +1,5 @@
 """Checks of the house rules that no linter checks: sizes, names, layers, and test files that mirror the modules."""
 
-from __future__ import annotations
-
 import ast
 import io
 import pkgutil

@@ -1,7 +1,5 @@
 """Every example of the rule language in the documentation parses, is formatted and passes its tests, or is marked as wrong."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

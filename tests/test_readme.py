@@ -1,7 +1,5 @@
 """The files, commands and examples of the README work."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

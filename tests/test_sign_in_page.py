@@ -1,7 +1,5 @@
 """docs/sign-in.md describes sign-in correctly."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

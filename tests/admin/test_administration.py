@@ -1,7 +1,5 @@
 """The administration: status, reloads, charts, targets, rewrites, refused requests and explanations."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

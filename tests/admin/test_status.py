@@ -1,7 +1,5 @@
 """The status page is compared with a golden file; `UPDATE_GOLDEN=1` writes this again."""
 
-from __future__ import annotations
-
 import os
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Tests `tornado-proxy config show` and `convert`."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests the command itself: help, version, unknown subcommands, closed streams and exit statuses."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from contextlib import suppress

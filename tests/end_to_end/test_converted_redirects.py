@@ -1,7 +1,5 @@
 """Files that redirect, of each server and service, converted and served: every entry answers as it is written."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The demo: it starts fast, and every command that it prints works."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource

@@ -1,7 +1,5 @@
 """The site of docs/which.md that leaves S3's website endpoint."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several workers on one port: all serve the same generation, and a lost worker is replaced."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

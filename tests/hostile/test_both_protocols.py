@@ -1,7 +1,5 @@
 """A request of HTTP/2, or behind a proxy that takes a path off, is answered as the same one of HTTP/1.1, whatever it meets."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

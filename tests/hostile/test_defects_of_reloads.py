@@ -1,7 +1,5 @@
 """A defect in any step of an edit, a look, a copy or a probe: the service lives, says so, and takes the next edit."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Stores that read several keys as one: no spelling of a path leads past what is decided about the key that they read."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

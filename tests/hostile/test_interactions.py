@@ -3,8 +3,6 @@
 Each pair of features is listed once, or declared unable to meet. Pairs that no other test covers are tested here.
 """
 
-from __future__ import annotations
-
 import ast
 import gzip
 import io

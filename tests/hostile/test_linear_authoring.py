@@ -1,7 +1,5 @@
 """Every reader of what authors write takes linear time, since a reload reads it beside the requests."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

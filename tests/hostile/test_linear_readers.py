@@ -1,7 +1,5 @@
 """Every parser of input from a client or S3 takes linear time: eight times the length takes about eight times the time."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

@@ -1,7 +1,5 @@
 """An edit has one state, whatever happens: edits, rotations, signals, restarts and kills at any step, beside a model."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -4,8 +4,6 @@ The ways are archives, READMEs, index documents, listings and slash redirects; a
 need another sign-in, or be for a policy server to decide.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

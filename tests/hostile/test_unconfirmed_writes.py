@@ -1,7 +1,5 @@
 """Writes whose answers break off: none is called done that the S3 has not carried out."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

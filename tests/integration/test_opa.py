@@ -1,7 +1,5 @@
 """Decisions of a real Open Policy Agent."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import urllib.request

@@ -1,7 +1,5 @@
 """What other S3s than Amazon's answer, by both ways of reading."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """The contract of stores, which stores in memory, caches, and stores of moto's and Ceph's S3 fulfil."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from datetime import UTC, datetime, timedelta

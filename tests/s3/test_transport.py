@@ -1,7 +1,5 @@
 """The requests of boto3 on connections of the service; `test_executor` and tests/hostile test what S3 does to them."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import boto3

@@ -1,7 +1,5 @@
 """Tests of the activity of processes: requests, hits of rewrites, refused requests, samples."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

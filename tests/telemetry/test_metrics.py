@@ -1,7 +1,5 @@
 """Tests of metrics: events are counted, and no text that a client chooses becomes a label."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

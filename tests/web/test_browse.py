@@ -1,7 +1,5 @@
 """A directory over HTTP: hidden names, the order of the listing, and the actions that it offers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """docs/http.md documents the statuses, headers and JSON shapes of answers."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each error has a status, and a message that reveals no internals."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """One request and its answer: access, events, and errors that reveal nothing to clients."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Uploads: a valid form is stored while it arrives, and nothing of an invalid form is kept."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

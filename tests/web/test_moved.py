@@ -1,7 +1,5 @@
 """Answers of rules that redirect or call an address gone."""
 
-from __future__ import annotations
-
 import pytest
 from fakes import FailingStore
 from serving import part, serve

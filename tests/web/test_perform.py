@@ -1,7 +1,5 @@
 """Plans for files, directories and removals are performed over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Sign-in over HTTP with providers and policy servers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The body of a request is delivered as fast as it is read."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

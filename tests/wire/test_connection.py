@@ -1,7 +1,5 @@
 """Malformed requests, large and slow heads, and broken connections."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

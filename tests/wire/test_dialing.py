@@ -1,7 +1,5 @@
 """How connections are opened; tests/s3/test_way_to_s3.py shows what becomes of it on the way to S3."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import socket

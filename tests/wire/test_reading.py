@@ -1,7 +1,5 @@
 """Connections of one event loop share a buffer, and hand a body out as it arrives, at the pace of its reader."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

@@ -1,7 +1,5 @@
 """Reloads: no edit breaks the generation in force."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Snapshots: every change is noticed, and all mistakes are reported."""
 
-from __future__ import annotations
-
 import math
 import os
 import time

@@ -1,7 +1,5 @@
 """What an edit is tried by: its rule tests, and its buckets."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

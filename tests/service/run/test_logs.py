@@ -1,7 +1,5 @@
 """The log of the process, and readers of it that are slow, stuck or gone."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """A supervisor and its workers, each test in a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket
