@@ -57,12 +57,7 @@ def _documents(
     comments: st.SearchStrategy[tuple[Comment, ...]], comment: st.SearchStrategy[Comment | None]
 ) -> st.SearchStrategy[Document]:
     """Documents with comments drawn from `comments` where several may stand, and from `comment` where one may."""
-    layout = {
-        "span": st.just(_SPAN),
-        "comments": comments,
-        "trailing": comment,
-        "blank_before": st.booleans(),
-    }
+    layout = {"span": st.just(_SPAN), "comments": comments, "trailing": comment, "blank_before": st.booleans()}
     rewrites = st.builds(
         RewriteStatement,
         name=st.none() | names,
@@ -97,10 +92,7 @@ def _documents(
         **layout,
     )
     return st.builds(
-        Document,
-        source=st.just(_NOWHERE),
-        blocks=st.lists(blocks, max_size=3).map(tuple),
-        closing=comments,
+        Document, source=st.just(_NOWHERE), blocks=st.lists(blocks, max_size=3).map(tuple), closing=comments
     )
 
 

@@ -11,12 +11,7 @@ from certificates import pair
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import (
-    DataReceived,
-    InformationalResponseReceived,
-    ResponseReceived,
-    StreamEnded,
-)
+from h2.events import DataReceived, InformationalResponseReceived, ResponseReceived, StreamEnded
 from hyperframe.frame import Frame, GoAwayFrame, RstStreamFrame
 from serving import Received, Serving
 

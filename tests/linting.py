@@ -61,10 +61,7 @@ def marked_texts(check: str, statements: str, configuration: Settings | None = N
 
 
 def fixed(
-    check: str,
-    statements: str,
-    configuration: Settings | None = None,
-    allowed: frozenset[Safety] = EVERY_FIX,
+    check: str, statements: str, configuration: Settings | None = None, allowed: frozenset[Safety] = EVERY_FIX
 ) -> str:
     """The statements of a block after the fixes of one check."""
     files = rule_files(site=block(statements))

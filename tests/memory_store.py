@@ -20,16 +20,7 @@ from tornado_proxy.storage.errors import (
     UploadMissing,
     check_conditions,
 )
-from tornado_proxy.storage.store import (
-    Entry,
-    IncomingPart,
-    ObjectInfo,
-    Page,
-    Stored,
-    UploadedPart,
-    UploadForm,
-    Write,
-)
+from tornado_proxy.storage.store import Entry, IncomingPart, ObjectInfo, Page, Stored, UploadedPart, UploadForm, Write
 
 # The media type that S3 gives an object that was stored without a type.
 _UNTYPED = "binary/octet-stream"

@@ -2,15 +2,7 @@
 
 from typing import Any
 
-from tornado_proxy.admin.status import (
-    Chart,
-    ChartLine,
-    Overview,
-    ReloadRow,
-    RewriteRow,
-    RewriteTable,
-    TargetRow,
-)
+from tornado_proxy.admin.status import Chart, ChartLine, Overview, ReloadRow, RewriteRow, RewriteTable, TargetRow
 from tornado_proxy.telemetry.metrics import RequestRow, Tally
 
 NOW = 1_780_000_000.0
@@ -35,13 +27,7 @@ FAILED = {
     "outcome": "refused",
     "generation": 3,
     "diagnostics": [
-        {
-            "severity": "error",
-            "message": "unclosed group",
-            "file": "/etc/rules/site.rules",
-            "line": 2,
-            "column": 13,
-        }
+        {"severity": "error", "message": "unclosed group", "file": "/etc/rules/site.rules", "line": 2, "column": 13}
     ],
 }
 PROBE = {

@@ -383,10 +383,7 @@ async def test_a_token_of_another_login_is_refused():
     state = (await scenario.begin())["state"]
     scenario.nonce = "another"
     answer = await scenario.call_back(state)
-    assert (answer.status, answer.reason) == (
-        401,
-        "the login is not accepted: the token was made for another login",
-    )
+    assert (answer.status, answer.reason) == (401, "the login is not accepted: the token was made for another login")
     assert "oidc" not in scenario.cookies
 
 

@@ -422,8 +422,7 @@ def test_a_key_inside_the_token_is_ignored():
 
 
 @pytest.mark.parametrize(
-    "document",
-    [{}, {"keys": {}}, {"keys": []}, {"keys": [{"kty": "oct", "k": "c2VjcmV0"}, {"kty": "RSA"}, 1]}],
+    "document", [{}, {"keys": {}}, {"keys": []}, {"keys": [{"kty": "oct", "k": "c2VjcmV0"}, {"kty": "RSA"}, 1]}]
 )
 def test_a_key_set_without_a_usable_key_is_refused(document):
     """Secrets, malformed keys and values that are not keys are skipped, and an empty rest raises TokenError."""

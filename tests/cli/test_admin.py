@@ -106,10 +106,7 @@ def test_the_certificate_of_the_listener_is_verified_with_ca(command, certificat
         (("--key", "ann.key"), "`--key` needs `--cert`"),
         (("--cert", "missing"), "`missing` cannot be used for TLS: No such file or directory"),
         (("--cert", "ann.crt"), "`ann.crt` cannot be used for TLS: it needs a certificate and its private key, in PEM"),
-        (
-            ("--cert", "ann.crt", "--key", "own.key"),
-            "`ann.crt`, `own.key` cannot be used for TLS: key values mismatch",
-        ),
+        (("--cert", "ann.crt", "--key", "own.key"), "`ann.crt`, `own.key` cannot be used for TLS: key values mismatch"),
         (("--ca", "ann.key"), "`ann.key` cannot be used for TLS: no certificate or crl found"),
     ],
 )

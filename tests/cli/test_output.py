@@ -7,12 +7,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from tornado_proxy.cli.output import (
-    activity,
-    is_stream_error,
-    print_diff,
-    wants_color,
-)
+from tornado_proxy.cli.output import activity, is_stream_error, print_diff, wants_color
 
 FILL = """
 import os, sys

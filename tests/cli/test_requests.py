@@ -291,12 +291,7 @@ def test_defaults_of_all_requests_have_host_and_headers():
 
 @pytest.mark.parametrize(
     ("template", "distinct_count"),
-    [
-        ('"/$1"', 1),
-        ('jinja "/{{ user.username }}"', 1),
-        ('jinja "/{{ request.query.v }}"', 2),
-        ('go "/x"', 2),
-    ],
+    [('"/$1"', 1), ('jinja "/{{ user.username }}"', 1), ('jinja "/{{ request.query.v }}"', 2), ('go "/x"', 2)],
 )
 def test_queries_of_a_log_are_kept_if_a_template_may_read_them(tmp_path, template, distinct_count):
     """Requests that differ only by query are distinct only then."""

@@ -116,8 +116,7 @@ def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("place", "help"),
-    [("main", "name a place in the revision, such as `main:rules/`"), ("other", None), ("-x", None)],
+    ("place", "help"), [("main", "name a place in the revision, such as `main:rules/`"), ("other", None), ("-x", None)]
 )
 def test_a_revision_without_a_path_is_a_mistake(repository, place, help):
     """The help shows how a place in a revision is written."""

@@ -1,14 +1,7 @@
 import pytest
 from configurations import MINIMAL, codes_and_messages_in_target, report, settings, target
 
-from tornado_proxy.config.actions import (
-    Actions,
-    DeleteAction,
-    GetAction,
-    HeadAction,
-    PutAction,
-    SystemMetadata,
-)
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, SystemMetadata
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.config.values import GIB, GuardedUrl
 

@@ -87,10 +87,7 @@ def test_invalid_utf_8_is_reported_with_its_place(write):
 def test_utf_16_is_recognised(write):
     """An editor may have saved the file so: the help names the encoding, as for a rule file."""
     (diagnostic,) = load(write(MINIMAL.encode("utf-16")), {}).diagnostics
-    assert (diagnostic.code, diagnostic.help) == (
-        "unreadable-file",
-        "the file seems to be UTF-16; save it as UTF-8",
-    )
+    assert (diagnostic.code, diagnostic.help) == ("unreadable-file", "the file seems to be UTF-16; save it as UTF-8")
 
 
 def test_a_pipe_is_refused_if_it_is_to_be_read_again(tmp_path):

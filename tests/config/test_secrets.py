@@ -136,11 +136,7 @@ def test_the_help_of_a_missing_secret_says_where_it_belongs(reference, env, cure
     [
         (Reference(path="word"), {}, Path("etc/word")),
         (Reference(path="/run/word"), {}, Path("/run/word")),
-        (
-            Reference(credential="s3"),
-            {"CREDENTIALS_DIRECTORY": "/run/credentials"},
-            Path("/run/credentials/s3"),
-        ),
+        (Reference(credential="s3"), {"CREDENTIALS_DIRECTORY": "/run/credentials"}, Path("/run/credentials/s3")),
         (Reference(credential="s3"), {}, None),
         (Reference(env="WORD"), {}, None),
         (Reference(value="hunter2"), {}, None),

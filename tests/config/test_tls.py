@@ -32,19 +32,11 @@ def test_cipher_suites_have_the_names_of_go():
         ("arn:aws:s3:::bucket/a/b.pem", Location("s3", "bucket", "a/b.pem")),
         (
             "arn:aws:ssm:eu-central-1:123456789012:parameter/a/b",
-            Location(
-                "ssm",
-                path="arn:aws:ssm:eu-central-1:123456789012:parameter/a/b",
-                region="eu-central-1",
-            ),
+            Location("ssm", path="arn:aws:ssm:eu-central-1:123456789012:parameter/a/b", region="eu-central-1"),
         ),
         (
             "arn:aws:secretsmanager:eu-central-1:1:secret:a:b",
-            Location(
-                "secretsmanager",
-                path="arn:aws:secretsmanager:eu-central-1:1:secret:a:b",
-                region="eu-central-1",
-            ),
+            Location("secretsmanager", path="arn:aws:secretsmanager:eu-central-1:1:secret:a:b", region="eu-central-1"),
         ),
     ],
 )

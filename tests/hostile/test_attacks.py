@@ -125,7 +125,7 @@ ATTACKS = {
         "hostile/test_attacks.py::test_no_upload_id_leads_out_of_its_directory",
     ],
     "headers and parameters of S3's own API, such as a source to copy, another version or a grant": [
-        "hostile/test_attacks.py::test_nothing_of_s3s_own_api_reaches_it",
+        "hostile/test_attacks.py::test_nothing_of_s3s_own_api_reaches_it"
     ],
     "names that a client invents, to fill the metrics": [
         "telemetry/test_metrics.py::test_an_unknown_method_is_not_a_label",
@@ -133,7 +133,7 @@ ATTACKS = {
     ],
     # S3 binds an ID to its key, and whoever may write a key by one path may replace the file anyway.
     "an upload ID sent with another path of the same file": [
-        "hostile/test_attacks.py::test_an_upload_id_is_no_permission",
+        "hostile/test_attacks.py::test_an_upload_id_is_no_permission"
     ],
     "parts that are larger than a file may be": [
         "web/test_perform_uploads.py::test_the_limit_of_a_file_holds_for_each_part",
@@ -160,7 +160,7 @@ ATTACKS = {
         "auth/test_oidc_provider.py::test_unusable_metadata_is_refused",
     ],
     "an address in another case that evades a rule": [
-        "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule",
+        "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule"
     ],
     "a planted copy in the directory of the last good snapshot": [
         "service/reload/test_last_good.py::test_a_directory_of_others_is_refused",
@@ -175,7 +175,7 @@ ATTACKS = {
         "telemetry/test_webhooks.py::test_no_failure_shows_the_secrets_of_a_url",
     ],
     "the time that a wrong name or password takes": [
-        "auth/test_basic.py::test_a_check_of_an_unlisted_name_takes_as_long",
+        "auth/test_basic.py::test_a_check_of_an_unlisted_name_takes_as_long"
     ],
 }
 
@@ -205,10 +205,7 @@ _SPELLINGS = (
 
 SECRET = b"what nobody else may read"
 PROVIDER = HeaderProvider("front", "X-User", "X-Email")
-FRONT = {
-    "authenticators": {"front": HeaderAuthenticator(PROVIDER)},
-    "server": Server(trusted_proxies=("127.0.0.0/8",)),
-}
+FRONT = {"authenticators": {"front": HeaderAuthenticator(PROVIDER)}, "server": Server(trusted_proxies=("127.0.0.0/8",))}
 BOB = {"X-User": "bob", "X-Email": "bob@example.org"}
 
 

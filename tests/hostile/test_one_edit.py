@@ -247,10 +247,7 @@ class Edits(RuleBasedStateMachine):
         self.is_refused, self.from_copy, self.refusal, self.told = False, from_copy, (), list[str]()
         self.life = Life(self.files, configuration, from_copy=from_copy)
 
-    @rule(
-        text=st.sampled_from(["", *TEXTS, "gone"]),
-        secret=st.sampled_from(["", "", "s3cret", "rotated", "gone"]),
-    )
+    @rule(text=st.sampled_from(["", *TEXTS, "gone"]), secret=st.sampled_from(["", "", "s3cret", "rotated", "gone"]))
     def edit(self, text, secret):
         """The files change, and nobody looks yet."""
         self._write(text, secret)

@@ -173,10 +173,7 @@ async def test_a_readme_is_whole():
     listing = ListingOptions(readme=True)
     async with _broken(
         body=text, breaks=_early, listing=listing, wrapped=lambda store: _Listed(store, "README.txt", body=text)
-    ) as (
-        site,
-        ranged,
-    ):
+    ) as (site, ranged):
         assert "the end" in (await site.get("/", Accept="text/html")).text
     assert len(ranged.s3.requests) == 2
 

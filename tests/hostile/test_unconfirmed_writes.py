@@ -223,10 +223,7 @@ async def test_an_s3_that_takes_all_and_says_nothing_has_one_time_limit(monkeypa
     begun = reply(b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
     silent = Reply(b"", Then.SILENCE)
     limits = {"read_timeout": 0.4, "timeout": 1, "max_attempts": 20, "part_size": PART}
-    async with (
-        hostile_s3(begun if size > PART else silent, silent) as s3,
-        store_at(s3.url, **limits) as store,
-    ):
+    async with hostile_s3(begun if size > PART else silent, silent) as s3, store_at(s3.url, **limits) as store:
         start = time.monotonic()
         with pytest.raises(TimedOut, match=r"within 1 s"):
             await store.put("key", async_chunks(b"x" * size), Write(announced=None))

@@ -150,10 +150,7 @@ def endpoint_of(name: str = "bucket", **settings) -> Endpoint | None:
             {"s3_endpoint": "http://127.0.0.1:9000/below"} | PATH_STYLE,
             (False, "127.0.0.1", 9000, "127.0.0.1:9000", "/below/bucket/", "/below/bucket"),
         ),
-        (
-            {"s3_endpoint": "http://[::1]:9000"} | PATH_STYLE,
-            (False, "::1", 9000, "[::1]:9000", "/bucket/", "/bucket"),
-        ),
+        ({"s3_endpoint": "http://[::1]:9000"} | PATH_STYLE, (False, "::1", 9000, "[::1]:9000", "/bucket/", "/bucket")),
         (
             {"s3_endpoint": "https://minio.example:443"},
             (True, "bucket.minio.example", 443, "bucket.minio.example", "/", "/"),

@@ -101,10 +101,7 @@ async def test_an_etag_without_quotes_is_compared_with_them(store_of):
 async def test_an_s3_may_compare_etags_as_it_writes_them(store_of):
     """What S3 refuses although the ETags are the same is asked for as S3 writes it, from then on at once."""
     found = stored(b"x", ETag="abc")
-    async with (
-        hostile_s3(reply(412), heads_only(found), found, found) as s3,
-        store_of(s3) as store,
-    ):
+    async with hostile_s3(reply(412), heads_only(found), found, found) as s3, store_of(s3) as store:
         for _ in range(2):
             assert await read_object(store, "a", Conditions(if_match=('"abc"',))) == b"x"
     sent = [dict(line.lower().split(": ", 1) for line in each.splitlines()[1:] if line) for each in s3.requests]

@@ -104,11 +104,7 @@ async def test_a_missing_bucket_is_distinguished_from_a_missing_object(open_stor
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        "<Contents><Key>a/b</Key><Size>many</Size></Contents>",
-        "<IsTruncated>true</IsTruncated>",
-    ],
+    "content", ["<Contents><Key>a/b</Key><Size>many</Size></Contents>", "<IsTruncated>true</IsTruncated>"]
 )
 async def test_an_invalid_listing_is_an_error(open_store, content):
     """A listing that is none, or says that it goes on and not where, raises `UpstreamError`."""

@@ -344,8 +344,7 @@ async def test_an_empty_prefix_does_not_exist(under_test, prefix):
 
 
 @pytest.mark.parametrize(
-    ("prefix", "names"),
-    [("", ["/", "a/"]), ("/", ["/", "b"]), ("//", ["c"]), ("a/", ["/", "d"]), ("a//", ["e"])],
+    ("prefix", "names"), [("", ["/", "a/"]), ("/", ["/", "b"]), ("//", ["c"]), ("a/", ["/", "d"]), ("a//", ["e"])]
 )
 async def test_empty_segments_are_directories(under_test, prefix, names):
     """Between two slashes, and before a leading slash, there is a directory with an empty name."""
@@ -405,9 +404,7 @@ async def test_every_key_is_used_unchanged(under_test, key):
 
 
 @pytest.mark.parametrize(
-    "sizes",
-    [[], [0], [1], [10, 0, 10], [5 * MIB], [5 * MIB, 1], [3 * MIB] * 4, [16 * MIB], [65_536] * 81],
-    ids=str,
+    "sizes", [[], [0], [1], [10, 0, 10], [5 * MIB], [5 * MIB, 1], [3 * MIB] * 4, [16 * MIB], [65_536] * 81], ids=str
 )
 async def test_chunks_become_an_object(writable, sizes):
     """The chunks of an upload become one object, for any number and size of chunks."""

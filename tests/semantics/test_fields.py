@@ -62,16 +62,7 @@ def test_the_best_offer_is_chosen(accept, expected):
 
 @pytest.mark.parametrize(
     "malformed",
-    [
-        "json",
-        "text/html/x",
-        "text/plain;q=2",
-        "text/plain;q=high",
-        "text/plain;q=",
-        ";;",
-        "text/plain;q=0.1234",
-        "/",
-    ],
+    ["json", "text/html/x", "text/plain;q=2", "text/plain;q=high", "text/plain;q=", ";;", "text/plain;q=0.1234", "/"],
 )
 def test_a_malformed_member_is_ignored(malformed):
     assert negotiate(f"{malformed}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON

@@ -274,8 +274,7 @@ def test_a_proxy_without_such_headers_is_the_client():
 
 
 @pytest.mark.parametrize(
-    ("text", "path"),
-    [("/files", "/files"), ("/a/b-c_d.e~1/", "/a/b-c_d.e~1"), ("/...", "/..."), ("/", ""), ("", "")],
+    ("text", "path"), [("/files", "/files"), ("/a/b-c_d.e~1/", "/a/b-c_d.e~1"), ("/...", "/..."), ("/", ""), ("", "")]
 )
 def test_the_path_that_a_proxy_takes_off(text, path):
     """It has no closing slash; `/` is none."""

@@ -10,13 +10,7 @@ import threading
 import pytest
 
 from tornado_proxy.service import runtime
-from tornado_proxy.service.runtime import (
-    CannotServe,
-    guarded,
-    in_background,
-    raise_descriptor_limit,
-    run_event_loop,
-)
+from tornado_proxy.service.runtime import CannotServe, guarded, in_background, raise_descriptor_limit, run_event_loop
 
 HANGING_THREAD = """
 import sys, threading

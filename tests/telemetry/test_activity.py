@@ -11,13 +11,7 @@ from tornado_proxy.storage.errors import ConditionIgnored
 from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, S3Called, Served
 from tornado_proxy.telemetry.limits import MOST_ERRORS
-from tornado_proxy.telemetry.metrics import (
-    OWN_FILES,
-    Activity,
-    ActivityHistory,
-    RequestMetrics,
-    Tally,
-)
+from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ActivityHistory, RequestMetrics, Tally
 
 FIRST, SECOND = rule_set('rewrite a `^/a` -> "/x"\nrewrite `^/b` -> "/y"').rewrites
 
@@ -152,10 +146,7 @@ def test_an_interval_is_the_difference_of_two_samples():
     intervals = [*history.intervals()]
     assert [
         (interval.end, interval.seconds, interval.tally.requests, interval.in_flight) for interval in intervals
-    ] == [
-        (105.0, 5.0, 10, 2),
-        (110.5, 5.5, 0, 2),
-    ]
+    ] == [(105.0, 5.0, 10, 2), (110.5, 5.5, 0, 2)]
 
 
 def test_the_number_of_samples_is_limited():

@@ -7,13 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
-from tornado_proxy.telemetry.exposition import (
-    ProcessMetrics,
-    ServiceState,
-    added,
-    as_text,
-    service_metrics,
-)
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceState, added, as_text, service_metrics
 
 
 def _process(**requests_by_target):

@@ -18,14 +18,7 @@ from tornado_proxy.telemetry.events import (
     Retired,
     Served,
 )
-from tornado_proxy.telemetry.log import (
-    access_log,
-    harmless,
-    json_text,
-    log_diagnostics,
-    moment,
-    service_log,
-)
+from tornado_proxy.telemetry.log import access_log, harmless, json_text, log_diagnostics, moment, service_log
 
 TEXTS = st.text(st.characters(exclude_categories=[]))
 

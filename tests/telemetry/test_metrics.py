@@ -184,10 +184,7 @@ KEPT = [
     SignInTried("staff", "request", "ok"),
 ]
 NAMES = CountedNames(
-    frozenset({"site"}),
-    frozenset({"staff"}),
-    frozenset({("site", "press")}),
-    frozenset({rewrite_id("site", REWRITE)}),
+    frozenset({"site"}), frozenset({"staff"}), frozenset({("site", "press")}), frozenset({rewrite_id("site", REWRITE)})
 )
 
 

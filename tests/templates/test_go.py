@@ -89,16 +89,8 @@ def _mistake(text):
         ("{{ if false }}{{ mod 1 }}{{ end }}", "wrong number of arguments for `mod`: 1", 17),
         ("{{ upper 1 }}", "expected `string`, found a number", 9),
         ('{{ template "a" }}', "unknown template `a`", 3),
-        (
-            "{{ now }}",
-            "the function `now` is refused: its result depends on the clock",
-            3,
-        ),
-        (
-            '{{ tpl "x" . }}',
-            "the function `tpl` is refused: it would compile a template each time",
-            3,
-        ),
+        ("{{ now }}", "the function `now` is refused: its result depends on the clock", 3),
+        ('{{ tpl "x" . }}', "the function `tpl` is refused: it would compile a template each time", 3),
         ("{{ uper .Key }}", "unknown function `uper`", 3),
     ],
 )

@@ -145,8 +145,7 @@ def test_every_user_has_the_same_methods(user, results):
 
 
 @pytest.mark.parametrize(
-    ("user", "fields"),
-    [(BASIC, "&{ann}"), (HEADER, "&{ h@x []}"), (OIDC, "&{ann Ann Lee Ann Lee a@x [dev ops] true}")],
+    ("user", "fields"), [(BASIC, "&{ann}"), (HEADER, "&{ h@x []}"), (OIDC, "&{ann Ann Lee Ann Lee a@x [dev ops] true}")]
 )
 def test_the_fields_of_a_user_depend_on_its_kind(user, fields):
     """The fields of each kind of user are those of s3-proxy."""

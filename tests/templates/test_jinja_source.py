@@ -81,13 +81,7 @@ def test_a_number_of_a_hundred_digits_is_read():
     ("text", "start", "end", "message", "help"),
     [
         ("/{{ usr.username }}", 4, 7, "unknown variable `usr`", "did you mean `user`?"),
-        (
-            "{{ self }}",
-            3,
-            7,
-            "unknown variable `self`",
-            "there are `user`, `request`, `target`, `key`, `groups`",
-        ),
+        ("{{ self }}", 3, 7, "unknown variable `self`", "there are `user`, `request`, `target`, `key`, `groups`"),
         ("{{ lipsum() }}", 3, 9, "unknown variable `lipsum`", None),
         ("{{ user.usernam }}", 8, 15, "`user` has no field `usernam`", "did you mean `username`?"),
         (
@@ -205,12 +199,7 @@ def test_the_variables_of_loops_and_macros_are_known():
     [
         (
             "{{ (usr ~ user.nam) | uper | lowr }}",
-            [
-                "unknown variable `usr`",
-                "`user` has no field `nam`",
-                "unknown filter `uper`",
-                "unknown filter `lowr`",
-            ],
+            ["unknown variable `usr`", "`user` has no field `nam`", "unknown filter `uper`", "unknown filter `lowr`"],
         ),
         ("{{ usr.name.first | lower }}", ["unknown variable `usr`"]),
         ("{% if usr %}{{ key is foo }}{% endif %}", ["unknown variable `usr`", "unknown test `foo`"]),

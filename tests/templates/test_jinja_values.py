@@ -3,14 +3,7 @@ from jinja2 import filters, tests
 from jinja_texts import rendered
 
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError
-from tornado_proxy.templates.jinja_values import (
-    FILTERS,
-    LIMITS,
-    TESTS,
-    TEXT_METHODS,
-    apply,
-    formatted,
-)
+from tornado_proxy.templates.jinja_values import FILTERS, LIMITS, TESTS, TEXT_METHODS, apply, formatted
 
 
 @pytest.mark.parametrize(

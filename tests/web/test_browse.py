@@ -219,11 +219,7 @@ async def test_the_directory_of_assets_offers_no_actions():
     [
         (GetAction(), PutAction(enabled=True), set()),
         (GetAction(), PutAction(enabled=True, allow_override=True, direct_uploads=True), {"connect-src"}),
-        (
-            GetAction(redirect_to_signed_url=True),
-            PutAction(),
-            {"connect-src", "frame-src", "img-src", "media-src"},
-        ),
+        (GetAction(redirect_to_signed_url=True), PutAction(), {"connect-src", "frame-src", "img-src", "media-src"}),
     ],
 )
 async def test_the_policy_of_a_page_allows_s3_if_necessary(get, put, expected):

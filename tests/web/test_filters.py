@@ -277,12 +277,7 @@ async def test_head_has_the_headers_of_get():
 
 
 @pytest.mark.parametrize(
-    "info",
-    [
-        {"content_type": "image/png"},
-        {"content_encoding": "br"},
-        {"cache_control": "public, no-transform"},
-    ],
+    "info", [{"content_type": "image/png"}, {"content_encoding": "br"}, {"cache_control": "public, no-transform"}]
 )
 async def test_some_files_are_not_compressed(info):
     """The content type, the content coding or `no-transform` of an object can prevent compression."""

@@ -26,13 +26,7 @@ from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import ErrorServed
-from tornado_proxy.web.incoming_file import (
-    FileHead,
-    FormTooLarge,
-    MalformedForm,
-    MultipartForm,
-    boundary,
-)
+from tornado_proxy.web.incoming_file import FileHead, FormTooLarge, MalformedForm, MultipartForm, boundary
 
 FILE = 'Content-Disposition: form-data; name="file"; filename="a.txt"'
 

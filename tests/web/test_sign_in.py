@@ -116,12 +116,7 @@ async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):
 
 @pytest.mark.parametrize(
     ("body", "status", "outcome"),
-    [
-        (b'{"result": true}', 200, "ok"),
-        (b"{}", 403, "refused"),
-        (b"<html>", 500, "failed"),
-        (None, 500, "failed"),
-    ],
+    [(b'{"result": true}', 200, "ok"), (b"{}", 403, "refused"), (b"<html>", 500, "failed"), (None, 500, "failed")],
 )
 async def test_a_policy_server_decides_the_status(body, status, outcome):
     """A denial is a 403, and a policy server that fails is a 500; each is reported."""

@@ -33,9 +33,7 @@ MALFORMED = {
         "a TLS handshake": "\x16\x03\x01\x02\x00\x01",
         "lines without a carriage return": "GET / HTTP/1.1\nHost: files.test\n\n",
     },
-    "the Host header is missing": {
-        "no host": "GET / HTTP/1.1\r\n\r\n",
-    },
+    "the Host header is missing": {"no host": "GET / HTTP/1.1\r\n\r\n"},
     "the Host header is invalid, or there are several": {
         "two hosts": f"GET / HTTP/1.1\r\n{HOST}Host: other.test\r\n\r\n",
         "a broken host": "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
@@ -44,12 +42,8 @@ MALFORMED = {
         "a header without a colon": f"GET / HTTP/1.1\r\n{HOST}nonsense\r\n\r\n",
         "a header with a space in its name": f"GET / HTTP/1.1\r\n{HOST}a b: c\r\n\r\n",
     },
-    "a header is folded, or has no name": {
-        "a folded header": f"GET / HTTP/1.1\r\n{HOST}a: b\r\n c\r\n\r\n",
-    },
-    "a header has an invalid value": {
-        "a null": f"GET / HTTP/1.1\r\n{HOST}a: \x00\r\n\r\n",
-    },
+    "a header is folded, or has no name": {"a folded header": f"GET / HTTP/1.1\r\n{HOST}a: b\r\n c\r\n\r\n"},
+    "a header has an invalid value": {"a null": f"GET / HTTP/1.1\r\n{HOST}a: \x00\r\n\r\n"},
     "the Content-Length is invalid, or there are several": {
         "a length that is not a number": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: five\r\n\r\n",
         "a negative length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: -5\r\n\r\n",
@@ -59,10 +53,10 @@ MALFORMED = {
         "two lengths": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
     },
     "both Content-Length and Transfer-Encoding": {
-        "a length and chunks": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "a length and chunks": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
     },
     "Transfer-Encoding in HTTP/1.0": {
-        "chunks in HTTP/1.0": f"PUT / HTTP/1.0\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n",
+        "chunks in HTTP/1.0": f"PUT / HTTP/1.0\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n"
     },
     "unsupported Transfer-Encoding": {
         "two codings": f"PUT / HTTP/1.1\r\n{HOST}Transfer-Encoding: gzip, chunked\r\n\r\n",

@@ -4,15 +4,7 @@ import pytest
 from proving import finds, is_treatable
 from recorded import vectors
 
-from gotemplate.regexp.automaton import (
-    ASSERTION_BITS,
-    Automaton,
-    Budget,
-    Exhausted,
-    guess,
-    is_valid_key,
-    language,
-)
+from gotemplate.regexp.automaton import ASSERTION_BITS, Automaton, Budget, Exhausted, guess, is_valid_key, language
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import AssertionKind as Kind
 

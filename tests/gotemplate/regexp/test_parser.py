@@ -1,14 +1,7 @@
 import pytest
 
 from gotemplate.regexp.parser import parse
-from gotemplate.regexp.syntax import (
-    Extent,
-    PatternError,
-    Repeat,
-    Sequence,
-    Text,
-    walk,
-)
+from gotemplate.regexp.syntax import Extent, PatternError, Repeat, Sequence, Text, walk
 
 
 def _tree(text):

@@ -3,13 +3,7 @@ import re2
 
 from gotemplate.regexp.classes import members
 from gotemplate.regexp.parser import parse
-from gotemplate.regexp.program import (
-    ProgramRefused,
-    ahead_of,
-    compile_program,
-    leftmost,
-    print_program,
-)
+from gotemplate.regexp.program import ProgramRefused, ahead_of, compile_program, leftmost, print_program
 
 
 def test_re2_writes_nothing_to_standard_error(capfd):

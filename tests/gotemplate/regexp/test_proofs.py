@@ -228,11 +228,7 @@ def _random_directory(draw):
         [(f"(?i)^{name}/{low}x", True), (f"^{name}/(?i:{low.upper()}X)", False), (f"(?i)^{name}/{low}", True)],
         [(rf"^{name}/\w+\b", True), (rf"^{name}/[[:alnum:]]", False), (rf"^{name}/\W", True)],
         [(rf"^{name}/\pL", True), (rf"^{name}/\p{{Greek}}", True), (rf"^{name}/\p{{Lu}}é", False)],
-        [
-            (rf"^{name}/(?:a|b|{high})*$", True),
-            (rf"^{name}/(?:a*b*)*$", False),
-            (rf"^{name}/[ab]*{low}$", low != "b"),
-        ],
+        [(rf"^{name}/(?:a|b|{high})*$", True), (rf"^{name}/(?:a*b*)*$", False), (rf"^{name}/[ab]*{low}$", low != "b")],
         # No key has dot segments or control characters.
         [
             (rf"^{name}/\.\w*$", True),

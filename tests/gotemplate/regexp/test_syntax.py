@@ -1,11 +1,7 @@
 import pytest
 
 from gotemplate.regexp.parser import parse
-from gotemplate.regexp.syntax import (
-    PatternError,
-    fold,
-    measure,
-)
+from gotemplate.regexp.syntax import PatternError, fold, measure
 
 
 def _tree(text):
@@ -50,8 +46,7 @@ def test_an_expression_is_measured_as_go_measures_it(text, size, depth):
 
 
 @pytest.mark.parametrize(
-    ("text", "copies"),
-    [("a", 1), ("a{2,5}", 5), ("(a{10}.){0,10}", 100), ("(?:a{10}){0}", 1), ("a{3,}", 3), ("a*", 1)],
+    ("text", "copies"), [("a", 1), ("a{2,5}", 5), ("(a{10}.){0,10}", 100), ("(?:a{10}){0}", 1), ("a{3,}", 3), ("a*", 1)]
 )
 def test_nested_counts_multiply(text, copies):
     """Copies are multiplied through groups, and what is repeated zero times counts as one copy."""

@@ -2,13 +2,7 @@ import pytest
 
 from gotemplate.regexp import tokens
 from gotemplate.regexp.syntax import PatternError
-from gotemplate.regexp.tokens import (
-    read_count,
-    read_escape,
-    read_opening,
-    read_posix_class,
-    read_unicode_class,
-)
+from gotemplate.regexp.tokens import read_count, read_escape, read_opening, read_posix_class, read_unicode_class
 
 
 @pytest.mark.parametrize(
@@ -35,12 +29,7 @@ from gotemplate.regexp.tokens import (
         (r"\x{41", r"invalid escape `\x`", 2, None),
         (r"\Z", r"invalid escape `\Z`", 2, r"write `\z` for the end of the text"),
         (r"\h", r"invalid escape `\h`", 2, r"write `[ \t]`"),
-        (
-            r"\q",
-            r"invalid escape `\q`",
-            2,
-            r"write `q` for the character itself, `\\q` with a backslash before it",
-        ),
+        (r"\q", r"invalid escape `\q`", 2, r"write `q` for the character itself, `\\q` with a backslash before it"),
         ("\\é", "invalid escape `\\é`", 2, None),
     ],
 )

@@ -1,11 +1,6 @@
 import pytest
 
-from gotemplate.template.calling import (
-    INT,
-    STRING,
-    Vocabulary,
-    function,
-)
+from gotemplate.template.calling import INT, STRING, Vocabulary, function
 from gotemplate.template.standard import STANDARD
 
 

@@ -3,17 +3,7 @@ from go_programs import budget, failure, rendered
 
 from gotemplate.sprig.dates import Month
 from gotemplate.template.formatting import Printer, printed
-from gotemplate.template.values import (
-    INVALID,
-    STRING_MAP,
-    ExecutionError,
-    Map,
-    Nil,
-    Slice,
-    Struct,
-    Type,
-    Uint64,
-)
+from gotemplate.template.values import INVALID, STRING_MAP, ExecutionError, Map, Nil, Slice, Struct, Type, Uint64
 
 PAIR = Type("*x.Pair", "ptr", getters={b"A": lambda source: source[0], b"B": lambda source: source[1]})
 OPAQUE = Type("x.Opaque", "struct", opaque=True)

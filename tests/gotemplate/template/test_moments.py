@@ -1,10 +1,6 @@
 import pytest
 
-from gotemplate.template.moments import (
-    Moment,
-    format_moment,
-    parse_moment,
-)
+from gotemplate.template.moments import Moment, format_moment, parse_moment
 from gotemplate.template.values import ExecutionError
 
 AFTERNOON = Moment.of((2020, 2, 9), (13, 4, 5), 120_000_000)

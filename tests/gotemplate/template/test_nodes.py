@@ -1,13 +1,7 @@
 import pytest
 
 from gotemplate.template.errors import TemplateMistake
-from gotemplate.template.nodes import (
-    KEYWORDS,
-    Chain,
-    Dot,
-    action_parser,
-    parse_action,
-)
+from gotemplate.template.nodes import KEYWORDS, Chain, Dot, action_parser, parse_action
 
 
 def _pipeline(text):

@@ -60,10 +60,7 @@ DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None,
             '{{(semver "1.2.3").Equal 1 2}}',
             'wrong number of arguments for the method `Equal`: 2, in `(semver "1.2.3").Equal 1 2`',
         ),
-        (
-            '{{(semver "1.2.3").Equal .S}}',
-            'expected `*semver.Version`, found `string`, in `(semver "1.2.3").Equal .S`',
-        ),
+        ('{{(semver "1.2.3").Equal .S}}', 'expected `*semver.Version`, found `string`, in `(semver "1.2.3").Equal .S`'),
     ],
 )
 def test_a_failure_names_its_pipeline(text, message):

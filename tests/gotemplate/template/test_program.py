@@ -5,15 +5,7 @@ from gotemplate.template.errors import LimitError, TemplateMistake
 from gotemplate.template.program import Program, definitions
 from gotemplate.template.values import ExecutionError, Map
 
-DATA = {
-    "L": [10, 20, 30],
-    "E": [],
-    "M": {"b": 2, "a": 1},
-    "EM": {},
-    "N": None,
-    "S": "s",
-    "W": [[1, 2], [3]],
-}
+DATA = {"L": [10, 20, 30], "E": [], "M": {"b": 2, "a": 1}, "EM": {}, "N": None, "S": "s", "W": [[1, 2], [3]]}
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,7 @@ def test_urls_made_of_parts_are_written(url, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "target"),
-    [
-        (b"http://h/a%2Fb?c", b"/a%2Fb?c"),
-        (b"http://h", b"/"),
-        (b"mailto:x", b"x"),
-        (b"/p?", b"/p?"),
-    ],
+    ("text", "target"), [(b"http://h/a%2Fb?c", b"/a%2Fb?c"), (b"http://h", b"/"), (b"mailto:x", b"x"), (b"/p?", b"/p?")]
 )
 def test_a_request_uri_has_a_path_and_a_query(text, target):
     """The request URI of a URL is its path and query, or its opaque part."""

@@ -40,10 +40,7 @@ def _fill(demo):
     for name, size in FILES.items():
         assert Proxy(None, demo.rstrip("/")).upload(
             "/team/home/", name, generator.randbytes(size), user="ann:demo"
-        ).status in (
-            201,
-            409,
-        )
+        ).status in (201, 409)
 
 
 def _take_screenshot(browser, name, size, scheme):

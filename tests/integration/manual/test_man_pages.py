@@ -31,10 +31,7 @@ def pages(tmp_path_factory) -> list[Path]:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["man", "--warnings", "--encoding=UTF-8", "--local-file"],
-        ["mandoc", "-Tlint", "-Wwarning"],
-    ],
+    [["man", "--warnings", "--encoding=UTF-8", "--local-file"], ["mandoc", "-Tlint", "-Wwarning"]],
     ids=["groff", "mandoc"],
 )
 def test_the_pages_have_no_warning(pages, command):

@@ -76,11 +76,7 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
             ["target `site` changed: bucket.region, bucket.disableSSL, bucket.s3ForcePathStyle, bucket.s3ListMaxKeys"],
         ),
         ("mount:", ACTIONS, ["target `site` changed: actions.PUT.enabled, actions.PUT.config.maxSize"]),
-        (
-            "mount:",
-            "resources: [{path: /**, whiteList: true}]\n    mount:",
-            ["target `site` changed: resources"],
-        ),
+        ("mount:", "resources: [{path: /**, whiteList: true}]\n    mount:", ["target `site` changed: resources"]),
         ("mount:", "cache: {maxAge: 5s}\n    mount:", ["target `site` changed: cache"]),
         ("{port: 0}", "{port: 0, gracePeriod: 5s}", ["changed: server.gracePeriod"]),
         (
@@ -112,9 +108,7 @@ def test_no_secret_is_reported(tmp_path):
     before = files.load()
     files.configure(text.replace("OLDpass1", "NEWpass2"))
     (tmp_path / "secret").write_text("0ther\n")
-    assert list(changes(before, files.load())) == [
-        "target `site` changed: bucket.credentials.secretKey, resources",
-    ]
+    assert list(changes(before, files.load())) == ["target `site` changed: bucket.credentials.secretKey, resources"]
 
 
 def test_a_renamed_target_is_removed_and_added(tmp_path):

@@ -18,11 +18,7 @@ from tornado_proxy.service.reload.snapshot import tolerant_of_dates
 from tornado_proxy.telemetry.events import ReloadOutcome
 
 VALID, OTHER = pair("a.test"), pair("*.b.test")
-EXPIRED, EARLY, SOON = (
-    pair("old.test", days=(-2, -1)),
-    pair("new.test", days=(1, 2)),
-    pair("soon.test", days=(-2, 1)),
-)
+EXPIRED, EARLY, SOON = (pair("old.test", days=(-2, -1)), pair("new.test", days=(1, 2)), pair("soon.test", days=(-2, 1)))
 
 
 def _settings(*pairs: Pair, hosts: tuple[str, ...] = (), **options: object) -> Settings:
