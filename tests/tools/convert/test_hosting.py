@@ -44,12 +44,20 @@ def test_a_line_of_netlify_that_differs_is_converted_with_a_remark(text, message
         ("netlify", "/a //example.org/", "the result begins with `//`, which would name a host"),
         ("cloudflare", "/a /b 404", "it answers with 404"),
         ("cloudflare", "/*/* /b", "it is for a host, or has several `*`"),
+        ("s3", '[{"Redirect": {"HttpRedirectCode": "404", "ReplaceKeyWith": "a"}}]', "it answers with 404"),
         ("list", "/a /b 200", "it is not a path, where it leads, and perhaps a status"),
     ],
 )
 def test_a_line_that_cannot_be_expressed_has_a_reason(origin, text, message):
     _, _, report = converted_redirects(text, origin=origin)
     assert [each.message for each in report.of(OptionOutcome.LEFT_OUT)] == [message]
+
+
+def test_a_redirect_of_everything_may_be_json():
+    """As `aws s3api get-bucket-website` prints it."""
+    text = '{"RedirectAllRequestsTo": {"HostName": "example.org", "Protocol": "https"}}'
+    rules, _, report = converted_redirects(text, origin="s3")
+    assert (str(rules.rewrite("/a").moved), report.complete) == ("redirect 301 https://example.org/a", True)
 
 
 def test_an_entry_that_an_earlier_one_covers_is_never_used():

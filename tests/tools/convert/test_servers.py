@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from conversions import converted_redirects
 
+from tornado_proxy.rules.diagnostic import SourceFile
+from tornado_proxy.tools.convert.conversion import convert_redirects
 from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
 
 
@@ -61,6 +63,7 @@ def test_a_map_alone_redirects_with_301():
             "both its expression and that of its `location` would have",
         ),
         ("location /a { location /a/b { return 301 /c; } }", "it is a location within another"),
+        ("location = / { rewrite ^ /index.html last; }", "a directory is not rewritten to a file"),
         ("location @named { return 301 /c; } return 418;", "it answers with 418"),
     ],
 )
@@ -122,6 +125,23 @@ def test_what_of_apache_differs_is_converted_with_a_remark(text, message):
     assert [each.message for each in report.of(OptionOutcome.CHANGED)] == [message]
 
 
-def test_an_expression_that_no_path_of_a_directory_matches_is_not_needed():
-    rules, _, report = converted_redirects("<VirtualHost *>\nRewriteRule ^/a$ /b [R]\n</VirtualHost>", origin="apache")
+def test_a_query_that_nginx_would_add_to_another_is_a_remark():
+    _, _, report = converted_redirects("rewrite ^/a$ /b?c permanent;", origin="nginx")
+    assert [each.message for each in report.of(OptionOutcome.CHANGED)] == [
+        "a query of the request is not added to its own"
+    ]
+
+
+def test_an_expression_that_no_path_of_a_directory_matches_is_never_used():
+    """A `.htaccess` sees paths without their first slash, a virtual host sees it."""
+    rule = "RewriteRule ^/a$ /b [R]"
+    rules, _, report = converted_redirects(f"<VirtualHost *>\n{rule}\n</VirtualHost>", origin="apache")
     assert (len(rules.rewrites), report.complete) == (1, True)
+    report = convert_redirects([SourceFile(".htaccess", rule)], "apache", "site").report
+    assert [each.message for each in report.remarks] == ["never used: no path without its first slash matches it"]
+
+
+@pytest.mark.parametrize("line", ["Redirect /a", "RewriteRule ^a$", "RewriteBase", "RewriteCond x"])
+def test_a_file_of_apache_that_cannot_be_read_has_a_reason(line):
+    with pytest.raises(Unreadable, match="`file:2`: Apache would not read this"):
+        converted_redirects(f"RewriteEngine on\n{line}", origin="apache")

@@ -20,33 +20,17 @@ from msgspec.structs import replace
 from gotemplate.regexp.automaton import is_valid_key, language
 from gotemplate.regexp.matching import FirstMatch, compile_pattern
 from gotemplate.regexp.proofs import NoKey, difference
+from tornado_proxy.rules import tree
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.expectations import compile_test
 from tornado_proxy.rules.lists import read_list
 from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.location import NoLocation, read_location
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
-from tornado_proxy.rules.tree import (
-    REDIRECTS,
-    Comment,
-    Dialect,
-    Document,
-    Kind,
-    ListStatement,
-    Literal,
-    Redirecting,
-    RedirectTo,
-    RequestClauses,
-    RewriteStatement,
-    Statement,
-    TargetBlock,
-    TestStatement,
-    Verdict,
-    print_document,
-)
+from tornado_proxy.rules.tree import REDIRECTS, Dialect, Kind, Literal, Redirecting, RewriteStatement, Statement
 from tornado_proxy.templates.template import TargetKeyRewriteData
 from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
-from tornado_proxy.tools.convert.rewrites import NOWHERE, one_line
+from tornado_proxy.tools.convert.rewrites import NOWHERE, document, one_line
 from tornado_proxy.tools.limits import FEW_ADDRESSES, LONGEST_SUBJECT, TESTED_OF_A_LIST
 
 STATUSES = {str(each): each for each in (*REDIRECTS, 200, 410)}
@@ -131,9 +115,9 @@ class ForeignRule(msgspec.Struct, frozen=True):
         template = Literal(result, self.place, raw=False)
         return RewriteStatement(None, text, self.dialect, template, self.place, kind=self.kind, redirecting=self.words)
 
-    def list_statement(self, file: str) -> ListStatement:
+    def list_statement(self, file: str) -> tree.ListStatement:
         """The statement of a list of entries with its words."""
-        return ListStatement(self.kind, Literal(file, NOWHERE), self.any_case, self.words, NOWHERE)
+        return tree.ListStatement(self.kind, Literal(file, NOWHERE), self.any_case, self.words, NOWHERE)
 
     def line(self, most: int) -> str:
         """Its line in a list whose statement has a status."""
@@ -188,7 +172,7 @@ def rules(
         remarks.append(remark(OptionOutcome.CARRIED, entry.place, f"as `{entry.kind.value}{status}`"))
     remarks.sort(key=lambda each: (each.place.source.name, each.place.start))
     closing = [
-        Comment(f"# LEFT OUT, {where(each.place)}: {each.subject} ({one_line(each.message)})", NOWHERE)
+        tree.Comment(f"# LEFT OUT, {where(each.place)}: {each.subject} ({one_line(each.message)})", NOWHERE)
         for each in remarks
         if each.outcome is OptionOutcome.LEFT_OUT
     ]
@@ -196,18 +180,13 @@ def rules(
     for entry in entries:
         is_listed = id(entry) in heads
         statements += heads[id(entry)] if is_listed else (entry.statement,)
-    text = print_document(_document(target, [*statements, *tests], closing))
+    text = tree.print_document(document(target, [*statements, *tests], closing))
     return {f"{stem}.rules": text, **files}, remarks
-
-
-def _document(target: str, statements: Iterable[Statement], closing: Iterable[Comment] = ()) -> Document:
-    name = Literal(target, NOWHERE, raw=False)
-    return Document(NOWHERE.source, (TargetBlock(name, tuple(statements), NOWHERE, closing=tuple(closing)),))
 
 
 def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[ForeignRule], RuleSet, list[Remark]]:
     """Returns the entries that the language accepts, the rules of their expressions, and remarks on the others."""
-    compiled = compile_documents([_document(target, [each.statement for each in entries if not each.is_exact])])
+    compiled = compile_documents([document(target, [each.statement for each in entries if not each.is_exact])])
     mistakes = {each.span: (each.message, each.help) for each in reversed(compiled.diagnostics)}
     made = {each.span: each for each in (compiled.rule_sets.get(target) or RuleSet(target)).rewrites}
     accepted, refused = [], []
@@ -274,7 +253,7 @@ def _lists(entries: Sequence[ForeignRule]) -> Iterator[Sequence[ForeignRule]]:
     yield from (each for each in together.values() if len(each) > FEW_ADDRESSES)
 
 
-def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[TestStatement]:
+def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[tree.TestStatement]:
     """Yields a test of each entry whose address no other takes."""
     exact = {each.source for each in entries if each.is_exact}
     for entry in (each for each in entries if each.dialect is Dialect.PLAIN and each.address):
@@ -289,9 +268,9 @@ def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[TestSta
                     yield _test(entry, key, str(got.moved.location) if got.moved else got.key)
 
 
-def _test(entry: ForeignRule, key: str, result: str) -> TestStatement:
+def _test(entry: ForeignRule, key: str, result: str) -> tree.TestStatement:
     literal = Literal(result, NOWHERE)
-    expected: Literal | Verdict | RedirectTo = Verdict.GONE
+    expected: Literal | tree.Verdict | tree.RedirectTo = tree.Verdict.GONE
     if entry.kind is not Kind.GONE:
-        expected = literal if entry.kind is Kind.REWRITE else RedirectTo(literal, entry.status)
-    return TestStatement(Literal(key, NOWHERE), RequestClauses(), expected, NOWHERE)
+        expected = literal if entry.kind is Kind.REWRITE else tree.RedirectTo(literal, entry.status)
+    return tree.TestStatement(Literal(key, NOWHERE), tree.RequestClauses(), expected, NOWHERE)

@@ -26,6 +26,7 @@ from gotemplate.template import nodes
 from gotemplate.template.errors import TemplateMistake
 from gotemplate.template.parser import parse, scan
 from gotemplate.template.text import GO_SPACES
+from tornado_proxy.rules import tree
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock, print_document
 from tornado_proxy.templates.go import built_in, compile_template
@@ -328,8 +329,7 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-_SOURCE = SourceFile("", "")
-NOWHERE = Span(_SOURCE, 0, 0)
+NOWHERE = Span(SourceFile("", ""), 0, 0)
 """The place of what stands in no file."""
 
 # Characters that a reader of the file would not see in a comment.
@@ -339,6 +339,12 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff
 def one_line(text: str) -> str:
     """Returns a text for a comment."""
     return _UNSEEN.sub(" ", text).rstrip()
+
+
+def document(target: str, statements: Iterable[tree.Statement], closing: Iterable[Comment] = ()) -> Document:
+    """Returns a rule file of one block."""
+    block = TargetBlock(Literal(target, NOWHERE, raw=False), tuple(statements), NOWHERE, closing=tuple(closing))
+    return Document(NOWHERE.source, (block,))
 
 
 def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
@@ -356,8 +362,7 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
             source, target_text = Literal(text, NOWHERE, raw=True), Literal(template, NOWHERE, raw=False)
             statements.append(RewriteStatement(None, source, dialect, target_text, NOWHERE, tuple(waiting)))
             waiting = []
-    name = Literal(target, NOWHERE, raw=False)
-    return print_document(Document(_SOURCE, (TargetBlock(name, tuple(statements), NOWHERE, closing=tuple(waiting)),)))
+    return print_document(document(target, statements, waiting))
 
 
 def _lines(entry: ConvertedRewrite) -> Iterator[str]:
