@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gotemplate.regexp.proofs import Covered, Unknown
-from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
 RUNS = 15

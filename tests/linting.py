@@ -1,15 +1,17 @@
 """Functions that lint rule files, and return the findings or the fixed text."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lint.check import Subject, TargetRules, subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, LintSettings, fix_all, lint
+from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
+from tornado_proxy.rules.model import LoadedRules
 
 EVERY_FIX = frozenset({Safety.SAFE, Safety.UNSAFE})
 
@@ -31,9 +33,14 @@ def settings(text: str) -> Settings:
     return loaded.settings
 
 
-def subject(statements: str, configuration: Settings | None = None) -> Subject:
+def loaded(files: Iterable[RuleFile], lists: Mapping[str, str] = {}) -> LoadedRules:
+    """Compiled rule files, with lists by name."""
+    return compile_rule_files(files, list_file=lambda path: lists[path].encode())
+
+
+def subject(statements: str, configuration: Settings | None = None, lists: Mapping[str, str] = {}) -> Subject:
     """The subject of one block of the target `site`."""
-    return subject_of(compile_rule_files(rule_files(site=block(statements))), configuration)
+    return subject_of(loaded(rule_files(site=block(statements)), lists), configuration)
 
 
 def target(statements: str) -> TargetRules:
@@ -48,9 +55,12 @@ def report(configuration: Settings | None = None, check: str | None = None, **te
     return lint(subject_of(compile_rule_files(rule_files(**texts)), configuration), CHECKS, settings)
 
 
-def findings(check: str, statements: str, configuration: Settings | None = None) -> list[Diagnostic]:
+def findings(
+    check: str, statements: str, configuration: Settings | None = None, lists: Mapping[str, str] = {}
+) -> list[Diagnostic]:
     """The findings of one check in one block, which must not have other diagnostics."""
-    diagnostics = report(configuration, check, site=block(statements)).diagnostics
+    checked = subject(statements, configuration, lists)
+    diagnostics = lint(checked, CHECKS, LintSettings(frozenset({check}))).diagnostics
     assert {diagnostic.code for diagnostic in diagnostics} <= {check}, diagnostics
     return list(diagnostics)
 

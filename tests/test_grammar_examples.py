@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintSettings, lint
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.diagnostic import Severity, SourceFile, render
 from tornado_proxy.rules.expectations import evaluate
 from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files

@@ -193,3 +193,30 @@ def test_a_second_configuration_is_a_failure(command):
         2,
         "tornado-proxy lint: several configurations: `proxy.yaml`, `proxy.yaml`: give one\n",
     )
+
+
+LISTS = 'target site {\n    redirects "lists/moved.txt"\n\n    test "/a" -> redirect "/b"\n}\n'
+
+
+def test_fixes_are_written_to_lists(command):
+    """As to rule files: safe ones with `--fix`, the others with `--unsafe-fixes`."""
+    _write("rules/site.rules", LISTS)
+    place = Path("rules/lists/moved.txt")
+    place.parent.mkdir()
+    place.write_bytes(b"/a /b # here\r\n/a /b\r\n/b /c\r\n/b /d\r\n/e /f\r\n")
+    result = command("lint", "--fix", "rules")
+    assert (result.status, "double-line" in result.out) == (1, True)
+    assert place.read_bytes() == b"/a /b # here\r\n/b /c\r\n/b /d\r\n/e /f\r\n"
+    assert "2 fixes applied in 1 file" in command("lint", "--unsafe-fixes", "rules").err
+    assert place.read_bytes() == b"/a /c # here\r\n/b /c\r\n/e /f\r\n"
+    assert Path("rules/site.rules").read_text() == LISTS
+
+
+def test_a_list_of_standard_input_is_read_but_not_fixed(command, monkeypatch):
+    """Its rules are printed, and nothing is written."""
+    _write("lists/moved.txt", "/a /b\n/a /b\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(LISTS.encode())))
+    result = command("lint", "--fix", "-")
+    assert result.out == LISTS
+    assert "double-line" in result.err
+    assert Path("lists/moved.txt").read_text() == "/a /b\n/a /b\n"

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from linting import rule_files
 
-from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.reporters import render_full
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
 BROKEN = Path(__file__).parent / "broken"

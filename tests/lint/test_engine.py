@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from linting import EVERY_FIX, block, report, rule_files, subject
 from rule_texts import parsed
 
-from tornado_proxy.lint.check import Category, LintFinding, check, subject_of
+from tornado_proxy.lint.check import Category, LintFinding, check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import (
     INTERNAL_ERROR,
@@ -25,6 +25,7 @@ from tornado_proxy.lint.engine import (
     replace_file,
 )
 from tornado_proxy.lint.limits import ROUNDS_OF_FIXES
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from linting import block, rule_files
 from linting import settings as configured
 
-from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport, LintSettings, applicable, edited, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety
 from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files
 from tornado_proxy.rules.model import LoadedRules

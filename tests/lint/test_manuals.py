@@ -1,13 +1,14 @@
 import re
 
 import pytest
-from linting import settings
+from linting import loaded, settings
 
-from tornado_proxy.lint.check import _MANUAL, Check, Subject, subject_of
+from tornado_proxy.lint.check import _MANUAL, Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
+from tornado_proxy.lint.subject import Subject, subject_of
 from tornado_proxy.rules.diagnostic import render
-from tornado_proxy.rules.loading import RuleFile, compile_rule_files
+from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.tree import print_document
 
 EXAMPLE = r"### {}\n\n```{}\n(.*?)```"
@@ -23,7 +24,9 @@ def _subject(check: Check, heading: str) -> Subject:
     assert text is not None
     configuration = _example(check, "Configuration", "yaml")
     configured = settings(configuration) if configuration else None
-    return subject_of(compile_rule_files([RuleFile("example.rules", text.encode())]), configured)
+    listed = re.search(r"```text\n(.*?)```", check.manual.partition(f"### {heading}\n")[2], re.DOTALL)
+    lists = {"moved.txt": listed[1]} if listed else {}
+    return subject_of(loaded([RuleFile("example.rules", text.encode())], lists), configured)
 
 
 def _report(check: Check, heading: str) -> LintReport:

@@ -4,12 +4,14 @@ from xml.etree.ElementTree import fromstring
 
 import jsonschema
 import pytest
-from linting import block
+from linting import block, subject
 from linting import report as linted
 from msgspec.structs import replace
 
-from tornado_proxy.lint.engine import LintReport
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.reporters import (
+    FORMATS,
     render_concise,
     render_full,
     render_github,
@@ -19,7 +21,7 @@ from tornado_proxy.lint.reporters import (
     render_sarif,
     summary,
 )
-from tornado_proxy.rules.diagnostic import Diagnostic, Severity
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span
 
 
 def test_the_full_format_has_every_finding(report, golden):
@@ -181,3 +183,29 @@ def test_a_failed_check_makes_the_invocation_unsuccessful(report, clean):
         for result in (report, clean)
     ]
     assert successful == [False, True]
+
+
+def test_columns_are_for_a_place_on_one_line():
+    """GitHub shows them nowhere else."""
+    place = Span(SourceFile("a.rules", "ab\ncd\n"), 0, 4)
+    text = FORMATS["github"](LintReport((Diagnostic("x", "y", place),)))
+    assert text == "::error title=x,file=a.rules,line=1,endLine=2::y\n"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_findings_in_a_list_are_placed_in_it(name):
+    """In every format; a file of lists alone is one like any other."""
+    checked = subject('redirects "moved.txt"\ntest `/b` -> redirect `/c`', lists={"moved.txt": "/a /a\n/b /c\n/b /d\n"})
+    report = lint(checked, CHECKS)
+    text = FORMATS[name](report)
+    assert "redirect-loop" in text
+    assert "double-line" in text
+    assert "moved.txt" in text
+    assert report.files == ("site.rules", "moved.txt")
+
+
+def test_a_clean_report_counts_listed_addresses():
+    """Beside rewrites, which there may be none of."""
+    checked = subject('redirects "moved.txt"\ntest `/b` -> redirect `/c`', lists={"moved.txt": "/b /c\n/d /e"})
+    report = lint(checked, CHECKS)
+    assert summary(report) == "all clean: 0 rewrites, 2 listed addresses in 2 files"

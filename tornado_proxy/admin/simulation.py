@@ -16,9 +16,9 @@ from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import Group, walk
 from tornado_proxy.admin.limits import DRAFT_WITHIN, LARGEST_DRAFT, MOST_DRAFT_DIAGNOSTICS, MOST_LINTED
 from tornado_proxy.admin.status import Explanation, PathStep, Piece
-from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintSettings, SettingsMistake, find_settings, lint
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.routing.access import Anyone, SignedIn
 from tornado_proxy.routing.compare import KeptRequest, Kind
 from tornado_proxy.routing.decide import Decision, RewriteTrace, beside, trace

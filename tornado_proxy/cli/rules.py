@@ -32,7 +32,6 @@ from tornado_proxy.cli.inputs import (
 )
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, show, wants_color
 from tornado_proxy.config.model import Settings
-from tornado_proxy.lint.check import subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import (
     ALL,
@@ -51,8 +50,16 @@ from tornado_proxy.lint.engine import (
     replace_file,
 )
 from tornado_proxy.lint.reporters import FORMATS, render_full
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors, visible
-from tornado_proxy.rules.loading import HelperTexts, RuleFile, compile_rule_files, no_helpers, read_rule_files
+from tornado_proxy.rules.lists import from_disk
+from tornado_proxy.rules.loading import (
+    HelperTexts,
+    RuleFile,
+    compile_rule_files,
+    no_helpers,
+    read_rule_files,
+)
 from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit, to_text
 
@@ -162,17 +169,24 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
     usual: Sequence[Path] = settings.rules if settings else default_places()
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
-    files = _files(paths or usual, arguments.stdin_filename)
+    files, listed = _files(paths or usual, arguments.stdin_filename)
     linting = _overridden(linting, arguments)
     if ALL not in linting.select - linting.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
 
-    def look(files: Sequence[RuleFile]) -> LintReport:
-        with activity(f"linting {counted(len(files), 'file')}"):
-            subject = subject_of(compile_rule_files(files, None, helpers), settings, mistakes)
-            return lint(subject, CHECKS, linting)
+    rules = {file.name for file in files}
 
-    return files, look
+    def look(files: Sequence[RuleFile]) -> LintReport:
+        lists = {file.name: file.data for file in files if file.name not in rules}
+
+        def list_file(path: str) -> bytes:
+            return lists[path] if path in lists else from_disk(path)
+
+        with activity(f"linting {counted(len(files), 'file')}"):
+            loaded = compile_rule_files((each for each in files if each.name in rules), None, helpers, list_file)
+            return lint(subject_of(loaded, settings, mistakes), CHECKS, linting)
+
+    return (*files, *(file for file in listed if file.name not in rules)), look
 
 
 def _overridden(linting: LintSettings, arguments: argparse.Namespace) -> LintSettings:
@@ -203,20 +217,23 @@ def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tup
     return loaded.settings, pages.helpers, (*loaded.diagnostics, *pages.diagnostics)
 
 
-def _files(places: Sequence[str | Path], stdin_filename: str) -> tuple[RuleFile, ...]:
-    """Returns the rule files of some places, one of them from standard input; raises `CommandError`."""
+def _files(places: Sequence[str | Path], stdin_filename: str) -> tuple[tuple[RuleFile, ...], tuple[RuleFile, ...]]:
+    """Returns the rule files of some places and the lists that they name; raises `CommandError`.
+
+    One may be from standard input; lists are then read, but not among the files.
+    """
     roots = (Path(place) for place in places if place != _STANDARD_INPUT)
     read = read_rule_files(roots)
     if read.diagnostics:
         reasons = (each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
         raise CommandError("\n".join(reasons))
     if _STANDARD_INPUT not in places:
-        return read.files
+        return read.files, tuple(RuleFile(path, each) for path, each in read.lists.items() if isinstance(each, bytes))
     from_input = RuleFile(stdin_filename, sys.stdin.buffer.read())
     place = Path(stdin_filename).resolve()
     names = {file.name for file in read.files if Path(file.name).resolve() == place}
     others = tuple(RuleFile(file.name, from_input.data) if file.name in names else file for file in read.files)
-    return others if names else (*others, from_input)
+    return others if names else (*others, from_input), ()
 
 
 def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:

@@ -13,6 +13,8 @@ import os
 import stat
 import tempfile
 import tomllib
+from bisect import bisect, insort
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -21,8 +23,9 @@ from typing import Any
 
 import msgspec
 
-from tornado_proxy.lint.check import Allowances, Category, Check, Subject
+from tornado_proxy.lint.check import Category, Check
 from tornado_proxy.lint.limits import ROUNDS_OF_FIXES
+from tornado_proxy.lint.subject import Allowances, Subject
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, Span, decode, did_you_mean, errors
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.parser import parse
@@ -185,6 +188,7 @@ class LintReport(msgspec.Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...]
     files: tuple[str, ...] = ()
     rewrite_count: int = 0
+    address_count: int = 0  # in lists
     judged: frozenset[str] = frozenset()
     fail_level: Severity | None = Severity.WARNING  # None: nothing fails the run
 
@@ -207,14 +211,15 @@ def lint(subject: Subject, checks: Sequence[Check], settings: LintSettings | Non
     chosen = settings or LintSettings()
     running = chosen.checks(checks)
     able = frozenset(check.name for check in running if subject.settings or not check.needs_configuration)
-    allowances = Allowances(subject.documents, able, tuple(check.name for check in checks))
+    allowances = Allowances(subject.documents, able, tuple(check.name for check in checks), subject.lists)
     asked = replace(subject, allowances=allowances)
     diagnostics = [*subject.mistakes]
     for check in running:
         for each in _looked(check, asked):
             if not (allowances.silence(each) or (each.span and chosen.hides(check, each.span.source.name))):
                 diagnostics.append(each)  # noqa: PERF401 - a check sees which allowances the checks before it used
-    names = tuple(document.source.name for document in subject.documents)
+    lists = (each.source.name for each in subject.lists)
+    names = tuple(dict.fromkeys((*(document.source.name for document in subject.documents), *lists)))
     order = {name: number for number, name in enumerate(names)}
 
     def place(diagnostic: Diagnostic) -> tuple[int, str, int]:
@@ -225,7 +230,8 @@ def lint(subject: Subject, checks: Sequence[Check], settings: LintSettings | Non
         return order.get(name, -1), name, diagnostic.span.start
 
     diagnostics.sort(key=place)
-    return LintReport(tuple(diagnostics), names, subject.rewrite_count, able, chosen.fail_level)
+    counts = subject.rewrite_count, subject.address_count
+    return LintReport(tuple(diagnostics), names, *counts, able, chosen.fail_level)
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
@@ -300,20 +306,28 @@ def _mistakes(report: LintReport) -> list[Diagnostic]:
 def apart(fixes: Iterable[Fix]) -> list[Fix]:
     """Returns the fixes that touch no place of a fix before them."""
     chosen: list[Fix] = []
-    taken: list[Span] = []
+    taken: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)  # by file, in order
     for fix in fixes:
-        pairs = ((edit.span, other) for edit in fix.edits for other in taken if edit.span.source is other.source)
-        if all(one.end < other.start or other.end < one.start for one, other in pairs):
+        if all(_is_free(taken[edit.span.source.name], edit.span) for edit in fix.edits):
             chosen.append(fix)
-            taken.extend(edit.span for edit in fix.edits)
+            for edit in fix.edits:
+                insort(taken[edit.span.source.name], (edit.span.start, edit.span.end))
     return chosen
+
+
+def _is_free(taken: Sequence[tuple[int, int]], span: Span) -> bool:
+    at = bisect(taken, (span.start, span.end))
+    return (at == 0 or taken[at - 1][1] < span.start) and (at == len(taken) or span.end < taken[at][0])
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """Returns a text after edits that do not overlap."""
+    parts: list[str] = []
+    end = len(text)
     for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return text
+        parts += (text[edit.span.end : end], edit.text)
+        end = edit.span.start
+    return "".join((text[:end], *reversed(parts)))
 
 
 def changed(before: Sequence[RuleFile], after: Sequence[RuleFile]) -> Mapping[RuleFile, RuleFile]:

@@ -29,3 +29,10 @@ LONGEST_COPIED_TEST = 200
 
 ROUNDS_OF_FIXES = 20
 """Rounds of fixes: one fix may make another one possible."""
+
+MOST_LISTED = 4
+"""Keys in lists that are passed over in the search for one that reaches a rewrite."""
+MOST_HOPS = 20
+"""Redirects that browsers follow: Chromium and Firefox give up at the next."""
+LOOP_STEPS = 200_000
+"""Steps of the search for redirects that lead to one another, for each target."""

@@ -42,7 +42,10 @@ def summary(report: LintReport) -> str:
     """Returns the numbers of findings and fixes in a line, in agreement with the exit status."""
     files = counted(len(report.files), "file")
     if not report.diagnostics:
-        return f"all clean: {counted(report.rewrite_count, 'rewrite')} in {files}"
+        listed = (
+            f", {counted(report.address_count, 'listed address', 'listed addresses')}" if report.address_count else ""
+        )
+        return f"all clean: {counted(report.rewrite_count, 'rewrite')}{listed} in {files}"
     where = len({each.span.source.name for each in report.diagnostics if each.span})
     place = f" in {counted(where, 'file')}" if where else ""
     numbers = Counter(each.severity for each in report.diagnostics)
@@ -149,6 +152,7 @@ def render_json(report: LintReport) -> str:
         "summary": {
             "files": len(report.files),
             "rewrites": report.rewrite_count,
+            "addresses": report.address_count,
             "findings": len(report.diagnostics),
             "failing": len(report.failing),
         },

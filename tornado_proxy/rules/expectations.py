@@ -30,7 +30,6 @@ from tornado_proxy.rules.tree import (
     TestStatement,
     Verdict,
     expected_text,
-    string_text,
 )
 from tornado_proxy.semantics.request import METHODS, READING, WRITING, Request, RequestPath, User, groups_of
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
@@ -176,19 +175,27 @@ def failure(outcome: TestOutcome) -> Diagnostic:
     span = _expected_span(statement)
     key = _shown(outcome.test.key)
     if isinstance(got, RewriteError):
-        fact, written = f"{key} is refused ({got})", Verdict.ERROR.value
+        fact = f"{key} is refused ({got})"
     elif got.moved and got.moved.location:
-        location = Literal(str(got.moved.location), span)
-        fact = f"{key} is redirected to {_shown(location.value)} with {got.moved.status}"
-        written = expected_text(RedirectTo(location, got.moved.status))
+        fact = f"{key} is redirected to {_shown(str(got.moved.location))} with {got.moved.status}"
     elif got.moved:
-        fact, written = f"{key} is gone", Verdict.GONE.value
-    elif got.rewrite:
-        fact, written = f"{key} becomes {_shown(got.key)}", string_text(Literal(got.key, span))
+        fact = f"{key} is gone"
     else:
-        fact, written = f"no rewrite matches {key}", Verdict.UNCHANGED.value
+        fact = f"{key} becomes {_shown(got.key)}" if got.rewrite else f"no rewrite matches {key}"
+    written = expected_text(expectation(got, span))
     fixes = (Fix("expect what happens", (Edit(span, written),), Safety.DISPLAY),) if span.text else ()
     return Diagnostic(FAILING_TEST, f"{fact}, {_expectation(outcome)}", span, advice, notes, fixes=fixes)
+
+
+def expectation(got: Rewritten | RewriteError, span: Span) -> Literal | Verdict | RedirectTo:
+    """Returns what a test expects that passes with a result; its literals stand at `span`."""
+    if isinstance(got, RewriteError):
+        return Verdict.ERROR
+    if got.moved and got.moved.location:
+        return RedirectTo(Literal(str(got.moved.location), span), got.moved.status)
+    if got.moved:
+        return Verdict.GONE
+    return Literal(got.key, span) if got.rewrite else Verdict.UNCHANGED
 
 
 def _expected_span(statement: TestStatement) -> Span:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
+from gotemplate.template.errors import unmarked
 from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, SourceFile, Span, read_file
 from tornado_proxy.rules.limits import LARGEST_LISTS, MOST_MISTAKES
 from tornado_proxy.rules.location import NoLocation, read_location
@@ -136,6 +137,8 @@ def _listed_result(result: str, kind: Kind) -> str:
         except NoLocation as error:
             raise _BadLine("result", f"the result {error}") from error
         reason = path_objection(unquote(location.path))
+        if unmarked(result) != result:
+            reason = "contains a control character"  # which would be read as a mark of what is inserted
         if not result.startswith(("/", location.path)):
             reason = "is neither a path nor a URL"
         result = str(location)

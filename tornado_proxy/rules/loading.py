@@ -379,13 +379,15 @@ def _bad_location(statement: RewriteStatement) -> list[Diagnostic]:
     action = None if plain else _FIRST_ACTION.search(template.value)
     opening = compile_plain(template.value).opening if plain else template.value[: action.start() if action else None]
     text = opening + marked("x") if action or (plain and compile_plain(template.value).holes) else opening
+    code, advice = "bad-location", LEADS_TO
     try:
         reason = path_objection(unquote(read_location(text).path))
     except NoLocation as error:
         reason = str(error)
+        if opening.startswith("http"):
+            code, advice = "open-redirect", _OWN_HOST
     if reason is None:
         return []
-    code, advice = ("open-redirect", _OWN_HOST) if opening.startswith("http") else ("bad-location", LEADS_TO)
     return [Diagnostic(code, f"the location {reason}", template.span, advice)]
 
 

@@ -298,3 +298,81 @@ def test_a_move_that_makes_the_other_rewrite_unreachable_is_not_offered():
     statements = 'rewrite `^/c` -> "/a"\nrewrite `^(?:/a|/b|/c)` -> "/a"\nrewrite `^/b` -> "/a"'
     (finding,) = findings(UNREACHABLE_REWRITE, statements)
     assert len(finding.fixes) == 1
+
+
+LISTED = 'rewrites "moved.txt"'
+
+
+@pytest.mark.parametrize(
+    ("statements", "listed", "marked"),
+    [
+        (LISTED, "/a /b\n/b /c\n/d /d\n", ["/b"]),
+        (f"{LISTED} ignoring case", "/a /b\n/B /c\n", ["/b"]),
+        (f"{LISTED}\nrewrite `^/b$` -> `/c`", "/a /b\n", ["/b"]),
+        (f"rewrite `^/a$` -> `/b`\n{LISTED}", "/b /c\n", ["`/b`"]),
+        (f"{LISTED}\nrewrite `^/[ab]$` -> `/c`", "/a /b\n", []),  # which would also take the key itself
+        (f"{LISTED}\nredirect `^/b$` -> `/a`\ngone `^/c$`", "/a /b\n/d /c\n", []),  # for clients
+        ("redirect `^/a$` -> `/b`\nrewrite `^/b$` -> `/c`\ntest `/a` -> redirect `/b`", "", []),
+    ],
+)
+def test_lines_of_rewrites_make_chains(statements, listed, marked):
+    """A line is judged as a rewrite of its address; a redirect of the result is for clients, not for the key."""
+    found = findings(CHAINED_REWRITE, statements, lists={"moved.txt": listed})
+    assert [each.span.text for each in found if each.span] == marked
+
+
+@pytest.mark.parametrize(
+    ("statements", "listed", "marked"),
+    [
+        (LISTED, "/a /a\n/b /c\n", ["/a /a"]),
+        (f"{LISTED}\nrewrite `^/` -> `/x`", "/a /a\n", []),
+        (f'{LISTED}\nrewrites "moved.txt"', "/a /a\n", ["/a /a"]),
+        (f"{LISTED} ignoring case", "/a /a\n", []),  # capitals become small
+        (f"rewrite `^/a$` -> `/a`\n{LISTED}", "/b /c\n", ["rewrite `^/a$` -> `/a`"]),
+        (f"rewrite `^/a$` -> `/a`\n{LISTED}", "/a /c\n", []),
+        ("redirect `^/a$` -> `/a`", "", []),  # a loop
+    ],
+)
+def test_lines_have_and_give_effect(statements, listed, marked):
+    """A line without effect is reported; a rewrite may keep a key from a list."""
+    found = findings(NO_EFFECT, statements, lists={"moved.txt": listed})
+    assert [each.span.text for each in found if each.span] == marked
+
+
+@pytest.mark.parametrize(
+    ("statements", "listed", "count"),
+    [
+        ("rewrite `^/a$` -> `/x`", "/a /b\n", 1),
+        ("gone `^/(a|b)$`", "/a /b\n/b /c\n", 1),
+        ("gone `(?i)^/a$`", "/a /b\n", 0),
+        ("gone `^/[a-z]$`", "\n".join(f"/{letter} /x" for letter in "abcdefgh"), 0),  # not every key was tried
+        ("rewrite `^/b` -> `/y`\nrewrite `^/[ab]$` -> `/x`", "/a /b\n", 0),  # nor is this proved
+        ("rewrite `^/a` -> `/x`", "/a /b\n", 0),
+        ("rewrite `^a` -> `/x`", "/a /b\n", 0),  # no key matches it
+    ],
+)
+def test_a_list_may_have_every_key_of_a_source(statements, listed, count):
+    """The source is then never reached."""
+    found = findings(UNREACHABLE_REWRITE, f"{LISTED}\n{statements}", lists={"moved.txt": listed})
+    assert [each.message for each in found] == [
+        "no key reaches this rewrite: the list `moved.txt` has every key that it matches"
+    ] * count
+
+
+def test_a_list_in_any_case_has_every_case():
+    """The addresses of such a list are all forms of the letters."""
+    found = findings(UNREACHABLE_REWRITE, f"{LISTED} ignoring case\ngone `(?i)^/ab$`", lists={"moved.txt": "/Ab /x"})
+    assert len(found) == 1
+
+
+def test_an_overlap_shows_no_key_of_a_list():
+    """A key that a list before both takes does not show their order."""
+    overlapping = "rewrite `^/[ab]$` -> `/x`\nrewrite `^/[bc]$` -> `/y`"
+    assert len(findings(OVERLAPPING_REWRITES, f"{LISTED}\n{overlapping}", lists={"moved.txt": "/a /z\n"})) == 1
+    assert findings(OVERLAPPING_REWRITES, f"{LISTED}\n{overlapping}", lists={"moved.txt": "/b /z\n"}) == []
+
+
+def test_kinds_differ_though_sources_do_not():
+    """A redirect with the source of a rewrite says something else."""
+    (finding,) = findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/b`\nredirect `^/a$` -> `/b`")
+    assert (finding.help, finding.fixes[0].safety) == ("delete one of the two", Safety.UNSAFE)

@@ -87,10 +87,12 @@ def test_leading_white_space_is_replaced(template, expected):
 
 
 def test_a_url_is_not_a_redirect():
-    """A result that looks like a URL is explained, without a fix."""
+    """A result that looks like a URL is explained, and the fix makes it a redirect."""
     (finding,) = findings(RELATIVE_RESULT, 'rewrite `^/a$` -> "https://example.com/a"')
     assert finding.message == "a result is a key, not a URL: this asks the bucket for `/https://example.com/a…`"
-    assert finding.fixes == ()
+    assert fixed(RELATIVE_RESULT, 'rewrite `^/a$` -> "https://example.com/a"') == (
+        'redirect `^/a$` -> "https://example.com/a"'
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,3 +290,77 @@ def test_a_target_whose_rewrites_partly_allow_it_is_reported():
     """The finding is about the other rewrites, and the allowance counts as used."""
     (finding,) = report(site=block(f"{ALLOWED}\nrewrite `^/c$` -> `/d`")).diagnostics
     assert (finding.span.text, finding.help) == ("site", 'add a test of a real key, such as `test "/c" -> "/d"`')
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "redirect `^/a$` -> `https://example.com/a/`",
+        "redirect `^/(?P<p>.*)\\.html$` -> `https://example.com/x/$p?x=/../$p#/./`",
+        "redirect `^/(?P<p>[^/]+)\\.html$` -> `/$p/`",
+        "redirect `^/a/$` -> `/b.html`",
+        "gone `^/a$`",
+    ],
+)
+def test_redirects_are_not_judged_as_keys(statements):
+    """A URL is a location, `gone` has no result, and an address may become one of the other kind."""
+    for check in (REFUSED_RESULT, RELATIVE_RESULT, KIND_CHANGE):
+        assert marked_texts(check, statements) == []
+
+
+def test_a_path_that_is_always_refused_is_no_location():
+    """The compiler looks at the text before the first hole, the linter at the rest."""
+    statements = "redirect `^/(?P<p>[^/]+)$` -> `/x/$p/../y`\nredirect `^/a/(.*)$` -> jinja `/{{ key }}/../`"
+    assert marked_texts(REFUSED_RESULT, statements) == ["`/x/$p/../y`"]
+
+
+def test_a_path_of_a_redirect_gets_a_slash():
+    """As that of a rewrite does."""
+    assert fixed(RELATIVE_RESULT, "redirect `^/(?P<p>[^/]+)$` -> `$p/x`") == "redirect `^/(?P<p>[^/]+)$` -> `/$p/x`"
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        ("/a /b/", "the file `/a` becomes `/b/`, which is a directory"),
+        ("/a/ /b.html", "the directory `/a/` becomes `/b.html/`, which is still a directory"),
+    ],
+)
+def test_a_line_that_changes_the_kind_is_reported(listed, message):
+    """At its second column."""
+    (finding,) = findings(KIND_CHANGE, 'rewrites "moved.txt"', lists={"moved.txt": listed})
+    assert finding.message == message
+    assert finding.span is not None
+    assert finding.span.text == listed.split()[1]
+
+
+@pytest.mark.parametrize("listed", ["/a /b", "/a/ /b/", "/a/ /b", "/b/ /x.html\n/b /x.html"])
+def test_a_line_that_may_be_meant_has_no_finding(listed):
+    """A directory may be named without its slash, and `tryFiles` may try the path."""
+    configuration = settings("targets: {site: {bucket: {name: bucket}, actions: {GET: {config: {tryFiles: [$path]}}}}}")
+    assert findings(KIND_CHANGE, 'rewrites "moved.txt"', configuration, {"moved.txt": listed}) == []
+    assert findings(KIND_CHANGE, 'redirects "moved.txt"', lists={"moved.txt": "/a /b/"}) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "message", "help"),
+    [
+        ("redirect 308 `^/a$` -> `/é?x`", "no test reaches this redirect", '`test "/a" -> redirect 308 "/%C3%A9?x"`'),
+        ("gone `^/a$`", "no test reaches this `gone`", '`test "/a" -> gone`'),
+        ('redirects "moved.txt"', "no test reaches this list", '`test "/b" -> redirect 302 "/c"`'),
+        ("redirect `^/a$` -> jinja `/{{ user.username }}`", "no test reaches this redirect", "add a `test` of a key"),
+    ],
+)
+def test_all_kinds_want_a_test(statement, message, help):
+    """The help has a test that passes, of a real key."""
+    statements = f"rewrite `^/b/` -> `/c`\n{statement}\ntest `/b/` -> `/c/`"
+    (finding,) = findings(UNTESTED_REWRITE, statements, lists={"moved.txt": "/b /c"})
+    assert finding.message == message
+    assert help in (finding.help or "")
+
+
+def test_a_list_without_effect_wants_no_test():
+    """No line can be tested."""
+    statements = 'gone `^/b$`\nredirects "moved.txt"\ntest `/b` -> gone'
+    assert findings(UNTESTED_REWRITE, statements, lists={"moved.txt": "/b /c"}) == []
+    assert findings(UNTESTED_REWRITE, 'redirects "moved.txt"\ntest `/b` -> unchanged', lists={"moved.txt": ""}) == []

@@ -274,3 +274,8 @@ def test_the_fix_of_an_unused_group_is_safe_unless_numbers_change(source, templa
     statement = f"rewrite `{source}` -> `{template}`"
     assert [fix.safety for fix in findings(UNUSED_GROUP, statement)[0].fixes] == [safety]
     assert fixed(UNUSED_GROUP, statement).startswith(f"rewrite `{expected}`")
+
+
+def test_what_is_gone_uses_no_group():
+    """There is no template that could."""
+    assert marked_texts(UNUSED_GROUP, "gone `^/(?P<year>2009|2010)/(?P<page>.*)$`") == []

@@ -165,3 +165,10 @@ def test_the_fix_corrects_the_name():
         fixed(UNUSED_ALLOWANCE, "rewrite `^/a$` -> `/b`  # allow: unescaped-dto")
         == "rewrite `^/a$` -> `/b`  # allow: unescaped-dot"
     )
+
+
+def test_a_location_may_be_encoded_and_have_a_query():
+    """Unlike a key, and unlike the source of a redirect."""
+    statements = "redirect `^/a%20b$` -> `/c%20d?x=1`\nredirect `^/show\\?page=1$` -> `/c?y=2`"
+    assert marked_texts(PERCENT_ENCODING, statements) == ["%20"]
+    assert marked_texts(QUERY_IN_RULE, statements) == [r"\?page="]

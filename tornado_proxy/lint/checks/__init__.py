@@ -1,13 +1,16 @@
 """All checks of the linter: a function for each check, in a module for each topic, in a single list."""
 
 from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.checks import order, results, security, sources, texts
+from tornado_proxy.lint.checks import moved, order, results, security, sources, texts
 
 CHECKS: tuple[Check, ...] = (
     texts.unknown_target,
     order.unmatchable_source,
     order.duplicate_rewrite,
     order.unreachable_rewrite,
+    moved.redirect_loop,
+    moved.shadowed_line,
+    moved.double_line,
     sources.unknown_group,
     texts.missing_dialect,
     texts.percent_encoding,
@@ -22,6 +25,8 @@ CHECKS: tuple[Check, ...] = (
     order.no_effect,
     order.overlapping_rewrites,
     order.chained_rewrite,
+    moved.redirect_to_gone,
+    moved.redirect_chain,
     security.unsafe_insertion,
     security.missing_user,
     security.missing_value,

@@ -21,12 +21,13 @@ from gotemplate.regexp.proofs import (
 )
 from gotemplate.regexp.syntax import Assertion, Group, Node, Text
 from tornado_proxy.lint import check as findings
-from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, listed, named, offer, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer, shown
 from tornado_proxy.lint.limits import EARLIER_SHOWN, EFFECT_STEPS, ORDER_STEPS, OVERLAP_STEPS
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
+from tornado_proxy.lint.subject import Listed, Subject, TargetRules, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
-from tornado_proxy.rules.model import Rewrite, Rewritten
-from tornado_proxy.rules.tree import undelimited
+from tornado_proxy.rules.model import ListedAddress, Rewrite, Rewritten, Rule
+from tornado_proxy.rules.tree import Kind, undelimited
 from tornado_proxy.templates.template import PlainTemplate
 
 _Pieces = list[str | int]  # text and the numbers of groups, in order
@@ -70,47 +71,86 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
 def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
     """A result that another rewrite matches, though a key is rewritten only once."""
     for target in subject.comparable:
-        taken = [_taken(target, index) for index in range(len(target.rewrites))]
-        leading = Counter(result for pairs in taken for result in {result for _, result in pairs})
-        for index, (rewrite, pairs) in enumerate(zip(target.rewrites, taken, strict=True)):
+        taken = [*_taken(target)]
+        leading = Counter(result for _, pairs in taken for result in {result for _, result in pairs})
+        for rule, pairs in taken:
             for key, result in pairs:
-                taker = target.taker(result)
-                # Another rewrite matches the result, and did not match the key itself.
-                if taker in (None, index) or target.rewrites[taker].pattern.search(key):
+                other = target.rule_set.taker(result)
+                # Another rewrite matches the result, and did not match the key itself. A redirect is for clients:
+                # from the name of a file, it may be, to the address that is rewritten to that name.
+                if other is None or other.kind is not Kind.REWRITE or _also_takes(other, rule, key):
                     continue
-                other = target.rewrites[taker]
                 message = (
                     f"{shown(key)} becomes {shown(result)}, which {named(other)} matches but does not rewrite again"
                 )
-                note = Note(f"{named(other)} is here", other.statement.source.span)
+                note = Note(f"{named(other)} is here", place_of(other))
                 advice = "a key is rewritten once: if it is to go on, write the final key here"
                 # What several lead to is probably there; else the other one says that it has moved on.
                 severity = Severity.INFO if leading[result] > 1 else None
-                yield LintFinding(message, rewrite.statement.template.span, advice, (note,), severity=severity)
+                yield LintFinding(message, place_of_result(rule), advice, (note,), severity=severity)
                 break
 
 
-def _taken(target: TargetRules, index: int) -> list[tuple[str, str]]:
-    """Returns keys that a rewrite takes, an example and those of tests, with the results."""
-    example, outcomes = target.example(index), target.tested.get(target.rewrites[index].number, ())
-    result = target.result(example) if example is not None else None
-    taken = [(example, result)] if example is not None and result is not None else []
-    return [*taken, *((each.test.key, each.got.key) for each in outcomes if isinstance(each.got, Rewritten))]
+def _taken(target: TargetRules) -> Iterator[tuple[Rule, list[tuple[str, str]]]]:
+    """Yields what rewrites, with keys that it takes, of lines, examples and tests, and the results."""
+    for each in target.rule_set.lists:
+        if each.kind is Kind.REWRITE:
+            yield from ((line, [(address, line.result_text)]) for address, line in each)
+    for index, rewrite in enumerate(target.rewrites):
+        if rewrite.kind is Kind.REWRITE:
+            example, outcomes = target.example(index), target.tested.get(rewrite.number, ())
+            result = target.result(example) if example is not None else None
+            taken = [(example, result)] if example is not None and result is not None else []
+            tested = ((each.test.key, each.got.key) for each in outcomes if isinstance(each.got, Rewritten))
+            yield rewrite, [*taken, *tested]
+
+
+def _also_takes(other: Rule, rule: Rule, key: str) -> bool:
+    """Whether a rule is the one that took a key, or also matches it."""
+    if isinstance(other, ListedAddress):
+        return identity(other) == identity(rule) or other.within.find(key) == other
+    return other is rule or other.pattern.search(key) is not None
 
 
 @check(Category.DOUBTS, Severity.WARNING)
 def no_effect(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite whose result is always the key itself."""
+    message = "the result is always the key itself"
+    advice = "delete it, or move it above the rewrite that should not take these keys"
     for target in subject.comparable:
         idle = {index for index, each in enumerate(target.languages) if _repeats(target.rewrites[index], each)}
+        idle -= _before_lists(target, idle)
         for index in sorted(idle - _shielding(target, idle)):
-            message = "the result is always the key itself"
-            advice = "delete it, or move it above the rewrite that should not take these keys"
             yield LintFinding(message, target.rewrites[index].span, advice)
+        for line in _idle_lines(target):
+            yield LintFinding(message, line.span, advice)
+
+
+def _before_lists(target: TargetRules, idle: Collection[int]) -> set[int]:
+    """Returns which of some rewrites take an address that a later list has."""
+    addresses = (address for each in target.rule_set.lists for address, _ in each) if idle else ()
+    takers = (target.rule_set.first_match.find(address) for address in addresses)
+    return {taker[0] for taker in takers if taker and taker[0] in idle}
+
+
+def _idle_lines(target: TargetRules) -> Iterator[ListedAddress]:
+    """Yields the lines that lead to their own address, and keep it from no later statement."""
+    for each in target.rule_set.lists:
+        if each.kind is Kind.REWRITE and not each.statement.any_case:
+            for address, line in each:
+                if line.result_text == address:
+                    later = [other.number for other in target.rule_set.lists if other.find(address)]
+                    match = target.rule_set.first_match.find(address)
+                    if match:
+                        later.append(target.rewrites[match[0]].number)
+                    if max(later) == each.number:
+                        yield line
 
 
 def _repeats(rewrite: Rewrite, source: Language) -> bool:
     tree, template = source.tree, rewrite.template
+    if rewrite.kind is not Kind.REWRITE:
+        return False
     if tree is None or not isinstance(template, PlainTemplate) or not starts_anchored(tree):
         return False
     nodes = tree.pieces if isinstance(tree, syntax.Sequence) else (tree,)
@@ -205,7 +245,7 @@ def duplicate_rewrite(subject: Subject) -> Iterator[LintFinding]:
             earlier = first.setdefault(rewrite.pattern.text, rewrite)
             if earlier is rewrite:
                 continue
-            same = (rewrite.dialect, rewrite.template.text) == (earlier.dialect, earlier.template.text)
+            same = rewrite.making == earlier.making
             says_more = rewrite.name or findings.comments_of(rewrite.statement)
             message = f"{named(earlier)} has the same source and takes every key"
             advice = "delete this rewrite: the other one does the same" if same else "delete one of the two"
@@ -226,9 +266,14 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
             # The same source again is a duplicate rewrite.
             is_first = text not in seen
             seen.add(text)
+            rewrite = target.rewrites[index].statement
+            if isinstance(reach, Listed):
+                message = f"no key reaches this rewrite: the list {named(reach.by)} has every key that it matches"
+                note = Note("its line is here", reach.by.span)
+                yield LintFinding(message, rewrite.source.span, "delete it, or the lines of the list", (note,))
             if not (isinstance(reach, Covered) and is_first):
                 continue
-            rewrite, takers = target.rewrites[index].statement, [target.rewrites[each] for each in reach.by]
+            takers = [target.rewrites[each] for each in reach.by]
             verb = "takes" if len(takers) == 1 else "together take"
             message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it matches"
             notes = tuple(Note(f"{named(each)} comes first", each.statement.source.span) for each in takers)

@@ -7,27 +7,25 @@ from collections.abc import Iterator
 
 from gotemplate.regexp.automaton import Automaton, Budget, bits, language
 from gotemplate.regexp.classes import contains
-from gotemplate.regexp.proofs import Covered, Example, NoKey, overlap
+from gotemplate.regexp.proofs import Example, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.config.model import Target
-from tornado_proxy.lint.check import (
-    Category,
-    LintFinding,
-    Subject,
-    TargetRules,
-    check,
-    inserted,
-    offer,
-    reworded,
-    shown,
-)
+from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, reworded, shown
 from tornado_proxy.lint.limits import KIND_STEPS, LONGEST_COPIED_TEST
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
-from tornado_proxy.rules.diagnostic import Safety, Severity
-from tornado_proxy.rules.expectations import failure
-from tornado_proxy.rules.model import Rewrite, objection, path_objection
-from tornado_proxy.rules.tree import Dialect, Literal, TestStatement, Verdict, string_text
+from tornado_proxy.lint.subject import Subject, TargetRules, place_of_result
+from tornado_proxy.rules.diagnostic import Edit, Safety, Severity
+from tornado_proxy.rules.expectations import expectation, failure
+from tornado_proxy.rules.model import (
+    AddressList,
+    Counted,
+    ListedAddress,
+    Rewrite,
+    objection,
+    path_objection,
+)
+from tornado_proxy.rules.tree import Dialect, Kind, Literal, TestStatement, Verdict, expected_text, string_text
 from tornado_proxy.templates.template import PlainTemplate
 
 _ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
@@ -50,15 +48,25 @@ def refused_result(subject: Subject) -> Iterator[LintFinding]:
 
 
 def _certain_error(rewrite: Rewrite) -> str | None:
-    """Returns why no result of a rewrite can be a key; None if a result may be one."""
+    """Returns why no result of a rewrite can be a key, or a location; None if a result may be one."""
+    if rewrite.kind is Kind.GONE:
+        return None
+    if rewrite.kind is Kind.REDIRECT:
+        return _certain_fault(rewrite)  # the compiler refuses what is wrong up to the first hole
     text = constant(rewrite)
     if text is not None:
         return objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
+    return _certain_fault(rewrite)
+
+
+def _certain_fault(rewrite: Rewrite) -> str | None:
+    """Returns why no result of a plain template can be a path with or without a query; None if one may be."""
     if not isinstance(rewrite.template, PlainTemplate):
         return None
     # A fault of the text with `x` for each group is a fault of every result.
     holes = "".join(f"x{following}" for _, following in rewrite.template.holes)
-    return path_objection(f"/{rewrite.template.opening}{holes}")
+    text = f"/{rewrite.template.opening}{holes}"
+    return path_objection(re.split("[?#]", text)[0] if rewrite.kind is Kind.REDIRECT else text)
 
 
 @check(Category.DOUBTS, Severity.WARNING)
@@ -66,6 +74,8 @@ def relative_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result has no leading slash."""
     for rewrite, target, index in subject.rewrites:
         beginning, tree = head(rewrite), target.languages[index].tree
+        if rewrite.kind is Kind.REDIRECT and is_address(beginning):
+            continue
         if beginning and not beginning.startswith("/"):
             yield _relative(rewrite, beginning)
         elif not beginning and tree is not None and _begins_with_relative_group(rewrite, tree):
@@ -110,7 +120,9 @@ def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:
     span = template.at(start, start + len(beginning))
     if is_address(beginning):
         message = f"a result is a key, not a URL: this asks the bucket for `/{beginning}…`"
-        return LintFinding(message, span, "a rewrite cannot redirect; write the key of the object to serve")
+        word = rewrite.span.part(0, len("rewrite"))
+        fixes = offer("write `redirect`", (Edit(word, "redirect"),) if word.text == "rewrite" else ())
+        return LintFinding(message, span, "write `redirect` where clients are to be sent there", fixes=fixes)
     fixes = offer("write the slash", inserted(template, start, "/"), Safety.SAFE)
     return LintFinding("the result has no leading slash, and gets one", span, _SLASH_HELP, fixes=fixes)
 
@@ -124,7 +136,7 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
             rewrite = target.rewrites[index]
             ending = "" if is_address(head(rewrite)) else tail(rewrite)
             # A source with an open end has a finding of its own, and this one may go with it.
-            if source.tree is None or open_end(source.tree):
+            if rewrite.kind is not Kind.REWRITE or source.tree is None or open_end(source.tree):
                 continue
             files = ending.endswith("/")
             # A quick look, not a proof.
@@ -138,15 +150,34 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
             # Where `tryFiles` tries the key without its slash, the rewrite may be meant for that.
             if key is not None and not (target.tries_paths and target.taker(key.removesuffix("/")) == index):
                 result = target.result(key)
-                kind, still = ("file", "") if files else ("directory", "still ")
-                becomes = "another key" if result is None else shown(result)
-                message = f"the {kind} {shown(key)} becomes {becomes}, which is {still}a directory"
+                message = _changes(key, "another key" if result is None else shown(result))
                 advice, superfluous = _other_kind(target.configured, ending)
                 template = rewrite.statement.template
                 cut = len(template.value) - len(superfluous)
                 edits = reworded(template, cut, len(template.value), "") if template.value[cut:] == superfluous else ()
                 fixes = offer(f"remove `{superfluous}`", edits) if superfluous else ()
                 yield LintFinding(message, template.span, advice, fixes=fixes)
+        for line, address, becomes in _lines_of_another_kind(target):
+            advice, _ = _other_kind(target.configured, line.result_text)
+            yield LintFinding(_changes(address, shown(becomes)), place_of_result(line), advice)
+
+
+def _changes(key: str, becomes: str) -> str:
+    kind, still = ("directory", "still ") if key.endswith("/") else ("file", "")
+    return f"the {kind} {shown(key)} becomes {becomes}, which is {still}a directory"
+
+
+def _lines_of_another_kind(target: TargetRules) -> Iterator[tuple[ListedAddress, str, str]]:
+    """Yields the lines of rewrites that lead from a file to a directory or back, with address and result."""
+    for each in target.rule_set.lists:
+        for address, line in each if each.kind is Kind.REWRITE else ():
+            result = line.result_text
+            if address.endswith("/") == result.endswith("/") or (
+                address.endswith("/") and not _FILE_NAME.search(result)
+            ):
+                continue
+            if not (target.tries_paths and each.find(address.removesuffix("/"))):
+                yield line, address, result if result.endswith("/") else f"{result}/"
 
 
 def _other_kind(configured: Target | None, ending: str) -> tuple[str, str]:
@@ -195,27 +226,32 @@ def untested_rewrite(subject: Subject) -> Iterator[LintFinding]:
         return
     for target in subject.targets:
         if any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements):
-            for index, rewrite in enumerate(target.rewrites):
-                if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
-                    yield _unreached(rewrite, _suggestion(target, index))
+            for each in target.rule_set.counted:
+                if each.number not in target.tested and not target.is_dead(each):
+                    yield _unreached(each, _suggestion(target, each))
         else:
-            untested = [untested_rewrite.diagnostic(_unreached(each)) for each in target.rewrites]
-            asked = [index for index, each in enumerate(untested) if not subject.allowances.silence(each)]
+            counted = target.rule_set.counted
+            untested = ((each, untested_rewrite.diagnostic(_unreached(each))) for each in counted)
+            asked = [each for each, finding in untested if not subject.allowances.silence(finding)]
             if asked:
                 message = f"the target `{target.name}` has no test"
                 yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
 
 
-def _unreached(rewrite: Rewrite, advice: str = "") -> LintFinding:
-    return LintFinding("no test reaches this rewrite", rewrite.statement.source.span, advice)
+def _unreached(each: Counted, advice: str = "") -> LintFinding:
+    if isinstance(each, AddressList):
+        return LintFinding("no test reaches this list", each.statement.file.span, advice)
+    word = "`gone`" if each.kind is Kind.GONE else each.kind.value
+    return LintFinding(f"no test reaches this {word}", each.statement.source.span, advice)
 
 
-def _suggestion(target: TargetRules, index: int) -> str:
+def _suggestion(target: TargetRules, of: Counted) -> str:
     """Returns a test that passes now, as help."""
-    key = target.example(index)
-    result = None if key is None else target.result(key)
-    if key is None or result is None or len(key + result) > LONGEST_COPIED_TEST:
+    key = target.known_key(of)
+    got = None if key is None else target.applied(key)
+    if key is None or got is None:
         return "add a `test` of a key that it takes"
-    span = target.rewrites[index].span
-    written = (string_text(Literal(each, span)) for each in (key, result))
-    return f"add a test of a real key, such as `test {' -> '.join(written)}`"
+    result, span = expected_text(expectation(got, of.span)), of.span
+    if len(key + result) > LONGEST_COPIED_TEST:
+        return "add a `test` of a key that it takes"
+    return f"add a test of a real key, such as `test {string_text(Literal(key, span))} -> {result}`"

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from gotemplate.regexp.automaton import Budget, language
 from gotemplate.regexp.proofs import Example, overlap
 from tornado_proxy.config.model import Target
-from tornado_proxy.lint.check import Category, LintFinding, Subject, TargetRules, check, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, shown
 from tornado_proxy.lint.limits import MOST_NAMES_TRIED, OPEN_PATH_STEPS
+from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.routing.access import Access, Anyone, path_expression
 from tornado_proxy.rules.diagnostic import Severity
 from tornado_proxy.rules.model import RewriteError, UserRequired, ValueRequired

@@ -21,11 +21,12 @@ from gotemplate.regexp.syntax import (
     children,
     walk,
 )
-from tornado_proxy.lint.check import Category, LintFinding, Subject, check, inserted, listed, offer, reworded, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, inserted, listed, offer, reworded, shown
 from tornado_proxy.lint.shapes import bare, edge_part, has_group, open_end, open_start, reference, slips
+from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.rules.tree import Dialect, undelimited
+from tornado_proxy.rules.tree import Dialect, Kind, undelimited
 
 _MATCHES = {
     (True, True): "the source matches anywhere in a key",
@@ -162,6 +163,8 @@ def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice
 def unused_group(subject: Subject) -> Iterator[LintFinding]:
     """A group that captures what the template never uses."""
     for rewrite, tree in subject.sources:
+        if rewrite.kind is Kind.GONE:
+            continue
         # Only where the template uses groups by name alone, and only groups that exist.
         text, references = rewrite.template.text, rewrite.template.group_references
         uses_key = rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(text)

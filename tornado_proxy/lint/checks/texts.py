@@ -7,21 +7,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from urllib.parse import unquote
 
-from tornado_proxy.lint.check import (
-    UNALLOWABLE,
-    Allowance,
-    Category,
-    LintFinding,
-    Subject,
-    TargetRules,
-    check,
-    offer,
-    reworded,
-    without,
-)
+from tornado_proxy.lint.check import Category, LintFinding, check, offer, reworded
+from tornado_proxy.lint.subject import UNALLOWABLE, Allowance, Subject, TargetRules, without
 from tornado_proxy.rules.diagnostic import Edit, Fix, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.loading import unknown_targets
-from tornado_proxy.rules.tree import Dialect, Literal
+from tornado_proxy.rules.tree import Dialect, Kind, Literal
 
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _QUERY_IN_SOURCE = re.compile(r"(?:\\\?|\[\?\])[\w.-]+=")
@@ -50,7 +40,7 @@ def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
     """Yields strings, each with whether it is a source."""
     for rewrite in target.rewrites:
         yield rewrite.statement.source, True
-        if rewrite.dialect is Dialect.PLAIN:
+        if rewrite.dialect is Dialect.PLAIN and rewrite.kind is Kind.REWRITE:
             yield rewrite.statement.template, False
     for test in target.rule_set.tests:
         yield test.statement.key, False
@@ -68,7 +58,7 @@ def query_in_rule(subject: Subject) -> Iterator[LintFinding]:
         for rewrite in target.rewrites:
             source, template = rewrite.statement.source, rewrite.statement.template
             in_rewrites += ((source, query) for query in _QUERY_IN_SOURCE.finditer(source.value))
-            if rewrite.dialect is Dialect.PLAIN:
+            if rewrite.dialect is Dialect.PLAIN and rewrite.kind is Kind.REWRITE:
                 in_rewrites += ((template, query) for query in _QUERY_IN_TEXT.finditer(template.value))
         for literal, query in in_rewrites or in_tests:
             message = f"`{query[0]}` looks like a query, but keys have none"
@@ -91,7 +81,7 @@ def missing_dialect(subject: Subject) -> Iterator[LintFinding]:
         else:
             here = Span(literal.span.source, literal.span.start, literal.span.start)
             fixes = offer(f"write `{meant}`", (Edit(here, f"{meant} "),))
-        message = f"`{hole[0]}` is plain text here, and becomes part of the key"
+        message = f"`{hole[0]}` is plain text here, and becomes part of the result"
         yield LintFinding(message, literal.at(*hole.span()), advice, fixes=fixes)
 
 

@@ -15,9 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.lint.check import UNALLOWABLE, Allowances, Subject, TargetRules, subject_of
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintSettings, apart, applicable, lint
+from tornado_proxy.lint.subject import UNALLOWABLE, Allowances, Subject, TargetRules, subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span
 from tornado_proxy.rules.expectations import TestOutcome
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
