@@ -417,7 +417,9 @@ def test_a_failed_write_has_a_reason(tmp_path):
 @pytest.mark.parametrize(
     ("text", "origin"),
     [
-        ("/a /b 301\n", "netlify"),
+        ("# a list\n/a /b 301\n", "netlify"),
+        ("/a/* /b\n/c /d\n", "netlify"),
+        ("# FROM TO\n/a\t/b\n/c/:active\t/d\n", "list"),
         ('[{"Redirect": {"ReplaceKeyWith": "a"}}]', "s3"),
         ("\n<RoutingRules/>", "s3"),
         ("Resources:\n  A:\n    RoutingRules: []\n", "s3"),
@@ -428,7 +430,9 @@ def test_a_failed_write_has_a_reason(tmp_path):
     ],
 )
 def test_what_redirects_are_for_is_seen_in_their_file(text, origin):
+    """In a `_redirects`, columns without a sign are Netlify's."""
     assert origin_of(SourceFile("file", text)) == origin
+    assert origin_of(SourceFile("site/_redirects", "/a /b\n")) == "netlify"
 
 
 @pytest.mark.parametrize("origin", READERS)

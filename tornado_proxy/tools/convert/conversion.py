@@ -147,12 +147,15 @@ _SIGNS = {
     "s3": re.compile(r"\s*[<{\[]|.*\b(?:RoutingRules|RedirectAllRequestsTo)\b", re.DOTALL),
     "apache": re.compile(r"(?:.*\n)?[ \t]*(?:Redirect|RewriteRule)[A-Za-z]*[ \t]", re.DOTALL | re.IGNORECASE),
     "nginx": re.compile(r"(?:.*[\n{;])?\s*(?:return|rewrite|map|location)\s[^\n]*[;{]", re.DOTALL),
+    "netlify": re.compile(r"(?:.*\n)?[ \t]*/\S*(?:\*[ \t]|[ \t]+\S+[ \t]+[1-5][0-9]{2}\b)", re.DOTALL),
 }
 
 
 def origin_of(source: SourceFile) -> str:
     """Returns what a file is probably for; columns may also be Cloudflare's, which mean something else in part."""
-    return next((name for name, sign in _SIGNS.items() if sign.match(source.text)), "netlify")
+    if Path(source.name).name in ("_redirects", "__redirects"):
+        return "netlify"
+    return next((name for name, sign in _SIGNS.items() if sign.match(source.text)), "list")
 
 
 def convert_redirects(sources: Sequence[SourceFile], origin: str, target: str, *, lists: bool = True) -> Converted:
