@@ -268,6 +268,13 @@ def test_a_rewrite_that_fails_is_bad():
     assert "key" not in steps
 
 
+def test_what_is_gone_has_no_key():
+    """A rule that names no result, even one that takes each address, is shown as it is."""
+    steps = _steps("gone ``", "/a")
+    assert steps["rewrite"] == ("#1\n\N{RIGHTWARDS ARROW} gone\n", "good")
+    assert "key" not in steps
+
+
 def test_access_is_a_step():
     """Who may pass is named, and a request that may not ends there."""
     refused = _steps(PRESS, "/a", resources=(STAFF,))

@@ -40,7 +40,11 @@ RESOURCES = [
     ),
     Resource("/**", ("GET", "HEAD", "PUT", "DELETE"), provider="front"),
 ]
-RULES = 'rewrite `^/(?P<home>\\w+)/mine/(?P<rest>.*)$` -> jinja "/{{ user.username }}/{{ groups.rest }}"'
+RULES = r"""
+rewrite `^/(?P<home>\w+)/mine/(?P<rest>.*)$` -> jinja "/{{ user.username }}/{{ groups.rest }}"
+redirect 301 `^/(\w+)/left$` -> `/$1/d/`
+gone `^/(\w+)/gone/`
+"""
 FILES = {
     "a": b"of the nested target",
     "bob/a": b"x" * 5000,
@@ -64,6 +68,9 @@ REQUESTS = {
     "archive": (200, "GET", "/d/?format=tar", {}, b""),
     "index": (200, "GET", "/i/", {}, b""),
     "moved": (301, "GET", "/moved", {"If-None-Match": "*"}, b""),
+    "moved by a rule": (301, "GET", "/left?x=1", {}, b""),
+    "an upload to what has moved": (308, "PUT", "/left", {}, b"x"),
+    "gone": (410, "GET", "/gone/x", {}, b""),
     "slash": (302, "GET", "/d", {}, b""),
     "missing": (404, "GET", "/nothing", {}, b""),
     "rewritten": (200, "GET", "/mine/a", {}, b""),

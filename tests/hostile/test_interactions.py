@@ -45,7 +45,7 @@ FEATURES = (
     "nested mounts", "isolation", "resources", "policies", "rewrites by user", "index", "slash redirect", "listings", "README",
     "previews", "archives", "parts", "direct uploads", "forms", "cache", "compression", "CORS", "custom pages", "webhooks",
     "sign-in away", "resumed reads", "HTTP/2", "tried files", "website redirects", "public path", "health path", "folded keys",
-    "conditional writes", "checksums", "caPath", "drafts", "readOnly",
+    "conditional writes", "checksums", "caPath", "drafts", "readOnly", "redirect rules",
 )  # fmt: skip
 
 _HERE, _OTHER, _ATTACKS = "hostile/test_interactions.py", "hostile/test_other_paths.py", "hostile/test_attacks.py"
@@ -319,6 +319,31 @@ HELD = (
      [f"{_DRAFTS}::test_what_needs_more_than_was_kept_is_unknown"]),
     ("drafts", ("readOnly",), "drafts are tried on a Unix socket only", ["admin/test_draft_page.py::test_a_read_only_listener_has_no_drafts"]),
     ("readOnly", ("cache",), "nothing is purged over the network", ["admin/test_application.py::test_a_read_only_listener_takes_no_command"]),
+
+    ("redirect rules", ("nested mounts",), "an address leads below its own mount, or to a URL",
+     ["routing/test_moved.py::test_a_redirect_leads_below_the_mount_or_to_a_url"]),
+    ("redirect rules", ("isolation",), "a location has no user's directory", ["routing/test_moved.py::test_a_location_has_no_prefix_of_a_user"]),
+    ("redirect rules", ("resources",), "nobody learns where a closed address leads", ["routing/test_moved.py::test_access_comes_first"]),
+    ("redirect rules", ("policies", "sign-in away"), "nobody learns that a denied address has moved or is gone",
+     [f"{_HERE}::test_what_has_moved_is_told_to_those_who_may_know"]),
+    ("redirect rules", ("rewrites by user", "cache", "CORS", "webhooks", "website redirects"),
+     "the first rule decides, for a user too; the answer is private then, has the headers of CORS, asks no object, and is not reported",
+     [f"{_HERE}::test_a_rule_that_redirects_is_an_answer_for_every_filter"]),
+    ("redirect rules", ("index",), "a directory has its index document also where the address of that leads to the directory",
+     [f"{_HERE}::test_a_directory_and_what_has_moved"]),
+    ("redirect rules", ("slash redirect",), "a directory that moved is redirected with its slash, then to its new address",
+     [f"{_HERE}::test_a_directory_and_what_has_moved"]),
+    ("redirect rules", ("listings", "README", "archives", "previews"), "what has moved or is gone is not shown",
+     ["web/test_moved.py::test_a_listing_does_not_show_what_is_gone", f"{_HERE}::test_a_directory_and_what_has_moved"]),
+    ("redirect rules", ("forms", "parts", "direct uploads"), "a write is led to the new address, or refused where its body would be lost",
+     ["web/test_moved.py::test_a_write_is_led_to_the_new_address", f"{_HERE}::test_no_way_to_write_brings_back_what_is_gone"]),
+    ("redirect rules", ("custom pages",), "what is gone has a page", ["web/test_moved.py::test_what_is_gone_has_a_page"]),
+    ("redirect rules", ("tried files",), "a redirect for what is missing comes after all addresses",
+     ["routing/test_moved.py::test_a_redirect_may_be_for_what_is_missing"]),
+    ("redirect rules", ("HTTP/2",), "both protocols lead to one address", [f"{_BOTH}::test_both_protocols_have_one_answer"]),
+    ("redirect rules", ("public path",), "a location begins with it",
+     ["routing/test_moved.py::test_a_location_begins_with_the_public_path", f"{_BOTH}::test_a_path_that_a_proxy_takes_off_changes_addresses_only"]),
+    ("redirect rules", ("drafts",), "a draft shows what it redirects, and what it calls gone", [f"{_HERE}::test_a_draft_says_what_the_edit_then_does"]),
 )  # fmt: skip
 
 # Pairs that cannot meet, each with the reason.
@@ -352,6 +377,8 @@ APART = (
                 "resumed reads", "HTTP/2", "website redirects", "policies", "sign-in away"), "a draft is of rules, and asks nobody"),
     ("readOnly", (*_DECIDING, "isolation", "rewrites by user", *_READING, *_WRITES, "compression", "CORS", "custom pages", "webhooks", "sign-in away",
                   "resumed reads", "HTTP/2"), "it is about the commands of the admin listener"),
+    ("redirect rules", ("compression", "resumed reads", *_S3, "health path", "readOnly"), "no object is read, and a check asks no rule"),
+    ("redirect rules", ("folded keys",), "a rule takes the path as it was sent; it closes nothing"),
     ("compression", _WRITES, "the answers to uploads are small; request bodies are never decoded"),
 )  # fmt: skip
 
@@ -812,6 +839,9 @@ DRAFTED = {
     "key": 'rewrite `^/a$` -> "/b"',
     "closed": 'rewrite `^/closed/(?P<rest>.*)$` -> "/opened/$rest"',
     "tried": 'rewrite `^/page\\.html$` -> "/other.html"',
+    "moved": "redirect `^/(home|in)/(.*)$` -> `/there/$2`",
+    "gone": "gone `^/(a|d/)`",
+    "missing": "redirect if missing `^/page$` -> `/there`",
     "refused": 'rewrite `^/a$` -> "/../b"',
 }
 
@@ -856,3 +886,69 @@ def test_a_draft_says_what_the_edit_then_does(tmp_path, name):
     shown = {each.request.path for group in said.groups for each in group.shown}
     assert shown == {path for path in asked if old[path] != new[path]}
     assert said.requests == len(asked)
+
+
+MOVED = """
+redirect 301 `^/left/(?P<rest>.*)$` -> jinja `/home/{{ user.username }}/{{ groups.rest }}`
+redirect `^/d/(.*/)?index\\.html$` -> `/d/$1`
+redirect `^/old/$` -> `/d/`
+gone `^/d/(README|gone)`
+"""
+
+
+async def test_what_has_moved_is_told_to_those_who_may_know():
+    """A policy that denies an address, and a provider that is away, are asked before the rules."""
+    policy = _Policy("/d/gone")
+    async with serve({}, rules=MOVED, resources=POLICED, fetch=policy, **FRONT) as site:
+        denied, gone = [await site.request("GET", path, BOB) for path in ("/d/gone", "/d/gone2")]
+    away = {"resources": [Resource("/**", provider="id")], "authenticators": {"id": _Away()}}
+    async with serve({}, rules=MOVED, **away) as site:
+        unknown = [await site.get(path) for path in ("/d/gone", "/old/")]
+    assert [each.status for each in (denied, gone, *unknown)] == [403, 410, 503, 503]
+    assert all("location" not in each.headers for each in unknown)
+
+
+async def test_a_rule_that_redirects_is_an_answer_for_every_filter():
+    """It is for its user, private, with the headers of CORS; the object that would redirect is not asked, nothing is reported."""
+    store = MemoryStore()
+    store.add("left/a", b"x", ObjectInfo(1, redirect="/elsewhere"))
+    server = Server(trusted_proxies=("127.0.0.0/8",), cors=Cors(enabled=True, allow_origins=("https://a.test",)))
+    get = GetAction(website_redirects=True, redirect_cache_control="public, max-age=60", webhooks=HOOKS)
+    async with serve(store, rules=MOVED, get=get, resources=[USERS], **{**FRONT, "server": server}) as site:
+        answers = [await site.request("GET", "/left/a", user | {"Origin": "https://a.test"}) for user in (ANN, BOB)]
+        await site.last_event()
+        used = [event for event in site.events if isinstance(event, ObjectUsed)]
+    assert [each.headers["location"] for each in answers] == ["/home/ann/a", "/home/bob/a"]
+    assert [each.headers["access-control-allow-origin"] for each in answers] == ["https://a.test"] * 2
+    assert [each.headers["cache-control"].split(", ")[0] for each in answers] == ["private"] * 2
+    assert used == []
+
+
+async def test_a_directory_and_what_has_moved():
+    """An index document is found where its own address leads; what has moved or is gone is in no listing or archive."""
+    files = {"d/index.html": b"index", "d/e/index.html": b"deep", "f/x": b"x", "d/README.md": SECRET, "old/x": b"x"}
+    get = GetAction(index_document="index.html", redirect_with_trailing_slash_for_not_found_file=True)
+    async with serve(files, rules=MOVED, get=get) as site:
+        moved = [
+            (await site.get(path)).headers["location"] for path in ("/d/index.html", "/d/e/index.html", "/old", "/old/")
+        ]
+        assert [(await site.get(path)).body for path in ("/d/", "/d/e/")] == [b"index", b"deep"]
+    async with serve(files, rules=MOVED, listing=LISTING) as site:
+        listed, page = _names(await site.get("/d/?format=json")), await site.get("/d/", Accept="text/html")
+        archived = _members(await site.get("/d/?format=zip"))
+    assert moved == ["/d/", "/d/e/", "/old/", "/d/"]
+    assert (listed, archived, SECRET in page.body) == (["e/"], {}, False)
+
+
+async def test_no_way_to_write_brings_back_what_is_gone():
+    """Neither a form, a body, parts nor a form for S3."""
+    store = MemoryStore()
+    async with serve(store, rules=MOVED, actions=Actions(put=WRITABLE), resources=[USERS], **FRONT) as site:
+        answers = [
+            await site.request("PUT", "/d/", BOB | FORM_TYPE, form(part("file", b"x", filename="gone"))),
+            *[
+                await site.request("PUT", f"/d/gone{query}", BOB, b"")
+                for query in ("", "?upload=start&size=1", "?upload=direct")
+            ],
+        ]
+    assert ([each.status for each in answers], store.keys()) == ([410] * 4, ())

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,7 +87,7 @@ def rewrite_step(title: str, rewriting: RewriteTrace, count: int) -> PathStep:
         for piece in ((f"{names.get(number, number)} = ", None), (text or "(empty)", number), ("  ", None))
     ]
     outcome = "bad" if rewriting.failure else "good"
-    template = (("\N{RIGHTWARDS ARROW} ", None), *_template(matched))
+    template = (("\N{RIGHTWARDS ARROW} ", None), *(_template(matched) or (("gone", None),)))
     lines: tuple[tuple[Piece, ...], ...] = (((matched.label, None),), _source(matched), template, tuple(groups))
     return PathStep(title, tuple(line for line in lines if line), outcome)
 
@@ -113,7 +114,7 @@ def _template(rewrite: Rewrite) -> tuple[Piece, ...]:
 
 def _pieces(text: str, owners: list[int | None]) -> tuple[Piece, ...]:
     starts = [at for at in range(len(text)) if not at or owners[at] != owners[at - 1]]
-    return tuple((text[start:end], owners[start]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    return tuple((text[start:end], owners[start]) for start, end in pairwise([*starts, len(text)]))
 
 
 def _step(title: str, *lines: str, outcome: str = "") -> PathStep:
