@@ -191,22 +191,13 @@ def test_dispositions(text):
 DIRECTIVES = st.lists(
     st.sampled_from(
         (
-            "no-store",
-            "No-Cache",
-            "private",
-            'private="Set-Cookie"',
-            "public",
-            "max-age=60",
-            'max-age="5"',
-            "s-maxage=0",
-            "S-MaxAge=7",
-            'x="a, no-store"',
-            "max-age=x",
+            "no-store", "No-Cache", "private", 'private="Set-Cookie"', "public", "max-age=60", 'max-age="5"',
+            "s-maxage=0", "S-MaxAge=7", 'x="a, no-store"', "max-age=x",
         )
     ),
     max_size=3,
     unique_by=lambda each: each.partition("=")[0].lower(),
-)
+)  # fmt: skip
 
 
 @given(DIRECTIVES, st.sampled_from((",", ", ", " ,\t")))

@@ -37,23 +37,12 @@ ONE_CHARACTER = [
     *(
         f"[[:{name}:]]"
         for name in [
-            "alnum",
-            "alpha",
-            "ascii",
-            "blank",
-            "cntrl",
-            "digit",
-            "graph",
-            "lower",
-            "print",
-            "punct",
-            "space",
-            "upper",
+            "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
             "word",
         ]
     ),
     *("[[:xdigit:]]", "[[:^alpha:]]", "[^[:^space:]]", r"\pL", r"\PL", r"\p{Greek}", r"[^\p{Lu}\d]", r"\p{Nd}"),
-]
+]  # fmt: skip
 
 
 def _ranges(text):
