@@ -68,11 +68,12 @@ def with_ending(complete: Reply, then: Then, *, after: int | None = None) -> Rep
 
 @dataclass
 class ScriptedS3:
-    """The running S3: its URL, the replies that are left, or a function of the request, its requests and connections."""
+    """The running S3: its URL, the replies that are left, or a function of a head, the heads and bodies that came, its connections."""
 
     replies: list[Reply] | Callable[[str], Reply]
     url: str = ""
     requests: list[str] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
     connections: list[socket.socket] = field(default_factory=list)
     requests_received: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -102,9 +103,11 @@ class ScriptedS3:
         with connection, suppress(OSError):
             connection.settimeout(_TIMEOUT)
             while (request := _request(connection)) is not None:
+                head, body = request
                 with self.lock:
-                    self.requests.append(request)
-                    answer = self._reply(request)
+                    self.requests.append(head)
+                    self.bodies.append(body)
+                    answer = self._reply(head)
                 self.requests_received.release()
                 if answer.gate:
                     answer.gate.wait(_TIMEOUT)
@@ -125,8 +128,8 @@ class ScriptedS3:
         return self.replies.pop(0) if self.replies else Reply(b"", Then.CLOSE)
 
 
-def _request(connection: socket.socket) -> str | None:
-    """Reads a request with its body and returns its head, or None if the client has closed the connection."""
+def _request(connection: socket.socket) -> tuple[str, bytes] | None:
+    """Reads a request and returns its head and its body, or None if the client has closed the connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         block = connection.recv(65_536)
@@ -137,7 +140,7 @@ def _request(connection: socket.socket) -> str | None:
     lengths = [int(line.split(b":")[1]) for line in head.splitlines() if line.lower().startswith(b"content-length:")]
     while len(body) < sum(lengths):
         body += receive(connection)
-    return head.decode()
+    return head.decode(), body
 
 
 def receive(connection: socket.socket, most: int = 65_536) -> bytes:

@@ -2,11 +2,9 @@
 
 import argparse
 import html
-import http.server
 import json
 import re
 import socket
-import threading
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -15,7 +13,7 @@ from administering import RULES, Admin, service
 from certificates import pair
 from endless_s3 import endless_s3
 from running import start_proxy
-from scripted_s3 import error_reply, scripted_s3
+from scripted_s3 import error_reply, reply, scripted_s3
 
 from tornado_proxy.cli.inputs import admin_url
 
@@ -277,24 +275,9 @@ def test_a_service_that_does_not_answer_is_a_failure(command):
 
 @contextmanager
 def _serve_response(status: int, body: str, kind: str = "text/plain"):
-    """Serves one response to every POST request."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_):
-            """Writes no log."""
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    """Serves one response to a request."""
+    with scripted_s3(reply(status, body.encode(), Content_Type=kind)) as server:
+        yield server.url.removeprefix("http://")
 
 
 def test_the_response_of_another_server_is_shown_shortened(command):

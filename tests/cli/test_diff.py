@@ -4,15 +4,13 @@ import http.client
 import json
 import os
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from administering import service
 from command_lines import imported_by
 from jsonschema import validate
-from scripted_s3 import error_reply, scripted_s3
+from scripted_s3 import error_reply, reply, scripted_s3
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "diff.json"
 
@@ -175,40 +173,23 @@ def _probing(monkeypatch, url):
     Path("paths").write_text("/a\n/a\n/b\n/c\n/d/\n")
 
 
-class _Bucket(BaseHTTPRequestHandler):
-    """A bucket with one object; its server has the keys that were asked for."""
-
-    def do_HEAD(self):
-        """Answers HeadObject."""
-        self.server.asked.append(self.path)
-        self.send_response(200 if self.path == "/files/v2/c" else 404)
-        self.send_header("ETag", '"1"')
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def do_GET(self):
-        """Answers that the bucket exists."""
-        body = b"<ListBucketResult></ListBucketResult>"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        """Logs nothing."""
+def _answer(request):
+    """HeadObject finds one object; GET finds that the bucket exists."""
+    if request.startswith("HEAD "):
+        return reply(200 if request.startswith("HEAD /files/v2/c ") else 404, ETag='"1"')
+    return reply(200, b"<ListBucketResult></ListBucketResult>")
 
 
 @pytest.fixture
 def bucket():
-    """Serves the bucket on a thread."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Bucket)
-    server.asked, server.url = [], f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    """A bucket with one object."""
+    with scripted_s3(answer=_answer) as s3:
+        yield s3
+
+
+def _asked(bucket):
+    """The keys that were asked for."""
+    return sorted(line.removeprefix("HEAD ") for line in bucket.request_lines() if line.startswith("HEAD "))
 
 
 def test_new_keys_are_asked_for(command, two_configurations, monkeypatch, bucket):
@@ -217,7 +198,7 @@ def test_new_keys_are_asked_for(command, two_configurations, monkeypatch, bucket
     result = command(*two_configurations, "--probe")
     assert result.status == 1
     assert result.out.endswith("\nof 3 new keys 2 do not exist\n  site: v2/a (/a, 2 times)\n  site: v2/b (/b)\n")
-    assert sorted(bucket.asked) == ["/files/v2/a", "/files/v2/b", "/files/v2/c"]
+    assert _asked(bucket) == ["/files/v2/a", "/files/v2/b", "/files/v2/c"]
 
 
 def test_only_some_new_keys_are_asked_for(command, two_configurations, monkeypatch, bucket):
@@ -225,7 +206,7 @@ def test_only_some_new_keys_are_asked_for(command, two_configurations, monkeypat
     _probing(monkeypatch, bucket.url)
     result = command(*two_configurations, "--probe", "--most-keys", "1", "--examples", "0")
     assert result.out.endswith("of 3 new keys, the 1 most requested were asked for: 1 does not exist\n  and 1 more\n")
-    assert bucket.asked == ["/files/v2/a"]
+    assert _asked(bucket) == ["/files/v2/a"]
 
 
 def test_a_refusal_of_s3_is_not_a_missing_object(command, two_configurations, monkeypatch):

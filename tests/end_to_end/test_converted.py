@@ -5,15 +5,14 @@ import http.client
 import re
 import ssl
 from base64 import b64encode
-from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from administering import eventually
 from issuer import running_issuer
 from running import Bucket, Response, form, start_proxy
+from scripted_s3 import reply, scripted_s3
 
 from tornado_proxy.cli.main import main
 
@@ -37,29 +36,6 @@ def _staff_headers(name, groups="staff"):
     return {"X-User": name, "X-Email": f"{name}@example.org", **({"X-Groups": groups} if groups else {})}
 
 
-@contextmanager
-def _webhook_receiver():
-    """Runs a receiver of webhooks; returns its URL and the list of the bodies that it got."""
-    bodies = []
-
-    class Receiver(BaseHTTPRequestHandler):
-        def do_POST(self):
-            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_arguments):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", bodies
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 @pytest.fixture(scope="module")
 def example(s3_endpoint, tmp_path_factory):
     """The example, served: a function that sends requests, the bucket, the webhooks' bodies and the report."""
@@ -68,12 +44,12 @@ def example(s3_endpoint, tmp_path_factory):
     for key, content in OBJECTS.items():
         bucket.put(key, content, ContentType="text/html" if key.endswith("html") else "text/plain")
     bucket.put("public/photo.txt", b"a photo", Metadata={"credit": "Bob"}, ContentType="text/plain")
-    with running_issuer() as issuer, _webhook_receiver() as (receiver_url, bodies):
+    with running_issuer() as issuer, scripted_s3(answer=lambda _head: reply(204)) as receiver:
         urls = {
             "https://s3.example.org": s3_endpoint,
             "https://login.example.org": issuer.url,
             "https://policy.example.org/allow": f"{issuer.url}/policy",
-            "https://hooks.example.org": receiver_url,
+            "https://hooks.example.org": receiver.url,
         }
         text = CONFIGURATION
         for name, url in urls.items():
@@ -84,7 +60,7 @@ def example(s3_endpoint, tmp_path_factory):
         converted = (out / "tornado-proxy.yaml").read_text()
         served = converted.replace("port: 8443", "port: 0").replace("port: 9090", "port: 0")
         with start_proxy(out, served) as proxy:
-            yield _requester(proxy, issuer), bucket, bodies, (out / "report.md").read_text()
+            yield _requester(proxy, issuer), bucket, receiver.bodies, (out / "report.md").read_text()
     bucket.client.close()
 
 
