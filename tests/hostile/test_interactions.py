@@ -29,7 +29,7 @@ from tornado_proxy.config.actions import Actions, GetAction, PutAction, Webhook
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
-from tornado_proxy.pages.custom import Recipe
+from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.rules.loading import RuleFile
@@ -136,8 +136,8 @@ HELD = (
     ("policies", _WRITES, "however a file is written, the policy is asked about its path",
      [f"{_OTHER}::test_a_policy_sees_the_path_of_the_file_that_is_written"]),
     ("policies", ("cache",), "a policy is asked for each request, also for a cached object", [f"{_HERE}::test_a_cached_object_needs_access_each_time"]),
-    ("policies", ("compression", "CORS", "custom pages", "webhooks"), "a denial is a 403 like any other",
-     ["web/test_sign_in.py::test_a_policy_server_decides_the_status"]),
+    ("policies", ("compression", "CORS", "custom pages", "webhooks"), "a denial has its page, the headers of CORS, and is not reported",
+     [f"{_HERE}::test_a_refusal_passes_every_filter"]),
     ("policies", ("sign-in away",), "nobody signs in, so no policy is asked; a policy server that is away is a 500",
      ["web/test_sign_in.py::test_a_policy_server_decides_the_status"]),
 
@@ -147,9 +147,10 @@ HELD = (
      ["web/test_incoming_file.py::test_the_path_of_an_upload_is_rewritten", f"{_HERE}::test_each_way_to_write_has_the_rewritten_key"]),
     ("rewrites by user", ("cache",), "the cache knows object keys, so two users' rewrites never share an object; shared caches keep none of it",
      ["web/test_filters.py::test_the_answer_to_a_user_is_not_cached_publicly"]),
-    ("rewrites by user", ("compression", "CORS", "custom pages", "webhooks", "previews", "sign-in away"),
-     "a template that reads a user where nobody is signed in is a 403; pages name the requested path",
-     ["routing/test_decide.py::test_a_failing_rewrite_is_refused", "web/test_perform.py::test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix"]),
+    ("rewrites by user", ("compression", "CORS", "custom pages", "webhooks"),
+     "a template that reads a user where nobody is signed in is a 403 with its page, and is not reported", [f"{_HERE}::test_a_refusal_passes_every_filter"]),
+    ("rewrites by user", ("previews",), "pages name the requested path", ["web/test_perform.py::test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix"]),
+    ("rewrites by user", ("sign-in away",), "no rule is asked before the user is known", [f"{_HERE}::test_what_has_moved_is_told_to_those_who_may_know"]),
 
     ("index", ("listings",), "the listing follows where there is no index document", ["web/test_perform.py::test_a_directory_without_an_index_is_listed"]),
     ("index", ("slash redirect",), "a directory is redirected to its slash, where its index document is",
@@ -159,8 +160,11 @@ HELD = (
      [f"{_HERE}::test_an_index_document_is_a_file_for_every_filter"]),
     ("index", ("sign-in away",), "an open index document asks no provider", [f"{_HERE}::test_an_open_page_does_not_ask_a_provider_that_is_away"]),
 
-    ("slash redirect", ("cache", "compression", "CORS", "sign-in away"), "the redirect is `no-cache`, and private for a user",
+    ("slash redirect", ("cache",), "the redirect is `no-cache`, and private for a user",
      ["web/test_filters.py::test_the_answer_to_a_user_is_not_cached_publicly"]),
+    ("slash redirect", ("CORS",), "the redirect has the headers of CORS", ["web/test_filters.py::test_every_answer_has_the_cors_headers"]),
+    ("slash redirect", ("sign-in away",), "nobody learns of a directory while its provider is away",
+     [f"{_HERE}::test_an_isolated_target_shows_nothing_while_its_provider_is_away"]),
     ("slash redirect", ("webhooks", "custom pages"), "a redirect is no success: no webhook; a 404 may have its page",
      ["web/test_perform.py::test_a_request_that_does_not_succeed_is_not_reported"]),
 
@@ -211,17 +215,18 @@ HELD = (
 
     ("cache", ("compression",), "the memory holds plain objects; a compressed answer has a weak ETag",
      ["web/test_filters.py::test_a_compressed_file_has_its_own_etag_and_headers"]),
-    ("cache", ("CORS", "custom pages", "webhooks"), "an answer from memory passes the same filters, and pages add to its headers",
-     ["web/test_custom_pages.py::test_headers_of_files_can_be_custom"]),
+    ("cache", ("CORS", "custom pages", "webhooks"), "an answer from memory has the headers of CORS and of pages, and is reported",
+     [f"{_HERE}::test_a_file_from_memory_passes_every_filter"]),
     ("cache", ("sign-in away",), "an answer to a user is private unless the object says `public` or `s-maxage`; a refusal is `no-store`",
      ["semantics/test_conditions.py::test_an_answer_to_one_user_is_private", "web/test_sign_in.py::test_the_cookies_of_a_sign_in_are_sent"]),
-    ("compression", ("CORS", "custom pages", "webhooks"), "compression changes the body and its headers only",
-     ["web/test_filters.py::test_configured_cache_headers_do_not_prevent_compression"]),
-    ("CORS", ("custom pages", "webhooks", "sign-in away"), "errors and challenges have the headers of CORS too",
-     ["web/test_filters.py::test_every_answer_has_the_cors_headers"]),
+    ("compression", ("CORS", "custom pages", "webhooks"), "the headers of CORS and of pages stay; the size that is reported is the object's",
+     [f"{_HERE}::test_a_file_from_memory_passes_every_filter"]),
+    ("CORS", ("custom pages", "sign-in away"), "errors and challenges have the headers of CORS too",
+     ["web/test_filters.py::test_every_answer_has_the_cors_headers", f"{_HERE}::test_a_refusal_passes_every_filter"]),
+    ("CORS", ("webhooks",), "a request of another origin is reported as any other", [f"{_HERE}::test_a_file_from_memory_passes_every_filter"]),
     ("custom pages", ("webhooks",), "a page that fails is a 500, and nothing is reported", ["web/test_custom_pages.py::test_a_failing_page_is_a_default_500"]),
-    ("sign-in away", ("compression", "custom pages", "webhooks"), "a provider that is away is an error, with the page of one, and is reported as failed",
-     ["web/test_sign_in.py::test_each_sign_in_is_reported_with_its_outcome"]),
+    ("sign-in away", ("compression", "custom pages", "webhooks"), "a provider that is away is an error with its page, and is not reported as a request",
+     [f"{_HERE}::test_a_refusal_passes_every_filter"]),
 
     ("resumed reads", ("index", "tried files", "webhooks"), "the body is whole and reported once, or cut and not reported", [f"{_RESUMED}::test_a_resumed_read_is_reported_once"]),
     ("resumed reads", ("README",), "a README is read to its end", [f"{_RESUMED}::test_a_readme_is_whole"]),
@@ -351,7 +356,7 @@ APART = (
     ("nested mounts", ("previews",), "a preview is the request of an entry, which one target answers"),
     ("isolation", ("previews",), "a preview is the request of an entry of the user's own listing"),
     ("index", ("README", "previews", *_WRITES), "a directory with an index document has no page; a file of that name is written as any other"),
-    ("slash redirect", ("listings", "README", "previews", "archives", *_WRITES), "a path without its slash has no page and no form"),
+    ("slash redirect", ("listings", "README", "previews", "archives", "compression", *_WRITES), "a path without its slash has no page, no body and no form"),
     ("README", ("archives", *_WRITES), "a README is read for a page only; in an archive it is a file"),
     ("previews", ("archives", "direct uploads", "custom pages", "webhooks"), "previews are the script's of our own page, and ask for files"),
     ("archives", _WRITES, "an archive is read only"),
@@ -730,11 +735,12 @@ async def test_an_isolated_users_answers_pass_every_filter():
 
 async def test_an_isolated_target_shows_nothing_while_its_provider_is_away():
     """No view is of nobody's directory: each is a 503, a write too."""
-    actions = Actions(GetAction(user_isolation=True), put=WRITABLE)
+    actions = Actions(VIEWS, put=WRITABLE)
     settings = {"resources": [Resource("/**", ("GET", "PUT"), provider="id")], "authenticators": {"id": _Away()}}
     async with serve({"a": SECRET, "ann/a": SECRET}, actions=actions, listing=LISTING, **settings) as site:
         for method, path in (
             ("GET", "/a"),
+            ("GET", "/ann"),
             ("GET", "/"),
             ("GET", "/?format=zip"),
             ("PUT", "/b"),
@@ -811,11 +817,14 @@ async def _in_parts(site, user):
 
 @pytest.mark.parametrize("way", [*WAYS_TO_WRITE, "parts"])
 @pytest.mark.parametrize("reaction", ["tried", "headBefore"])
-async def test_a_condition_is_kept_beside_the_users_own_file(way, reaction):
+@pytest.mark.parametrize("home", ["users/{}", "{}/home"])
+async def test_a_condition_is_kept_beside_the_users_own_file(way, reaction, home):
     """What is tried, or looked for, before a file is written is in the user's directory; only the file is reported."""
     write = WAYS_TO_WRITE.get(way, _in_parts)
     put = PutAction(enabled=True, raw_uploads=True, webhooks=HOOKS)
-    settings = {"actions": Actions(put=put), "rules": HOME, "resources": [USERS], **FRONT}
+    is_ruled, (ann, bob) = home.startswith("users"), [home.format(each) for each in ("ann", "bob")]
+    actions = Actions(GetAction(user_isolation=not is_ruled), put=put)
+    settings = {"actions": actions, "rules": HOME if is_ruled else "", "resources": [USERS], **FRONT}
     async with quirky_s3() as s3, store_at(s3.url, conditional_writes=reaction, checksums="when_supported") as store:
         behind = CachingStore(store, ObjectCache(), CacheCounts())
         async with serve(behind, **settings) as site:
@@ -824,12 +833,12 @@ async def test_a_condition_is_kept_beside_the_users_own_file(way, reaction):
             await site.last_event()
             used = [event.body["outputMetadata"]["key"] for event in site.events if isinstance(event, ObjectUsed)]
     assert (first.status, again.status, other.status) == (201, 409, 201)
-    assert used == ["users/bob/f", "users/ann/f"]
-    assert s3.objects.keys() == {"users/bob/f", "users/ann/f"}
+    assert used == [f"{bob}/f", f"{ann}/f"]
+    assert s3.objects.keys() == {f"{bob}/f", f"{ann}/f"}
     # The listing is of a bucket that may not be there.
     asked = [each for each in s3.requests if "list-type" not in each.query]
-    assert {each.key.rpartition("/")[0] for each in asked} == {"users/bob", "users/ann"}
-    written = [each for each in s3.requests if each.method == "PUT" and each.key == "users/bob/f" and each.body]
+    assert {each.key.rpartition("/")[0] for each in asked} == {bob, ann}
+    written = [each for each in s3.requests if each.method == "PUT" and each.key == f"{bob}/f" and each.body]
     assert all("x-amz-checksum-crc32" in each.headers for each in written)
 
 
@@ -952,3 +961,50 @@ async def test_no_way_to_write_brings_back_what_is_gone():
             ],
         ]
     assert ([each.status for each in answers], store.keys()) == ([410] * 4, ())
+
+
+FILTERS = {
+    "cors": Cors(enabled=True, allow_origins=("https://a.test",)),
+    "compress": Compress(min_size=1, types=("text/*",)),
+    "trusted_proxies": ("127.0.0.0/8",),
+}
+FILTERED = {"Origin": "https://a.test", "Accept-Encoding": "gzip"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "settings"),
+    [
+        ("policy", 403, {"resources": POLICED, "fetch": _Policy("/home/a"), **FRONT}),
+        ("user of a rewrite", 403, {"rules": HOME}),
+        ("provider", 503, {"resources": [Resource("/**", provider="id")], "authenticators": {"id": _Away()}}),
+    ],
+)
+async def test_a_refusal_passes_every_filter(kind, status, settings):
+    """Of a policy, a rewrite, or a provider that is away: its own page, compressed, with the headers of CORS, unreported."""
+    page = f"{'forbidden' if status == 403 else 'internal_server'}_error"
+    custom = {page: Recipe(page, "refused", (("Content-Type", "text/plain"),))}
+    get = GetAction(webhooks=HOOKS)
+    async with serve({"home/a": SECRET}, custom=custom, get=get, **{**settings, "server": Server(**FILTERS)}) as site:
+        answer = await site.request("GET", "/home/a", (BOB if kind == "policy" else {}) | FILTERED)
+        await site.last_event()
+    assert (answer.status, gzip.decompress(answer.body)) == (status, b"refused")
+    assert answer.headers["access-control-allow-origin"] == "https://a.test"
+    assert [event for event in site.events if isinstance(event, ObjectUsed)] == []
+
+
+async def test_a_file_from_memory_passes_every_filter():
+    """The second answer is from memory: compressed, with the headers of CORS and of the page for files, and reported."""
+    store, headers = MemoryStore(), (("X-Size", "{{ .StreamFile.ContentLength }}"),)
+    store.add("a", b"x" * 2000, ObjectInfo(2000, content_type="text/plain"))
+    settings = {"custom": {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}, "server": Server(**FILTERS)}
+    get = GetAction(webhooks=HOOKS, streamed_file_headers=headers)
+    async with serve(CachingStore(store, ObjectCache(), CacheCounts()), get=get, **settings) as site:
+        answers = [await site.request("GET", "/a", FILTERED) for _ in range(2)]
+        await site.last_event()
+        used = [event.body["outputMetadata"] for event in site.events if isinstance(event, ObjectUsed)]
+    assert [each.headers["x-cache"] for each in answers] == ["miss", "hit"]
+    assert [gzip.decompress(each.body) for each in answers] == [b"x" * 2000] * 2
+    assert {(each.headers["access-control-allow-origin"], each.headers["x-size"]) for each in answers} == {
+        ("https://a.test", "2000")
+    }
+    assert [each["key"] for each in used] == ["a", "a"]
