@@ -10,13 +10,13 @@ from tornado_proxy.rules.tree import (
     Comment,
     Dialect,
     Document,
-    Kind,
     ListStatement,
     Literal,
     Redirecting,
     RedirectTo,
     RequestClauses,
     RewriteStatement,
+    RuleKind,
     TargetBlock,
     TestStatement,
     Verdict,
@@ -72,15 +72,19 @@ def _documents(
         **pair,
         dialect=st.sampled_from(Dialect),
         template=literals,
-        kind=st.just(Kind.REDIRECT),
+        kind=st.just(RuleKind.REDIRECT),
         redirecting=_redirecting,
         **layout,
     )
-    nothing = {"dialect": st.just(Dialect.PLAIN), "template": st.just(Literal("", _SPAN)), "kind": st.just(Kind.GONE)}
+    nothing = {
+        "dialect": st.just(Dialect.PLAIN),
+        "template": st.just(Literal("", _SPAN)),
+        "kind": st.just(RuleKind.GONE),
+    }
     gone = st.builds(RewriteStatement, **pair, **nothing, **layout)
     of_lists = {"file": literals, "any_case": st.booleans()}
-    lists = st.builds(ListStatement, kind=st.just(Kind.REDIRECT), **of_lists, redirecting=_redirecting, **layout)
-    keys = st.builds(ListStatement, kind=st.just(Kind.REWRITE), **of_lists, redirecting=st.just(NO_WORDS), **layout)
+    lists = st.builds(ListStatement, kind=st.just(RuleKind.REDIRECT), **of_lists, redirecting=_redirecting, **layout)
+    keys = st.builds(ListStatement, kind=st.just(RuleKind.REWRITE), **of_lists, redirecting=st.just(NO_WORDS), **layout)
     expected = literals | st.sampled_from(Verdict) | st.builds(RedirectTo, literals, _statuses)
     rule_tests = st.builds(TestStatement, key=literals, clauses=clauses, expected=expected, **layout)
     blocks = st.builds(

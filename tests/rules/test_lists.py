@@ -13,7 +13,7 @@ from rule_texts import document
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.lists import read_list
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
-from tornado_proxy.rules.tree import Kind, ListStatement
+from tornado_proxy.rules.tree import ListStatement, RuleKind
 
 
 def _moved(statements, key, **lists):
@@ -70,7 +70,7 @@ def test_a_line_is_a_rule():
     rules = rules_of("redirects `m.txt`", m=MOVED)
     line = rules.taker("/é")
     assert (line.label, line.number, line.span.place, line.span.text) == ("m.txt", 1, "rules/m.txt:4:1", "/é /ü 301")
-    assert (line.kind, line.name, line.source_text, line.result_text) == (Kind.REDIRECT, None, "m.txt", "/%C3%BC")
+    assert (line.kind, line.name, line.source_text, line.result_text) == (RuleKind.REDIRECT, None, "m.txt", "/%C3%BC")
     assert line.making != rules.taker("/x").making
     ((list_),) = rules.lists
     assert (list_.doubles, [address for address, _ in list_]) == (((6, 3),), ["/a b", "/x", "/é"])

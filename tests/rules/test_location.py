@@ -6,24 +6,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gotemplate.template.errors import marked
-from tornado_proxy.rules.location import Location, NoLocation, read_location
+from tornado_proxy.rules.location import NoLocation, RedirectLocation, read_location
 
 
 @pytest.mark.parametrize(
     ("text", "location"),
     [
-        ("/a b/é", Location("/a%20b/%C3%A9")),
-        ("a", Location("/a")),
-        ("", Location("/")),
-        ("/a%20b/100%", Location("/a%20b/100%25")),
-        ("/a?x=1&y=%2F#top?", Location("/a", "?x=1&y=%2F", "#top?")),
-        ("/a#b?c", Location("/a", "", "#b?c")),
-        ("https://example.org", Location("https://example.org")),
-        ("HTTP://[::1]:8080/a?b", Location("HTTP://[::1]:8080/a", "?b")),
-        (f"/new/{marked('a b?c#d%2F&é')}", Location("/new/a%20b%3Fc%23d%252F%26%C3%A9")),
-        (f"/?q={marked('a&b=c+d')}", Location("/", "?q=a%26b=c%2Bd")),
-        (f"{marked('https://evil.org')}/x", Location("/https://evil.org/x")),
-        (f"https://example.org/{marked('//x')}", Location("https://example.org///x")),
+        ("/a b/é", RedirectLocation("/a%20b/%C3%A9")),
+        ("a", RedirectLocation("/a")),
+        ("", RedirectLocation("/")),
+        ("/a%20b/100%", RedirectLocation("/a%20b/100%25")),
+        ("/a?x=1&y=%2F#top?", RedirectLocation("/a", "?x=1&y=%2F", "#top?")),
+        ("/a#b?c", RedirectLocation("/a", "", "#b?c")),
+        ("https://example.org", RedirectLocation("https://example.org")),
+        ("HTTP://[::1]:8080/a?b", RedirectLocation("HTTP://[::1]:8080/a", "?b")),
+        (f"/new/{marked('a b?c#d%2F&é')}", RedirectLocation("/new/a%20b%3Fc%23d%252F%26%C3%A9")),
+        (f"/?q={marked('a&b=c+d')}", RedirectLocation("/", "?q=a%26b=c%2Bd")),
+        (f"{marked('https://evil.org')}/x", RedirectLocation("/https://evil.org/x")),
+        (f"https://example.org/{marked('//x')}", RedirectLocation("https://example.org///x")),
     ],
 )
 def test_a_location_is_percent_encoded(text, location):

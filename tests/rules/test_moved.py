@@ -7,7 +7,7 @@ from loaded_rules import mistakes_of, rules_of
 from rule_texts import document
 
 from tornado_proxy.rules.loading import compile_documents
-from tornado_proxy.rules.location import Location
+from tornado_proxy.rules.location import RedirectLocation
 from tornado_proxy.rules.model import InvalidResult, Key, Moved, TemplateFailed
 from tornado_proxy.rules.tree import RewriteStatement, print_document
 
@@ -44,7 +44,7 @@ def test_a_rule_may_answer(statement, key, answer):
 def test_a_redirect_has_its_words():
     """`if missing` and `without query` are told to whoever answers."""
     rules = rules_of("redirect if missing 307 `^/a` -> `/b` without query")
-    assert rules.rewrite("/a").moved == Moved(307, Location("/b"), if_missing=True, keeps_query=False)
+    assert rules.rewrite("/a").moved == Moved(307, RedirectLocation("/b"), if_missing=True, keeps_query=False)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from tornado_proxy.rules.diagnostic import (
     errors,
 )
 from tornado_proxy.rules.expectations import TestOutcome, evaluate
-from tornado_proxy.rules.location import Location
+from tornado_proxy.rules.location import RedirectLocation
 from tornado_proxy.rules.model import (
     TRIED_PATH,
     AddressList,
@@ -344,7 +344,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
     def _hops(self) -> dict[tuple[str, str], Hop | None]:
         return {}
 
-    def _following(self, location: Location) -> str | None:
+    def _following(self, location: RedirectLocation) -> str | None:
         """Returns the key of a location; None if it belongs to another host or target."""
         path = location.path
         if location.is_url:

@@ -13,7 +13,7 @@ from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, Source
 from tornado_proxy.rules.limits import LARGEST_LISTS, MOST_MISTAKES
 from tornado_proxy.rules.location import NoLocation, read_location
 from tornado_proxy.rules.model import AddressList, objection, path_objection
-from tornado_proxy.rules.tree import DEFAULT_STATUS, REDIRECTS, Kind, ListStatement
+from tornado_proxy.rules.tree import DEFAULT_STATUS, REDIRECTS, ListStatement, RuleKind
 
 ListFile = Callable[[str], bytes]
 """Returns the content of a list of addresses by its path; raises `OSError`."""
@@ -67,8 +67,8 @@ _CLEAR = re.compile(
     r"(?:https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=/)|(?=/(?!/)))(?:/(?!\.)[\w~!$&'()*+,;=:@.-]*)+", re.ASCII
 )
 _OF_LIST = {
-    Kind.REDIRECT: "a line is an address, where it leads, and a status if need be: `/old /new 301`",
-    Kind.REWRITE: "a line is an address and the key that takes its place: `/old /new`",
+    RuleKind.REDIRECT: "a line is an address, where it leads, and a status if need be: `/old /new 301`",
+    RuleKind.REWRITE: "a line is an address and the key that takes its place: `/old /new`",
 }
 
 
@@ -107,7 +107,7 @@ def read_list(
     return AddressList(number, statement, source, lines, tuple(doubles)), mistakes
 
 
-def _read_line(columns: re.Match[str], kind: Kind) -> tuple[str, str, int | None]:
+def _read_line(columns: re.Match[str], kind: RuleKind) -> tuple[str, str, int | None]:
     """Returns the address, the result and the status of a line; raises `_BadLine`."""
     address, result, status, rest = columns.groups()
     if not address.startswith("/"):
@@ -118,17 +118,17 @@ def _read_line(columns: re.Match[str], kind: Kind) -> tuple[str, str, int | None
         raise _BadLine("address", f"the address {reason}")
     if result is None:
         raise _BadLine("address", "the line does not say where its address leads")
-    if status is not None and (kind is Kind.REWRITE or not status.isdecimal() or int(status[:4]) not in REDIRECTS):
+    if status is not None and (kind is RuleKind.REWRITE or not status.isdecimal() or int(status[:4]) not in REDIRECTS):
         raise _BadLine("status", f"`{status}` is not the status of a redirect")
     if not _REST.fullmatch(rest):
         raise _BadLine("rest", "the line has too many columns")
     return address, _listed_result(result, kind), int(status) if status else None
 
 
-def _listed_result(result: str, kind: Kind) -> str:
-    if kind is Kind.REDIRECT and _CLEAR.fullmatch(result):
+def _listed_result(result: str, kind: RuleKind) -> str:
+    if kind is RuleKind.REDIRECT and _CLEAR.fullmatch(result):
         return result
-    if kind is Kind.REWRITE:
+    if kind is RuleKind.REWRITE:
         result = unquote(result)
         reason = objection(result) if result.startswith("/") else "does not begin with `/`"
     else:

@@ -58,10 +58,10 @@ from tornado_proxy.rules.parser import Parsed, parse
 from tornado_proxy.rules.tree import (
     Dialect,
     Document,
-    Kind,
     ListStatement,
     Literal,
     RewriteStatement,
+    RuleKind,
     TestStatement,
     name_text,
 )
@@ -373,7 +373,7 @@ _FIRST_ACTION = re.compile(r"\{[{%#]")
 
 def _bad_location(statement: RewriteStatement) -> list[Diagnostic]:
     """Returns the mistake of a redirect that leads nowhere, or where a client chooses, whatever is inserted."""
-    if statement.kind is not Kind.REDIRECT:
+    if statement.kind is not RuleKind.REDIRECT:
         return []
     template, plain = statement.template, statement.dialect is Dialect.PLAIN
     action = None if plain else _FIRST_ACTION.search(template.value)

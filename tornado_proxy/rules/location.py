@@ -31,7 +31,7 @@ class NoLocation(ValueError):
     """A text that leads nowhere; the message says why, as a fact about it."""
 
 
-class Location(msgspec.Struct, frozen=True):
+class RedirectLocation(msgspec.Struct, frozen=True):
     """Where a redirect leads, percent-encoded: `path` is below the mount, or a URL."""
 
     path: str
@@ -47,7 +47,7 @@ class Location(msgspec.Struct, frozen=True):
         return f"{self.path}{self.query}{self.fragment}"
 
 
-def read_location(text: str) -> Location:
+def read_location(text: str) -> RedirectLocation:
     """Returns where a text leads in which marks are around what is inserted; raises `NoLocation`."""
     own = text.partition(INSERTED)[0]
     if is_url := _SCHEME.match(own) is not None:
@@ -70,4 +70,4 @@ def read_location(text: str) -> Location:
         encoded = f"/{encoded}"
     parts = _PARTS.fullmatch(encoded)
     assert parts is not None, "what ends a line is encoded"
-    return Location(*parts.groups())
+    return RedirectLocation(*parts.groups())

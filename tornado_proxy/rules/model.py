@@ -17,15 +17,15 @@ from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError, unmarked
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.rules.limits import FOLDED_KEPT, LONGEST_OBJECT_KEY
-from tornado_proxy.rules.location import Location, NoLocation, read_location
+from tornado_proxy.rules.location import NoLocation, RedirectLocation, read_location
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import (
     DEFAULT_STATUS,
     Dialect,
     Document,
-    Kind,
     ListStatement,
     RewriteStatement,
+    RuleKind,
     TestStatement,
     Verdict,
 )
@@ -200,7 +200,7 @@ class Rewrite:
         return self.name or f"#{self.number}"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RuleKind:
         """What it does with a key."""
         return self.statement.kind
 
@@ -217,7 +217,7 @@ class Rewrite:
     @property
     def making(self) -> Making:
         """All that its results depend on; its name and its place are not among it."""
-        words = "" if self.kind is Kind.REWRITE else f"{self.kind.value} {self.statement.redirecting} "
+        words = "" if self.kind is RuleKind.REWRITE else f"{self.kind.value} {self.statement.redirecting} "
         return words + self.pattern.text, self.dialect, self.template.text, getattr(self.template, "helpers", ())
 
 
@@ -247,7 +247,7 @@ class AddressList:
         return self.statement.span
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RuleKind:
         """What it does with a key."""
         return self.statement.kind
 
@@ -294,7 +294,7 @@ class ListedAddress(msgspec.Struct, frozen=True):
         return self.within.label
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RuleKind:
         """What its list does with a key."""
         return self.within.kind
 
@@ -336,7 +336,7 @@ class Moved(msgspec.Struct, frozen=True):
     """The answer of a rule that is no rewrite: 410 without a location, or the status of a redirect."""
 
     status: int
-    location: Location | None = None
+    location: RedirectLocation | None = None
     if_missing: bool = False  # only where nothing is at the key
     keeps_query: bool = True
 
@@ -426,17 +426,17 @@ class RuleSet:
         if taken is None:
             return Rewritten(Key(data.key))
         rule, captures = taken
-        if rule.kind is Kind.GONE:
+        if rule.kind is RuleKind.GONE:
             return Rewritten(Key(data.key), rule, captures, moved=_GONE)
         if captures is None:
             assert isinstance(rule, ListedAddress)
-            if rule.kind is Kind.REDIRECT:
+            if rule.kind is RuleKind.REDIRECT:
                 words = rule.within.statement.redirecting
                 moved = Moved(rule.status, read_location(rule.result_text), words.if_missing, words.keeps_query)
                 return Rewritten(Key(data.key), rule, None, rule.result_text, moved)
             return Rewritten(_as_asked(rule.result_text, data), rule, None, rule.result_text)
         assert isinstance(rule, Rewrite)
-        if rule.kind is Kind.REDIRECT:
+        if rule.kind is RuleKind.REDIRECT:
             text = _rendered(rule, captures, data, marked=True)
             moved, written = _moved(rule, text), unmarked(text)
             return Rewritten(Key(data.key), rule, captures, written, moved)

@@ -89,20 +89,20 @@ class Builder(msgspec.Struct):
                     _, missing, status, name, source, _, dialect, template, no_query = symbols
                     words = self._redirecting(status, missing, no_query)
                     yield self._rewrite(name, source, dialect, template)(
-                        *setting, kind=nodes.Kind.REDIRECT, redirecting=words
+                        *setting, kind=nodes.RuleKind.REDIRECT, redirecting=words
                     )
                 case "gone":
                     _, name, source = symbols
                     nothing = Token("STRING", '""', start_pos=end, end_pos=end)
-                    yield self._rewrite(name, source, None, nothing)(*setting, kind=nodes.Kind.GONE)
+                    yield self._rewrite(name, source, None, nothing)(*setting, kind=nodes.RuleKind.GONE)
                 case "redirects":
                     _, missing, status, file, any_case, no_query = symbols
                     words = self._redirecting(status, missing, no_query)
-                    yield ListStatement(nodes.Kind.REDIRECT, self._literal(file), bool(any_case), words, *setting)
+                    yield ListStatement(nodes.RuleKind.REDIRECT, self._literal(file), bool(any_case), words, *setting)
                 case _:
                     _, file, any_case = symbols
                     words = nodes.NO_WORDS
-                    yield ListStatement(nodes.Kind.REWRITE, self._literal(file), bool(any_case), words, *setting)
+                    yield ListStatement(nodes.RuleKind.REWRITE, self._literal(file), bool(any_case), words, *setting)
 
     def _rewrite(
         self, name: Token | None, source: Token, dialect: Token | None, template: Token

@@ -39,7 +39,7 @@ class Verdict(Enum):
     GONE = "gone"
 
 
-class Kind(Enum):
+class RuleKind(Enum):
     """What a rule does with a key that its source takes."""
 
     REWRITE = "rewrite"  # changes it, unseen by the client
@@ -108,7 +108,7 @@ class RewriteStatement:
     comments: tuple[Comment, ...] = ()  # on lines of their own, above
     trailing: Comment | None = None  # at the end of the last line
     blank_before: bool = field(default=False, compare=False, repr=False)
-    kind: Kind = Kind.REWRITE
+    kind: RuleKind = RuleKind.REWRITE
     redirecting: Redirecting = NO_WORDS
 
 
@@ -116,7 +116,7 @@ class RewriteStatement:
 class ListStatement:
     """`redirects [if missing] [STATUS] FILE [ignoring case] [without query]` or `rewrites FILE [ignoring case]`."""
 
-    kind: Kind
+    kind: RuleKind
     file: Literal
     any_case: bool
     redirecting: Redirecting
@@ -384,7 +384,7 @@ def _cells(statement: Statement) -> _Cells:
     match statement:
         case RewriteStatement(name, source, dialect, template):
             shown = name_text(name) if name else "", string_text(source)
-            if statement.kind is Kind.GONE:
+            if statement.kind is RuleKind.GONE:
                 return _Cells("gone", *shown)
             written_in = "" if dialect is Dialect.PLAIN else dialect.value
             result = f"{string_text(template)}{_without_query(statement.redirecting)}"

@@ -22,7 +22,7 @@ from tornado_proxy.lint.shapes import constant
 from tornado_proxy.lint.subject import Hop, Identity, Subject, TargetRules, column, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Edit, Fix, Note, Safety, Severity, counted
 from tornado_proxy.rules.model import AddressList, ListedAddress, Rewrite, Rule, line_span
-from tornado_proxy.rules.tree import Kind
+from tornado_proxy.rules.tree import RuleKind
 from tornado_proxy.templates.template import PlainTemplate
 
 
@@ -81,12 +81,12 @@ def _moved_back(hop: Hop) -> bool:
 def _trails(target: TargetRules) -> Iterator[_Trail]:
     """Yields what follows from each line that redirects, and from the known keys of each redirect."""
     for each in target.rule_set.lists:
-        for address, line in each if each.kind is Kind.REDIRECT else ():
+        for address, line in each if each.kind is RuleKind.REDIRECT else ():
             trail = _trail(target, address)
             if trail.hops and identity(trail.hops[0].rule) == identity(line):
                 yield trail
     for index, rewrite in enumerate(target.rewrites):
-        if rewrite.kind is Kind.REDIRECT:
+        if rewrite.kind is RuleKind.REDIRECT:
             example, tests = target.example(index), target.tested.get(rewrite.number, ())
             keys = dict.fromkeys((*([example] if example is not None else []), *(each.test.key for each in tests)))
             yield from (trail for key in keys if (trail := _trail(target, key)).hops)
@@ -109,7 +109,7 @@ def _trail(target: TargetRules, key: str) -> _Trail:
 
 def _shared(target: TargetRules) -> Iterator[str]:
     """Yields keys to which a redirect may lead, and which a redirect takes."""
-    moving = [index for index, each in enumerate(target.rewrites) if each.kind is Kind.REDIRECT]
+    moving = [index for index, each in enumerate(target.rewrites) if each.kind is RuleKind.REDIRECT]
     images = [text for index in moving if (text := _image(target, index))]
     languages = [*(target.languages[index] for index in moving), *map(language, images)]
     candidates, budget = OverlapCandidates(languages), Budget(LOOP_STEPS)

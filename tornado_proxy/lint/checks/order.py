@@ -27,7 +27,7 @@ from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored
 from tornado_proxy.lint.subject import Listed, Subject, TargetRules, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
 from tornado_proxy.rules.model import ListedAddress, Rewrite, Rewritten, Rule
-from tornado_proxy.rules.tree import Kind, undelimited
+from tornado_proxy.rules.tree import RuleKind, undelimited
 from tornado_proxy.templates.template import PlainTemplate
 
 _Pieces = list[str | int]  # text and the numbers of groups, in order
@@ -78,7 +78,7 @@ def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
                 other = target.rule_set.taker(result)
                 # Another rewrite matches the result, and did not match the key itself. A redirect is for clients:
                 # from the name of a file, it may be, to the address that is rewritten to that name.
-                if other is None or other.kind is not Kind.REWRITE or _also_takes(other, rule, key):
+                if other is None or other.kind is not RuleKind.REWRITE or _also_takes(other, rule, key):
                     continue
                 message = (
                     f"{shown(key)} becomes {shown(result)}, which {named(other)} matches but does not rewrite again"
@@ -94,10 +94,10 @@ def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
 def _taken(target: TargetRules) -> Iterator[tuple[Rule, list[tuple[str, str]]]]:
     """Yields what rewrites, with keys that it takes, of lines, examples and tests, and the results."""
     for each in target.rule_set.lists:
-        if each.kind is Kind.REWRITE:
+        if each.kind is RuleKind.REWRITE:
             yield from ((line, [(address, line.result_text)]) for address, line in each)
     for index, rewrite in enumerate(target.rewrites):
-        if rewrite.kind is Kind.REWRITE:
+        if rewrite.kind is RuleKind.REWRITE:
             example, outcomes = target.example(index), target.tested.get(rewrite.number, ())
             result = target.result(example) if example is not None else None
             taken = [(example, result)] if example is not None and result is not None else []
@@ -136,7 +136,7 @@ def _before_lists(target: TargetRules, idle: Collection[int]) -> set[int]:
 def _idle_lines(target: TargetRules) -> Iterator[ListedAddress]:
     """Yields the lines that lead to their own address, and keep it from no later statement."""
     for each in target.rule_set.lists:
-        if each.kind is Kind.REWRITE and not each.statement.any_case:
+        if each.kind is RuleKind.REWRITE and not each.statement.any_case:
             for address, line in each:
                 if line.result_text == address:
                     later = [other.number for other in target.rule_set.lists if other.find(address)]
@@ -149,7 +149,7 @@ def _idle_lines(target: TargetRules) -> Iterator[ListedAddress]:
 
 def _repeats(rewrite: Rewrite, source: Language) -> bool:
     tree, template = source.tree, rewrite.template
-    if rewrite.kind is not Kind.REWRITE:
+    if rewrite.kind is not RuleKind.REWRITE:
         return False
     if tree is None or not isinstance(template, PlainTemplate) or not starts_anchored(tree):
         return False

@@ -25,7 +25,7 @@ from tornado_proxy.rules.model import (
     objection,
     path_objection,
 )
-from tornado_proxy.rules.tree import Dialect, Kind, Literal, TestStatement, Verdict, expected_text, string_text
+from tornado_proxy.rules.tree import Dialect, Literal, RuleKind, TestStatement, Verdict, expected_text, string_text
 from tornado_proxy.templates.template import PlainTemplate
 
 _ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
@@ -49,9 +49,9 @@ def refused_result(subject: Subject) -> Iterator[LintFinding]:
 
 def _certain_error(rewrite: Rewrite) -> str | None:
     """Returns why no result of a rewrite can be a key, or a location; None if a result may be one."""
-    if rewrite.kind is Kind.GONE:
+    if rewrite.kind is RuleKind.GONE:
         return None
-    if rewrite.kind is Kind.REDIRECT:
+    if rewrite.kind is RuleKind.REDIRECT:
         return _certain_fault(rewrite)  # the compiler refuses what is wrong up to the first hole
     text = constant(rewrite)
     if text is not None:
@@ -66,7 +66,7 @@ def _certain_fault(rewrite: Rewrite) -> str | None:
     # A fault of the text with `x` for each group is a fault of every result.
     holes = "".join(f"x{following}" for _, following in rewrite.template.holes)
     text = f"/{rewrite.template.opening}{holes}"
-    return path_objection(re.split("[?#]", text)[0] if rewrite.kind is Kind.REDIRECT else text)
+    return path_objection(re.split("[?#]", text)[0] if rewrite.kind is RuleKind.REDIRECT else text)
 
 
 @check(Category.DOUBTS, Severity.WARNING)
@@ -74,7 +74,7 @@ def relative_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result has no leading slash."""
     for rewrite, target, index in subject.rewrites:
         beginning, tree = head(rewrite), target.languages[index].tree
-        if rewrite.kind is Kind.REDIRECT and is_address(beginning):
+        if rewrite.kind is RuleKind.REDIRECT and is_address(beginning):
             continue
         if beginning and not beginning.startswith("/"):
             yield _relative(rewrite, beginning)
@@ -136,7 +136,7 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
             rewrite = target.rewrites[index]
             ending = "" if is_address(head(rewrite)) else tail(rewrite)
             # A source with an open end has a finding of its own, and this one may go with it.
-            if rewrite.kind is not Kind.REWRITE or source.tree is None or open_end(source.tree):
+            if rewrite.kind is not RuleKind.REWRITE or source.tree is None or open_end(source.tree):
                 continue
             files = ending.endswith("/")
             # A quick look, not a proof.
@@ -170,7 +170,7 @@ def _changes(key: str, becomes: str) -> str:
 def _lines_of_another_kind(target: TargetRules) -> Iterator[tuple[ListedAddress, str, str]]:
     """Yields the lines of rewrites that lead from a file to a directory or back, with address and result."""
     for each in target.rule_set.lists:
-        for address, line in each if each.kind is Kind.REWRITE else ():
+        for address, line in each if each.kind is RuleKind.REWRITE else ():
             result = line.result_text
             if address.endswith("/") == result.endswith("/") or (
                 address.endswith("/") and not _FILE_NAME.search(result)
@@ -241,7 +241,7 @@ def untested_rewrite(subject: Subject) -> Iterator[LintFinding]:
 def _unreached(each: Counted, advice: str = "") -> LintFinding:
     if isinstance(each, AddressList):
         return LintFinding("no test reaches this list", each.statement.file.span, advice)
-    word = "`gone`" if each.kind is Kind.GONE else each.kind.value
+    word = "`gone`" if each.kind is RuleKind.GONE else each.kind.value
     return LintFinding(f"no test reaches this {word}", each.statement.source.span, advice)
 
 

@@ -26,7 +26,7 @@ from tornado_proxy.lint.shapes import bare, edge_part, has_group, open_end, open
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.rules.tree import Dialect, Kind, undelimited
+from tornado_proxy.rules.tree import Dialect, RuleKind, undelimited
 
 _MATCHES = {
     (True, True): "the source matches anywhere in a key",
@@ -163,7 +163,7 @@ def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice
 def unused_group(subject: Subject) -> Iterator[LintFinding]:
     """A group that captures what the template never uses."""
     for rewrite, tree in subject.sources:
-        if rewrite.kind is Kind.GONE:
+        if rewrite.kind is RuleKind.GONE:
             continue
         # Only where the template uses groups by name alone, and only groups that exist.
         text, references = rewrite.template.text, rewrite.template.group_references

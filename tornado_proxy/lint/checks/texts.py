@@ -11,7 +11,7 @@ from tornado_proxy.lint.check import Category, LintFinding, check, offer, reword
 from tornado_proxy.lint.subject import UNALLOWABLE, Allowance, Subject, TargetRules, without
 from tornado_proxy.rules.diagnostic import Edit, Fix, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.loading import unknown_targets
-from tornado_proxy.rules.tree import Dialect, Kind, Literal
+from tornado_proxy.rules.tree import Dialect, Literal, RuleKind
 
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _QUERY_IN_SOURCE = re.compile(r"(?:\\\?|\[\?\])[\w.-]+=")
@@ -40,7 +40,7 @@ def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
     """Yields strings, each with whether it is a source."""
     for rewrite in target.rewrites:
         yield rewrite.statement.source, True
-        if rewrite.dialect is Dialect.PLAIN and rewrite.kind is Kind.REWRITE:
+        if rewrite.dialect is Dialect.PLAIN and rewrite.kind is RuleKind.REWRITE:
             yield rewrite.statement.template, False
     for test in target.rule_set.tests:
         yield test.statement.key, False
@@ -58,7 +58,7 @@ def query_in_rule(subject: Subject) -> Iterator[LintFinding]:
         for rewrite in target.rewrites:
             source, template = rewrite.statement.source, rewrite.statement.template
             in_rewrites += ((source, query) for query in _QUERY_IN_SOURCE.finditer(source.value))
-            if rewrite.dialect is Dialect.PLAIN and rewrite.kind is Kind.REWRITE:
+            if rewrite.dialect is Dialect.PLAIN and rewrite.kind is RuleKind.REWRITE:
                 in_rewrites += ((template, query) for query in _QUERY_IN_TEXT.finditer(template.value))
         for literal, query in in_rewrites or in_tests:
             message = f"`{query[0]}` looks like a query, but keys have none"

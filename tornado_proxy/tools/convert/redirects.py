@@ -27,7 +27,7 @@ from tornado_proxy.rules.lists import read_list
 from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.location import NoLocation, read_location
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
-from tornado_proxy.rules.tree import REDIRECTS, Dialect, Kind, Literal, Redirecting, RewriteStatement, Statement
+from tornado_proxy.rules.tree import REDIRECTS, Dialect, Literal, Redirecting, RewriteStatement, RuleKind, Statement
 from tornado_proxy.templates.template import TargetKeyRewriteData
 from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.rewrites import NOWHERE, document, one_line
@@ -36,7 +36,7 @@ from tornado_proxy.tools.limits import FEW_ADDRESSES, LONGEST_SUBJECT, TESTED_OF
 STATUSES = {str(each): each for each in (*REDIRECTS, 200, 410)}
 """The statuses that a rule can answer with, as they are written: 200 of a rewrite, 410 of what is gone."""
 
-_KINDS = {200: Kind.REWRITE, 410: Kind.GONE}
+_KINDS = {200: RuleKind.REWRITE, 410: RuleKind.GONE}
 _META = re.compile(r"[\\.+*?()|\[\]{}^$]")
 _LITERAL = re.compile(r"\^(/(?:[^\\.+*?()|\[\]{}^$]|\\[^\w])*)\$")
 _BACKSLASH = re.compile(r"\\(?=.)")
@@ -80,14 +80,14 @@ class ForeignRule(msgspec.Struct, frozen=True):
         )
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RuleKind:
         """What it does with a path."""
-        return _KINDS.get(self.status, Kind.REDIRECT)
+        return _KINDS.get(self.status, RuleKind.REDIRECT)
 
     @property
     def can_be_listed(self) -> bool:
         """Whether it can be a line of a list."""
-        return self.is_exact and self.kind is not Kind.GONE and self.dialect is Dialect.PLAIN
+        return self.is_exact and self.kind is not RuleKind.GONE and self.dialect is Dialect.PLAIN
 
     @property
     def address(self) -> str:
@@ -101,7 +101,7 @@ class ForeignRule(msgspec.Struct, frozen=True):
     @property
     def words(self) -> Redirecting:
         """The words of its redirect."""
-        if self.kind is not Kind.REDIRECT:
+        if self.kind is not RuleKind.REDIRECT:
             return Redirecting()
         return Redirecting(self.status, self.if_missing, self.keeps_query)
 
@@ -122,7 +122,7 @@ class ForeignRule(msgspec.Struct, frozen=True):
     def line(self, most: int) -> str:
         """Its line in a list whose statement has a status."""
         source, result = (_NOT_LISTED.sub(lambda sign: quote(sign[0]), each) for each in (self.source, self.result))
-        if self.kind is Kind.REDIRECT:
+        if self.kind is RuleKind.REDIRECT:
             result = quote(self.result, safe="/:@!$&'()*+,;=~%?#[]")
         return f"{source} {result}\n" if self.status == most else f"{source} {result} {self.status}\n"
 
@@ -168,7 +168,7 @@ def rules(
     remarks = [*dict.fromkeys([*(each for each in items if isinstance(each, Remark)), *refused, *unused])]
     known = {each.place for each in remarks}
     for entry in {entry.place: entry for entry in entries if entry.place not in known}.values():
-        status = f" {entry.status}" if entry.kind is Kind.REDIRECT else ""
+        status = f" {entry.status}" if entry.kind is RuleKind.REDIRECT else ""
         remarks.append(remark(OptionOutcome.CARRIED, entry.place, f"as `{entry.kind.value}{status}`"))
     remarks.sort(key=lambda each: (each.place.source.name, each.place.start))
     closing = [
@@ -196,9 +196,9 @@ def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[Fore
             line = entry if entry.can_be_listed else replace(entry, status=301, result="/", dialect=Dialect.PLAIN)
             _, found = read_list(line.list_statement(""), SourceFile("", line.line(line.status)))
             mistake = (found[0].message, found[0].help) if found else None
-        if not mistake and entry.can_be_listed and entry.kind is Kind.REWRITE and entry.source.endswith("/"):
+        if not mistake and entry.can_be_listed and entry.kind is RuleKind.REWRITE and entry.source.endswith("/"):
             mistake = "a directory is not rewritten to a file", None
-        if not mistake and entry.kind is Kind.REDIRECT and _leads_to_itself(entry, made.get(entry.place)):
+        if not mistake and entry.kind is RuleKind.REDIRECT and _leads_to_itself(entry, made.get(entry.place)):
             mistake = "it leads to its own address", None
         if mistake:
             refused.append(left_out(entry.place, *mistake))
@@ -259,7 +259,7 @@ def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[tree.Te
     for entry in (each for each in entries if each.dialect is Dialect.PLAIN and each.address):
         key = entry.address
         if entry.is_exact and sources.taker(key) is None:
-            is_redirect = entry.kind is Kind.REDIRECT
+            is_redirect = entry.kind is RuleKind.REDIRECT
             yield _test(entry, key, str(read_location(entry.result)) if is_redirect else entry.result)
         elif not entry.is_exact and key not in exact:
             with suppress(RewriteError):
@@ -271,6 +271,6 @@ def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[tree.Te
 def _test(entry: ForeignRule, key: str, result: str) -> tree.TestStatement:
     literal = Literal(result, NOWHERE)
     expected: Literal | tree.Verdict | tree.RedirectTo = tree.Verdict.GONE
-    if entry.kind is not Kind.GONE:
-        expected = literal if entry.kind is Kind.REWRITE else tree.RedirectTo(literal, entry.status)
+    if entry.kind is not RuleKind.GONE:
+        expected = literal if entry.kind is RuleKind.REWRITE else tree.RedirectTo(literal, entry.status)
     return tree.TestStatement(Literal(key, NOWHERE), tree.RequestClauses(), expected, NOWHERE)
