@@ -157,7 +157,8 @@ def endless_s3() -> Iterator[tuple[str, Traffic]]:
     traffic = Traffic()
     handler = type("Handler", (_Handler,), {"traffic": traffic})
     server = _Server(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks so often whether it shall end, instead of twice a second.
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}", traffic
