@@ -160,19 +160,3 @@ def test_the_status_page_explains_any_input(admin, path):
     code, page = admin.request("GET", f"/-/?method=BREW&host=%22&file=/&path={quote(path)}")
     assert code == 200
     assert "<dt>plan</dt>" in page
-
-
-def test_the_hits_of_a_rewrite_outlive_an_edit_of_another(admin, running, folder):
-    """The hits of an unchanged rewrite are kept when another rewrite is added."""
-
-    def hits():
-        rewrites = json.loads(admin.request("GET", "/-/rewrites")[1])["rewrites"]
-        return [(rewrite["source"], rewrite["hits"]) for rewrite in rewrites]
-
-    running[0].request("GET", "/a")
-    (before,) = hits()
-    rules = (folder / "rules" / "site.rules").read_text()
-    (folder / "rules" / "site.rules").write_text(f"target site {{ rewrite `^/new$` -> `/n` }}\n{rules}")
-    admin.reload()
-    running[0].request("GET", "/a")
-    assert hits() == [("^/new$", 0), (before[0], before[1] + 1)]

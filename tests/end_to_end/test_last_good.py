@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from administering import CONFIGURATION, RULES, Admin, service
 from endless_s3 import endless_s3
-from running import refused_start, start_proxy
+from running import start_proxy
 
 BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
 
@@ -81,20 +81,6 @@ def test_workers_start_from_the_copy(folder, last_good):
     """A service with several workers starts from the copy as well."""
     with _restarted(folder, *last_good, "--workers", "2") as (proxy, _):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
-
-
-def test_bad_files_without_the_option_are_an_error(folder, last_good):
-    """Without `--last-good`, bad files end the start with status 1 and the place of the mistake."""
-    status, log = refused_start(folder)
-    assert status == 1
-    assert "site.rules:2:" in log
-
-
-def test_bad_files_without_a_copy_are_an_error(folder, last_good):
-    """Without a copy, bad files end the start with status 1, the mistake and the missing copy."""
-    status, log = refused_start(folder, "--last-good", str(folder / "nothing"))
-    assert status == 1
-    assert "there is no last good copy to start from" in log
 
 
 def test_an_unwritable_directory_is_a_warning(folder):
