@@ -94,12 +94,23 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--probe", "with `--check`: also check each bucket, as `probe` does")
 
 
-class _Start(msgspec.Struct, frozen=True):
-    """A snapshot that the service may start from."""
+class _Start(msgspec.Struct):
+    """What the service may start from, until it does: after an edit, nothing keeps the rules that were first."""
 
-    configuration: Configuration
+    first: Configuration | None
     is_last_good: bool = False
     in_spite_of_tests: bool = False  # rule tests fail, and there is nothing else to start from
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration, before it is taken."""
+        assert self.first is not None, "it was taken"
+        return self.first
+
+    def take(self) -> Configuration:
+        """Returns the configuration, and forgets it."""
+        taken, self.first = self.configuration, None
+        return taken
 
 
 def run_serve(arguments: argparse.Namespace) -> int:
@@ -180,13 +191,11 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
 
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
     """Yields the snapshots to try: the files, the last good copy, then the files in spite of failing tests."""
-    snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
-    compiled = run_rule_tests(compile_snapshot(snapshot))
     if arguments.check:
-        yield _Start(compiled)
+        yield _Start(run_rule_tests(compile_snapshot(read_to_check(arguments.config, dict(os.environ)))))
         return
     # With an expired certificate it still serves some clients, and its metrics and status page say what is wrong.
-    first = _Start(tolerant_of_dates(compiled, None, time.time()))
+    first = _Start(tolerant_of_dates(run_rule_tests(compile_snapshot(reader())), None, time.time()))
     yield first
     if arguments.last_good is not None:
         try:
@@ -195,15 +204,15 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
             _fail(f"there is no last good copy to start from: {error}", _log(first))
         else:
             yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
-    if not first.configuration.usable and (milder := first.configuration.tolerating(FAILING_TEST)).usable:
-        yield msgspec.structs.replace(first, configuration=milder, in_spite_of_tests=True)
+    if first.first and not first.first.usable and (milder := first.first.tolerating(FAILING_TEST)).usable:
+        yield _Start(milder, in_spite_of_tests=True)
 
 
 async def _serve(start: _Start, reader: SnapshotReader, arguments: argparse.Namespace) -> None:
     settings = start.configuration.settings
     configure_logging(settings.log)
     workers: int = arguments.workers
-    serving = SingleProcess(start.configuration) if workers == 1 else Supervisor(start.configuration, workers)
+    serving = SingleProcess(start.take()) if workers == 1 else Supervisor(start.take(), workers)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:
