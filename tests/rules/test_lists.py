@@ -200,3 +200,11 @@ def test_a_list_reads_a_hundred_thousand_lines_as_one_rule():
     text = "".join(f"/old/{number} /new/{number}\n" for number in range(100_000))
     made, mistakes = read_list(statement, SourceFile(str(Path("m.txt")), text))
     assert (len(made.lines), mistakes, made.find("/old/99999").result_text) == (100_000, [], "/new/99999")
+
+
+def test_a_name_may_be_no_file_s(tmp_path):
+    """It is a mistake of the rules, not of the program."""
+    (tmp_path / "site.rules").write_bytes(b"target site { redirects `a\0b` }")
+    assert [*read_rule_files([tmp_path]).lists.values()] == ["its name contains a NUL"]
+    rules = RuleFile("site.rules", b'target site { redirects "\\u0000" }')
+    assert [each.code for each in compile_rule_files([rules]).diagnostics] == ["unreadable-list"]

@@ -264,13 +264,19 @@ def applicable(diagnostics: Iterable[Diagnostic], allowed: Collection[Safety]) -
 def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) -> Fixed:
     """Applies fixes in rounds, linting again after each; leaves out a fix that would break a file."""
     fixed = Fixed(tuple(files), look(files))
+    names = {file.name for file in files}
     for _ in range(ROUNDS_OF_FIXES):
-        fixes = apart(applicable(fixed.report.diagnostics, allowed))
+        fixes = apart(_within(names, applicable(fixed.report.diagnostics, allowed)))
         better = _after(fixed, fixes, look) or _after(fixed, _bearable(fixed, fixes, look), look)
         if better is None or better.count == fixed.count:
             break
         fixed = better
     return fixed
+
+
+def _within(names: Collection[str], fixes: Iterable[Fix]) -> Iterator[Fix]:
+    """Yields the fixes of some files; the lists of rules that were read from standard input are not among them."""
+    return (fix for fix in fixes if all(edit.span.source.name in names for edit in fix.edits))
 
 
 def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from gotemplate.regexp.automaton import Budget, Language, language
-from gotemplate.regexp.proofs import Covered, Example, NoKey, Reach, Unknown, difference, reachability
+from gotemplate.regexp.proofs import Covered, Example, NoKey, Reach, Unknown, difference, reachability, shortest_key
 from gotemplate.regexp.syntax import Node
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.lint.limits import MOST_LISTED, REACH_STEPS
@@ -241,20 +241,24 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
 
     def _beside_lists(self, index: int, reach: Reach, budget: Budget) -> Reach | Listed:
         """Returns the proof for a rewrite where lists may take the keys of the sources' proof."""
+        covered = reach if isinstance(reach, Covered) else None
         listed: list[str] = []
+        if covered:
+            reach = shortest_key(self.languages[index], budget.portion())
         while isinstance(reach, Example):
             line = self.rule_set.taker(reach.key)
             if not isinstance(line, ListedAddress):
-                return reach if line is self.rewrites[index] else Unknown("an earlier source takes the key")
+                unproved = Unknown("an earlier source takes the key")
+                return covered or (reach if line is self.rewrites[index] else unproved)
             if len(listed) == MOST_LISTED:
-                return Unknown("lists have the keys that were tried")
+                return covered or Unknown("lists have the keys that were tried")
             case = "(?i)" if line.within.statement.any_case else ""
             listed.append(f"(?:{case}{re.escape(reach.key)})")
             others = language(f"^(?:{'|'.join(listed)})$")
             reach = difference(self.languages[index], others, budget.portion())
             if isinstance(reach, NoKey):
                 return Listed(line)
-        return reach
+        return covered or reach
 
     @cached_property
     def outcomes(self) -> Sequence[TestOutcome]:

@@ -196,6 +196,8 @@ def read_file(path: Path, largest: int, *, regular: bool) -> bytes:
 
     With `regular` it must be a regular file, which can be read again. A pipe would block the reader.
     """
+    if "\0" in str(path):
+        raise OSError(0, "its name contains a NUL", str(path))
     flags = os.O_NONBLOCK if regular else 0  # does not wait for the writer of a pipe
     with open(path, "rb", opener=lambda name, usual: os.open(name, usual | flags)) as file:
         if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

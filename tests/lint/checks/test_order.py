@@ -345,6 +345,7 @@ def test_lines_have_and_give_effect(statements, listed, marked):
         ("rewrite `^/a$` -> `/x`", "/a /b\n", 1),
         ("gone `^/(a|b)$`", "/a /b\n/b /c\n", 1),
         ("gone `(?i)^/a$`", "/a /b\n", 0),
+        ("rewrite `/a` -> `/x`\ngone `^/a$`", "/a /b\n", 1),  # so the fix is not to move it up
         ("gone `^/[a-z]$`", "\n".join(f"/{letter} /x" for letter in "abcdefgh"), 0),  # not every key was tried
         ("rewrite `^/b` -> `/y`\nrewrite `^/[ab]$` -> `/x`", "/a /b\n", 0),  # nor is this proved
         ("rewrite `^/a` -> `/x`", "/a /b\n", 0),
