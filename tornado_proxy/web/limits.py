@@ -25,7 +25,7 @@ LONGEST_ENDING = 32
 README_WITHIN = 5.0
 """Seconds that a listing waits for its README."""
 READMES_AT_ONCE = 2
-"""READMEs that are rendered: each takes the processor, and up to 25 MiB. The last one is for another target."""
+"""READMEs that are rendered: each takes the processor, and up to 30 MiB. The last one is for another target."""
 LONGEST_PAGE = 1000
 """Entries of a page of the service's own."""
 MOST_LISTS = 20
