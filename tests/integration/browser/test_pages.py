@@ -3,7 +3,6 @@
 from urllib.parse import urlsplit
 
 import pytest
-from running import Proxy
 
 pytestmark = pytest.mark.integration
 
@@ -50,39 +49,6 @@ def test_directories_are_walked_by_their_links(browser, demo):
     assert urlsplit(browser.current_url).path == "/releases/"
 
 
-def test_links_lead_to_files_with_special_names(browser, demo):
-    """The link of a name with a percent sign, a hash, a question mark or another script leads to its file."""
-    browser.get(f"{demo}releases/odd names/")
-    names = _texts(browser, "tbody bdi")
-    assert len(names) == 6
-    for name in names:
-        browser.get(f"{demo}releases/odd names/")
-        _click(browser, name)
-        assert _texts(browser, "body") == [name]
-
-
-def test_a_long_listing_is_read_page_by_page(browser, demo):
-    """`Next page` leads through all entries, and `First page` back to the first."""
-    browser.get(f"{demo}releases/nightly/?limit=100")
-    seen = _texts(browser, "tbody bdi")
-    while browser.find_elements("link text", "Next page"):
-        _click(browser, "Next page")
-        seen += _texts(browser, "tbody bdi")
-    assert seen == [f"build-{number:04}.log" for number in range(1, 241)]
-    _click(browser, "First page")
-    assert _texts(browser, "tbody bdi")[0] == "build-0001.log"
-
-
-@pytest.mark.parametrize("path", ["releases/", "releases/nightly/", "releases/nowhere.txt"])
-def test_a_page_loads_everything_from_the_service(browser, demo, path):
-    """A page loads everything from the service, and nothing violates its content security policy."""
-    browser.get_log("browser")
-    browser.get(demo + path)
-    urls = browser.execute_script("return performance.getEntriesByType('resource').map(resource => resource.name)")
-    assert [url for url in urls if not url.startswith(f"{demo}releases/.tornado-proxy/")] == []
-    assert [entry for entry in browser.get_log("browser") if "404" not in entry["message"]] == []
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["releases/", "releases/nowhere.txt"])
 def test_text_has_enough_contrast(browser, demo, scheme, path):
@@ -109,18 +75,6 @@ def test_an_error_page_shows_the_request_id(browser, demo):
     browser.get(f"{demo}releases/nowhere.txt")
     assert browser.title == "404 Not Found – Releases"
     assert len(browser.find_element("css selector", ".request code").text) >= 16
-
-
-def test_a_name_is_never_markup(browser, demo):
-    """A file's name with markup is shown as text, and its link leads to the file."""
-    name = "<img src=x onerror=alert(1)>&amp;.txt"
-    proxy = Proxy(None, demo)
-    assert proxy.upload("/team/shared/", name, b"text", user="ann:demo").status == 201
-    browser.get(f"{demo}team/shared/")
-    assert name in _texts(browser, "tbody bdi")
-    assert browser.find_elements("css selector", "img") == []
-    _click(browser, name)
-    assert _texts(browser, "body") == ["text"]
 
 
 def test_signing_in_opens_a_closed_directory(browser, demo):
