@@ -139,6 +139,31 @@ def test_a_dialog_is_accessible(browser, demo, files, axe, tmp_path, user, path,
     assert violated == []
 
 
+def test_directories_are_walked_by_their_links(browser, demo):
+    """Links lead down by a directory's name, up by the first row, and to the root by the path above the list."""
+    browser.get(f"{demo}releases/")
+    browser.find_element("link text", "2.1.0/").click()
+    assert texts(browser, "tbody bdi") == ["notes.txt", "tool.tar.gz"]
+    browser.find_element("link text", "Up to Releases").click()
+    assert "2.0.3/" in texts(browser, "tbody bdi")
+    browser.find_element("link text", "nightly/").click()
+    browser.find_element("css selector", ".crumbs a").click()
+    assert urlsplit(browser.current_url).path == "/releases/"
+
+
+def test_an_error_page_shows_the_request_id(browser, demo):
+    """The page of a missing file shows its status and the ID of the request."""
+    browser.get(f"{demo}releases/nowhere.txt")
+    assert browser.title == "404 Not Found – Releases"
+    assert len(browser.find_element("css selector", ".request code").text) >= 16
+
+
+def test_signing_in_opens_a_closed_directory(browser, demo):
+    """A user who signs in with a password sees the user's own directory."""
+    browser.get(f"{demo.replace('://', '://ben:demo@')}team/home/")
+    assert "plan.txt" in texts(browser, "tbody bdi")
+
+
 def test_a_page_needs_three_requests(browser, demo):
     """A page loads one stylesheet and one script, both from the service."""
     browser.get(f"{demo}releases/")
