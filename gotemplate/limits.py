@@ -15,7 +15,9 @@ DEEPEST_GROUPS = 60
 """Levels of groups; beyond them, recursion over the tree would come near Python's limit."""
 
 SET_MEMORY = 128 << 20
-"""Bytes for one set with the states that it caches; 8 MiB are enough for about 2,000 patterns."""
+"""Bytes for the sets of a list with the states that they cache; 8 MiB are enough for about 2,000 patterns."""
+LARGE_SETS = 8
+"""Sets among which this memory is divided; each of more than these gets an eighth."""
 MOST_PARTS = 1_200
 """Characters, classes and alternatives of a source with its counts written out, such as two `[^/]{1,255}`."""
 MOST_INSTRUCTIONS = 16_000
@@ -23,8 +25,10 @@ r"""The most instructions of RE2 for a source; `\pL` has about 1,200."""
 MOST_CAPTURES = 100_000
 """Instructions of a source, times its groups."""
 SET_INSTRUCTIONS = 80_000
-"""Instructions of a set: about 2,500 patterns, far fewer than fit. RE2 compiles a set while it holds the GIL: 20 ms
-for this size, which requests hardly notice. Each additional set costs a microsecond for every key."""
+"""Instructions of a set, or characters if these are more: about 1,200 patterns. RE2 compiles a set while it holds the
+GIL: 15 ms for this size, which requests hardly notice. Each additional set costs a microsecond for every key."""
+ENDS_A_PORTION = 128
+"""One in so many patterns begins another set once a set is three quarters full."""
 LONGEST_GROUP_NUMBER = 9
 """Digits of the number of a group; to Go, more of them are a name."""
 

@@ -22,11 +22,14 @@ from functools import partial
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
+from zlib import crc32
 
 import msgspec
 import re2
 
 from gotemplate.limits import (
+    ENDS_A_PORTION,
+    LARGE_SETS,
     LONGEST_GROUP_NUMBER,
     MOST_CAPTURES,
     MOST_INSTRUCTIONS,
@@ -177,12 +180,14 @@ def _parts(expression: Expression) -> int:
 
 
 class FirstMatch:
-    """Finds the first pattern of a list that matches a key; immutable. It takes over equal portions of `known`."""
+    """Finds the first pattern of a list that matches a key; immutable. It takes over the sets of `known`."""
 
     def __init__(self, patterns: Sequence[Pattern], *, known: FirstMatch | None = None) -> None:
-        made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - the same class
+        made = {each.patterns: each.combined for each in known._portions} if known else {}  # noqa: SLF001 - the same class
+        parts = [*_portions_of(patterns)]
+        memory = SET_MEMORY // min(max(1, len(parts)), LARGE_SETS)
         self._portions: tuple[_Portion, ...] = tuple(
-            made.get((start, part)) or _Portion(start, part, _build_set(part)) for start, part in _portions_of(patterns)
+            _Portion(start, part, made[part] if part in made else _build_set(part, memory)) for start, part in parts
         )
 
     def find(self, key: str) -> tuple[int, Captures] | None:
@@ -200,13 +205,19 @@ class FirstMatch:
 
 
 def _portions_of(patterns: Sequence[Pattern]) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
-    """Yields portions of the list whose programs fit into a set, each with the index of its first pattern."""
+    """Yields portions of the list whose programs fit into a set, each with the index of its first pattern.
+
+    Patterns themselves say where a portion ends, or one that is added to the list would move the ends of all after it.
+    """
     start = size = 0
     for index, pattern in enumerate(patterns):
-        size += pattern.program_size
-        if size > SET_INSTRUCTIONS and index > start:
+        # RE2 counts a text without classes as a few instructions, and writes each character out in a set.
+        own = max(pattern.program_size, len(pattern.program))
+        is_end = size > SET_INSTRUCTIONS * 3 // 4 and not crc32(pattern.program) % ENDS_A_PORTION
+        if index > start and (is_end or size + own > SET_INSTRUCTIONS):
             yield start, tuple(patterns[start:index])
-            start, size = index, pattern.program_size
+            start, size = index, 0
+        size += own
     if start < len(patterns):
         yield start, tuple(patterns[start:])
 
@@ -219,11 +230,11 @@ class _Portion(NamedTuple):
     combined: Any
 
 
-def _build_set(patterns: Sequence[Pattern]) -> Any:
+def _build_set(patterns: Sequence[Pattern], memory: int) -> Any:
     """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
     if len(patterns) == 1:
         return None
-    built = re2.Set.SearchSet(programs.options(SET_MEMORY))
+    built = re2.Set.SearchSet(programs.options(memory))
     for pattern in patterns:
         built.Add(pattern.program)
     built.Add(b"")

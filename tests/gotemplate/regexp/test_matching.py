@@ -178,8 +178,25 @@ def test_an_unchanged_portion_is_reused():
     patterns = [compile_pattern(f"^/{number}$") for number in range(20)]
     known = _limited(patterns, instructions=40)
     edited = _limited([*patterns[:-1], compile_pattern("^/new$")], known, instructions=40)
-    assert edited._portions[0] is known._portions[0]
-    assert edited._portions[-1] is not known._portions[-1]
+    assert edited._portions[0].combined is known._portions[0].combined
+    assert edited._portions[-1].combined is not known._portions[-1].combined
+
+
+def test_a_pattern_that_is_added_builds_the_sets_around_it_only():
+    """Thousands of sources do not move from set to set because of one before them."""
+    patterns = [compile_pattern(f"^/{'words/' * 9}{number}$") for number in range(4000)]
+    known = FirstMatch(patterns)
+    edited = FirstMatch([compile_pattern("^/new$"), *patterns], known=known)
+    before = {id(each.combined) for each in known._portions}
+    new = [each for each in edited._portions if id(each.combined) not in before]
+    assert len(before) > 3
+    assert len(new) <= 2
+
+
+def test_texts_count_by_their_length():
+    """RE2 writes each character of a text out in a set, which takes time and memory in proportion."""
+    first_match = FirstMatch([compile_pattern(f"^/{'a' * 1000}/{number}$") for number in range(200)])
+    assert len(first_match._portions) > 2
 
 
 @pytest.mark.parametrize("source", [r"^/[^/]{1,255}/[^/]{1,255}$", "(a?)" * 100, r"\pL{10}", "a?" * 590])
