@@ -342,7 +342,14 @@ def _unsigned(value: float, verb: str, precision: int) -> str:
             exponent = max(math.frexp(value)[1] - _MANTISSA_BITS - 1, _LEAST_EXPONENT) if value else _LEAST_EXPONENT
             return f"{int(math.ldexp(value, -exponent))}p{exponent:+d}"
         case "x" | "X":
-            text = _hexadecimal(value, precision)
+            part, power = math.frexp(value)
+            if 0 <= precision < _MANTISSA_BITS // 4:
+                # Exact, as the factors are powers of two; ties go to even.
+                part, carry = math.frexp(round(2 * part * 16**precision) / (2 * 16**precision))
+                power += carry
+            digits, _, fraction = (2 * part).hex().partition("p")[0].partition(".")
+            fraction = fraction.rstrip("0") if precision < 0 else fraction.ljust(precision, "0")[:precision]
+            text = f"{digits}{'.' if fraction else ''}{fraction}p{power - 1 if value else 0:+03d}"
             return text.upper() if verb == "X" else text
         case "E" | "G":
             return _unsigned(value, verb.lower(), precision).upper()
@@ -350,21 +357,9 @@ def _unsigned(value: float, verb: str, precision: int) -> str:
         return f"{value:.{precision}{verb}}"
     number = Decimal(repr(value)).normalize()  # the fewest digits that are parsed as the same number again
     if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= number.adjusted() < _MOST_PLAIN):
-        digits, _, power = f"{number:e}".partition("e")
-        return f"{digits}e{int(power):+03d}"
+        digits, _, tens = f"{number:e}".partition("e")
+        return f"{digits}e{int(tens):+03d}"
     return f"{number:f}"
-
-
-def _hexadecimal(value: float, precision: int) -> str:
-    part, power = math.frexp(value)
-    if 0 <= precision < _MANTISSA_BITS // 4:
-        # Exact, as the factors are powers of two; ties go to even.
-        part, carry = math.frexp(round(2 * part * 16**precision) / (2 * 16**precision))
-        power += carry
-    digits = (2 * part).hex().partition("p")[0]
-    whole, _, fraction = digits.partition(".")
-    fraction = fraction.rstrip("0") if precision < 0 else fraction.ljust(precision, "0")[:precision]
-    return f"{whole}{'.' if fraction else ''}{fraction}p{power - 1 if value else 0:+03d}"
 
 
 def with_zeros(number: str, verb: str, precision: int) -> str:

@@ -17,7 +17,6 @@ from typing import TextIO
 from tornado_proxy.rules.diagnostic import Diagnostic, did_you_mean, render, visible
 
 _OF_STREAMS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-_SOON = 1.0  # seconds after which the elapsed time is shown, and between two states of it
 _CLEAR = "\r\x1b[K"
 _DIFF_COLORS = {"---": "\x1b[1m", "+++": "\x1b[1m", "@@": "\x1b[36m", "-": "\x1b[31m", "+": "\x1b[32m"}
 _RESET = "\x1b[0m"
@@ -145,8 +144,8 @@ def print_bytes(*data: bytes) -> None:
 
 
 @contextmanager
-def activity(label: str, soon: float = _SOON) -> Iterator[None]:
-    """Shows the elapsed time while the block runs, after `soon` seconds; on a terminal."""
+def activity(label: str, soon: float = 1.0) -> Iterator[None]:
+    """Shows the elapsed time while the block runs, after `soon` seconds and as often; on a terminal."""
     if not is_interactive(sys.stderr):
         yield
         return

@@ -339,29 +339,26 @@ def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
         earlier: list[providers.Resource] = []
         for resource in target.resources:
             node = context.values(resource, "path")[0]
-            if wildcard := _NO_WILDCARD.search(resource.path):
-                message = f"`{wildcard.group()}` is not a wildcard in a glob"
+            if mistaken := _NO_WILDCARD.search(resource.path):
+                message = f"`{mistaken.group()}` is not a wildcard in a glob"
                 advice = "`*` matches any part of one segment, `**` any number of segments"
                 yield warning("glob-syntax", message, node, advice)
-            if not any(_may_cover(resource.path, mount) for mount in mounts):
+            # Judged by the text before the first wildcard.
+            literal, wildcard, _ = resource.path.partition("*")
+            covering = (f"{literal}/".startswith(mount) for mount in mounts)
+            if wildcard:
+                covering = (literal.startswith(mount) or mount.startswith(literal) for mount in mounts)
+            if not any(covering):
                 message = f"the glob covers nothing of target {context.quoted_name(target)}"
                 advice = f"a glob covers the whole request path, the mount included: {enumeration(mounts)}"
                 yield warning("outside-mount", message, node, advice)
-            covering = [each for each in earlier if _covers(each.path, resource.path)]
-            if {method for each in covering for method in each.methods}.issuperset(resource.methods):
+            before = [each for each in earlier if _covers(each.path, resource.path)]
+            if {method for each in before for method in each.methods}.issuperset(resource.methods):
                 message = f"`{bare(node)}` is never used: an earlier resource matches first"
-                notes = (Note("this one matches its requests", context.values(covering[0], "path")[0]),)
+                notes = (Note("this one matches its requests", context.values(before[0], "path")[0]),)
                 advice = "move the special resource above the general one"
                 yield warning("unreachable-resource", message, node, advice, notes)
             earlier.append(resource)
-
-
-def _may_cover(glob: str, mount: str) -> bool:
-    """Whether a path below a mount may match, judged by the text before the first wildcard."""
-    literal, wildcard, _ = glob.partition("*")
-    if not wildcard:
-        return f"{glob}/".startswith(mount)
-    return literal.startswith(mount) or mount.startswith(literal)
 
 
 def _covers(general: str, special: str) -> bool:

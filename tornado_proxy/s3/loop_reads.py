@@ -7,6 +7,7 @@ import logging
 import random
 import re
 import time
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -163,7 +164,9 @@ class LoopReads:
                         return answer
                     answer.close()
                     continue
-                fault = await _read_failure(answer)
+                fault = ErrorDocument()
+                with suppress(StorageError):  # it is too large or truncated
+                    fault = read_error(await answer.read_all(LARGEST_ERROR))
                 if await self._correct(request, answer, fault, asked, corrected):
                     continue
                 error, status = self._failure(request, answer, fault), answer.status
@@ -248,11 +251,3 @@ class LoopReads:
     def _doing(self, request: _ReadRequest) -> str:
         of = "" if request.key is None else f" of `{request.key}`"
         return f"{request.doing}{of} in `{self._bucket.name}`"
-
-
-async def _read_failure(answer: S3Response) -> ErrorDocument:
-    """Returns the error document of an answer; an empty one if it is too large or truncated."""
-    try:
-        return read_error(await answer.read_all(LARGEST_ERROR))
-    except StorageError:
-        return ErrorDocument()

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, closing, suppress
 from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
+from http import HTTPStatus
 from itertools import count
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -38,9 +39,6 @@ from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, Upload
 from tornado_proxy.wire.shares import Shares
 
 T = TypeVar("T")
-
-# The answer to a removal (S3 API), which ends with its head. Whatever else succeeds may have removed nothing.
-_NO_CONTENT = 204
 
 
 _PROPERTIES: Mapping[str, tuple[str, str]] = {
@@ -144,7 +142,8 @@ class S3Store(Reader):
             checked_precondition(Write(conditions=conditions), await self._head_or_none(key))
         with suppress(errors.ObjectMissing):
             answer: Parameters = await self._call("DeleteObject", key, self._client.delete_object, is_upload=False)
-            if _status(answer) != _NO_CONTENT:
+            # What succeeds with another status (S3 API) may have removed nothing.
+            if _status(answer) != HTTPStatus.NO_CONTENT:
                 await self.head(key, UNCONDITIONAL)
                 raise errors.UpstreamError(f"S3 answers {_status(answer)} to the removal of `{key}`, and keeps it")
 
@@ -225,7 +224,7 @@ class S3Store(Reader):
         """Removes an upload and its parts."""
         abort = partial(self._client.abort_multipart_upload, UploadId=upload)
         answer = await self._call_part("AbortMultipartUpload", key, abort)
-        if _status(answer) != _NO_CONTENT:
+        if _status(answer) != HTTPStatus.NO_CONTENT:
             with suppress(errors.UploadMissing):
                 await self.list_parts(key, upload)
                 raise errors.UpstreamError(f"S3 answers {_status(answer)} to the end of an upload, and keeps it")

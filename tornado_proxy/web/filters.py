@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
@@ -203,8 +203,11 @@ class Compressor:
     def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
         named = {name.lower(): value for name, value in answer.headers}
-        if answer.status == 206 or not self._is_meant(named):
-            return answer
+        is_plain = "content-encoding" not in named and "no-transform" not in named.get("cache-control", "").lower()
+        is_large = int(named.get("content-length", "0")) >= max(1, self._options.min_size)
+        is_meant = is_plain and is_large and is_of_types(self._options.types, named.get("content-type", ""))
+        if answer.status == 206 or not is_meant:
+            return answer  # whatever a client accepts, so that it does not vary
         vary = ("Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding")
         varied = (*(without(answer.headers, {"vary"}) if "vary" in named else answer.headers), vary)
         is_busy = isinstance(answer, Streamed) and self._all.running >= COMPRESSED_AT_ONCE
@@ -224,13 +227,6 @@ class Compressor:
             return replace(answer, headers=headers, opened=CompressedObject(answer.opened, coder, self._all))
         coded = coder.compress(answer.body) + coder.flush()
         return replace(answer, headers=(*headers, ("Content-Length", str(len(coded)))), body=coded)
-
-    def _is_meant(self, named: Mapping[str, str]) -> bool:
-        """Whether some clients get an answer with these headers compressed, so that it varies."""
-        if "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower():
-            return False
-        is_large = int(named.get("content-length", "0")) >= max(1, self._options.min_size)
-        return is_large and is_of_types(self._options.types, named.get("content-type", ""))
 
 
 class CompressedObject:

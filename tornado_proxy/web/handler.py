@@ -284,7 +284,14 @@ class Handler(RequestHandler):
 
     async def _page(self, error_answer: ErrorAnswer) -> Whole:
         decision = self.decision
-        request, user = (decision.request, decision.user) if decision else (self._unread(), None)
+        if decision is None:  # the address cannot be read: its path is as it was sent
+            asked, origin = self.request, self.origin
+            path, _, query = asked.uri.partition("?")
+            host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
+            where = (RequestPath(path), query, (), fields, origin.scheme, origin.address)
+            request, user = Request(asked.method, host, *where, asked.version), None
+        else:
+            request, user = decision.request, decision.user
         target = decision.match.site.target.name if decision and decision.match else None
         if (kind := ERROR_PAGES.get(error_answer.status)) is None:
             return self._plain_page(error_answer)
@@ -299,14 +306,6 @@ class Handler(RequestHandler):
             self._fault = ErrorAnswer(error.status, str(error), error_answer.headers)
             return self._plain_page(self._fault)
         return customized(self._plain_page(error_answer), custom)
-
-    def _unread(self) -> Request:
-        """Returns what is known of a request whose address cannot be read: its path is as it was sent."""
-        asked, origin = self.request, self.origin
-        path, _, query = asked.uri.partition("?")
-        host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
-        where = (RequestPath(path), query, (), fields, origin.scheme, origin.address)
-        return Request(asked.method, host, *where, asked.version)
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
         decision, accept = self.decision, self.request.headers.get("Accept")
