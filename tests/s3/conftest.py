@@ -40,32 +40,19 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
         yield endpoint
 
 
-@pytest.fixture(scope="session")
-def moto_bucket(moto: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
-    """A bucket of moto for the whole session, because a store takes longer to make than most tests to run."""
-    with new_bucket(moto) as result:
-        yield result
+def _bucket_of(s3: str, reads: str):
+    """A bucket for the whole session, because a store takes longer to make than most tests to run."""
+
+    @pytest.fixture(scope="session")
+    def made(request: pytest.FixtureRequest) -> Iterator[BucketUnderTest]:
+        with new_bucket(request.getfixturevalue(s3), reads) as result:
+            yield result
+
+    return made
 
 
-@pytest.fixture(scope="session")
-def moto_executor_bucket(moto: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
-    """A bucket of moto whose store reads through boto3."""
-    with new_bucket(moto, "executor") as result:
-        yield result
-
-
-@pytest.fixture(scope="session")
-def radosgw_bucket(radosgw: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
-    """A bucket of Ceph."""
-    with new_bucket(radosgw) as result:
-        yield result
-
-
-@pytest.fixture(scope="session")
-def radosgw_executor_bucket(radosgw: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
-    """A bucket of Ceph whose store reads through boto3."""
-    with new_bucket(radosgw, "executor") as result:
-        yield result
+moto_bucket, moto_executor_bucket = (_bucket_of("moto", reads) for reads in ("loop", "executor"))
+radosgw_bucket, radosgw_executor_bucket = (_bucket_of("radosgw", reads) for reads in ("loop", "executor"))
 
 
 @pytest.fixture
