@@ -49,8 +49,9 @@ def test_many_exact_addresses_are_a_list_with_its_most_frequent_status():
     )
     assert (none, len(few.lists)) == ([], 0)
     lines = "".join(f"/p%20{number} /x{' 302' if number == 7 else ''}\n" for number in range(50))
-    rules, lists, report = converted_redirects(f"/p%20{{}}/* /y\n{lines}/p%203 /never\n", origin="netlify")
-    assert (lists, len(rules.lists), len(rules.tests)) == (["site-moved.txt"], 1, 21)
+    text = f"/p%20{{}}/* /y\n{lines}/p%203 /never\n/* /rest\n"
+    rules, lists, report = converted_redirects(text, origin="netlify")
+    assert (lists, len(rules.lists), len(rules.tests)) == (["site-moved.txt"], 1, 22)
     assert [str(rules.rewrite(key).moved) for key in ("/p 7", "/p 8/")] == ["redirect 302 /x", "redirect 301 /x"]
     (remark,) = report.of(OptionOutcome.ADAPTED)
     assert (remark.place.first.line, remark.message) == (

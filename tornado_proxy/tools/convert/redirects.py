@@ -258,7 +258,7 @@ def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[tree.Te
     exact = {each.source for each in entries if each.is_exact}
     for entry in (each for each in entries if each.dialect is Dialect.PLAIN and each.address):
         key = entry.address
-        if entry.is_exact and sources.taker(key) is None:
+        if entry.is_exact and not (entry.any_case and sources.taker(key)):
             is_redirect = entry.kind is RuleKind.REDIRECT
             yield _test(entry, key, str(read_location(entry.result)) if is_redirect else entry.result)
         elif not entry.is_exact and key not in exact:
