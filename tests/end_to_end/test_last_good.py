@@ -1,7 +1,6 @@
 """Starts of a service with bad files, with and without a last good copy."""
 
 import json
-from base64 import b64encode
 from contextlib import contextmanager
 
 import pytest
@@ -38,22 +37,6 @@ def _restarted(folder, *options, text=CONFIGURATION):
         snapshot.write_text(json.dumps({**json.loads(snapshot.read_text()), "text": configuration}))
         with start_proxy(folder, configuration, *options, site=rules) as proxy:
             yield proxy, Admin.of(proxy)
-
-
-def test_the_last_good_copy_is_served_until_the_files_are_repaired(folder, last_good):
-    """The service starts from the copy, reports it, and loads the files as soon as they are good again."""
-    with _restarted(folder, *last_good) as (proxy, admin):
-        assert proxy.request("GET", "/a").body == b"first/a.txt"
-        status = admin.wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
-        assert (status["startedFromLastGood"], status["generation"]) == (True, 1)
-        assert any("started from the last good copy" in line for line in proxy.lines)
-        (folder / "rules" / "site.rules").write_text(RULES.format("mended"))
-        admin.wait_for_status(lambda status: status["generation"] == 2)
-        assert proxy.request("GET", "/a").body == b"mended/a.txt"
-        assert not admin.status()["startedFromLastGood"]
-        snapshot = folder / "kept" / "snapshot.json"
-        kept = b64encode(RULES.format("mended").encode()).decode()
-        admin.wait_for_status(lambda _: kept in snapshot.read_text())
 
 
 FAILING = RULES.format("other") + 'target site { test "/a" -> "/c" }\n'

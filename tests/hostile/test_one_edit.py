@@ -82,6 +82,7 @@ class Life:
         )
         self._patch_kills()
         self.runner = asyncio.Runner()
+        self.runner.get_loop().set_exception_handler(lambda *_: None)  # of tasks that were killed
         self.runner.run(self._start(launch))
 
     def _patch_kills(self) -> None:
@@ -338,9 +339,13 @@ def test_a_process_that_is_killed_leaves_the_last_good_edit(tmp_path):
             with start_proxy(tmp_path, text, *options, site=rules) as proxy:
                 admin = Admin.of(proxy)
                 assert proxy.request("GET", "/a").body == f"{before}/a.txt".encode()
-                assert admin.status()["startedFromLastGood"] is (rules == bad)
+                if rules == bad:
+                    status = admin.wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
+                    assert (status["startedFromLastGood"], status["generation"]) == (True, 1)
+                    assert any("started from the last good copy" in line for line in proxy.lines)
                 (tmp_path / "rules" / "site.rules").write_text(RULES.format(after))
                 assert admin.reload()[0] == 200
+                assert not admin.status()["startedFromLastGood"]
                 kept = b64encode(RULES.format(after).encode()).decode()
                 eventually(lambda: kept in (tmp_path / "kept" / "snapshot.json").read_text())  # noqa: B023 - called now
                 rules = bad

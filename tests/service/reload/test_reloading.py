@@ -304,17 +304,6 @@ def test_a_rotated_secret_reaches_what_is_in_force_whatever_the_state_of_the_edi
     assert len(scene.events) == 2
 
 
-def test_a_refused_edit_is_not_tried_again_with_another_secret(scene, monkeypatch):
-    """It is remembered by its files."""
-    scene.edit(BAD)
-    (scene.files.folder / "secret").write_text("rotated\n")
-    scene.reload()
-    tried = []
-    monkeypatch.setattr(reloading, "run_rule_tests", lambda *each: tried.append(each))
-    (scene.files.folder / "secret").write_text("rotated again\n")
-    assert (scene.reload(), _secret(scene), tried) == (ReloadOutcome.REFUSED, "rotated again", [])
-
-
 def test_a_secret_that_vanishes_is_told_and_the_old_one_stays(scene):
     """A reason beside those of the edit, until it is back."""
     scene.edit(BAD)
