@@ -287,6 +287,7 @@ def test_known_algorithms_are_written(algorithm, value, expected, checksum_type)
 def test_only_a_checksum_of_the_whole_object_is_reported(checksum_type, etag, is_reported):
     """The checksum's type decides; without a type, an entity tag without a number of parts means the whole object."""
     assert (content_digest((Checksum("CRC32", CRC32, checksum_type),), etag) is not None) is is_reported
+    assert content_digest((), etag) is None
 
 
 @pytest.mark.parametrize("value", [f"{CRC32}-3", "", "NSRB", "not base64", "NSRBwg==:, evil", "NSRBwg==\r\n", "é"])
