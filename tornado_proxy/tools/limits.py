@@ -14,6 +14,8 @@ FEW_ADDRESSES = 10
 """Exact addresses that stand as statements; more are in a list."""
 TESTED_OF_A_LIST = 20
 """Lines of a list for which a test is written."""
+DEEPEST_BLOCKS = 20
+"""Blocks of nginx within each other; it has five kinds of them."""
 LONGEST_SUBJECT = 100
 """Characters of the excerpt of an entry."""
 

@@ -13,6 +13,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
     [
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><RoutingRules>&b;</RoutingRules>", "`file` has a document type"),
         ("<RoutingRules>", "`file` is not XML: no element found"),
+        ("<RoutingRules>" + "<!--" * 100_000, "`file` is not XML: "),
         ("[1, 2", "`file`: "),
         ('{"IndexDocument": {"Suffix": "index.html"}}', "it is neither the website configuration of a bucket nor"),
     ],

@@ -17,6 +17,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
         ("location ~ a{2} { return 301 /x; }", "nginx would not read this"),
         ("server { return 301 /x; }}", "`file:1:26`: nginx would not read this"),
         ("server { return 301 '/x; }", "nginx would not read this"),
+        ("if (a) {" * 5000, "`file:1:168`: nginx would not read this"),
     ],
 )
 def test_a_file_of_nginx_that_cannot_be_read_has_a_reason(text, message):

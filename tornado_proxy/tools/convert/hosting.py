@@ -131,7 +131,7 @@ def _rule(place: Span, path: str, expression: str, result: str, status: str) -> 
 
 _RULES = ("RoutingRule", "RedirectAllRequestsTo")
 _ELEMENT = re.compile(rf"<((?:[\w.-]+:)?(?:{'|'.join(_RULES)}))\b.*?</\1\s*>", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)  # to the end, so that many without one take no longer
 _WEBSITE = "it is neither the website configuration of a bucket nor its routing rules"
 
 

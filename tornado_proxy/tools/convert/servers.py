@@ -25,6 +25,7 @@ from tornado_proxy.tools.convert.redirects import (
     remark,
     unchanged,
 )
+from tornado_proxy.tools.limits import DEEPEST_BLOCKS
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
@@ -68,7 +69,7 @@ def _directives(source: SourceFile) -> Sequence[_Directive]:
         if word := token["word"]:
             start = start if words else token.start()
             words.append(_ESCAPED.sub(r"\1", word[1:-1] if word[0] in "\"'" else word))
-        elif mark == "{" and words:
+        elif mark == "{" and words and len(stack) <= DEEPEST_BLOCKS:
             stack.append((words, [], start))
             words = []
         elif mark == ";" and len(words) >= _FEWEST_WORDS.get("".join(words[:1]), 1):
