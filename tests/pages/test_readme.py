@@ -5,7 +5,7 @@ import re
 import pytest
 from markupsafe import Markup
 
-from tornado_proxy.pages.limits import LARGEST_HTML, LARGEST_README
+from tornado_proxy.pages.limits import LARGEST_HTML, LARGEST_README, READMES_KEPT
 from tornado_proxy.pages.readme import find_readme, render_readme
 
 
@@ -104,7 +104,7 @@ def test_a_readme_that_takes_too_much_work_is_shown_as_it_is():
 
 def test_the_memory_of_rendered_readmes_has_a_limit():
     """All READMEs that are kept have a few megabytes together."""
-    assert render_readme.cache_info().maxsize * (LARGEST_HTML + LARGEST_README) < 5 << 20
+    assert READMES_KEPT * (LARGEST_HTML + LARGEST_README) < 5 << 20
 
 
 def test_links_and_emphasis_are_markdown():

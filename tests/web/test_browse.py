@@ -3,12 +3,14 @@
 import asyncio
 import json
 import re
+import threading
 import time
 import zlib
 from datetime import UTC, datetime
 
 import pytest
 from fakes import Staff
+from markupsafe import Markup
 from memory_store import MemoryStore
 from serving import EVERYTHING, serve
 
@@ -176,11 +178,41 @@ async def test_few_readmes_are_rendered_at_once(monkeypatch):
         return text
 
     monkeypatch.setattr(readme, "render_readme", render)
+    monkeypatch.setattr(browse, "_RENDERED", {})
     files = {f"{number}/README.md": str(number).encode() for number in range(24)}
     async with serve(files, listing=ListingOptions(readme=True)) as site:
         pages = await asyncio.gather(*(site.get(f"/{number}/", Accept="text/html") for number in range(24)))
     assert all('class="readme"' in page.text for page in pages)
     assert max(most) <= READMES_AT_ONCE
+
+
+async def test_a_readme_that_was_rendered_waits_for_no_other(monkeypatch):
+    """It is kept, also for a listing that comes while another one of its target is rendered; that one goes on alone."""
+    begun, resumed, rendered = threading.Event(), threading.Event(), []
+
+    def render(name, text):
+        rendered.append(text)
+        if text == "slow":
+            begun.set()
+            resumed.wait(30)
+        return Markup(text)
+
+    monkeypatch.setattr(readme, "render_readme", render)
+    monkeypatch.setattr(browse, "_RENDERED", {})
+    async with serve({"a/README.md": b"quick", "b/README.md": b"slow"}, listing=ListingOptions(readme=True)) as site:
+
+        async def shown(path):
+            return 'class="readme"' in (await site.get(path, Accept="text/html")).text
+
+        assert await shown("/a/")
+        with monkeypatch.context() as patient:
+            patient.setattr(browse, "README_WITHIN", 0.2)
+            assert not await shown("/b/")
+        assert begun.is_set()
+        assert await shown("/a/")
+        resumed.set()
+        assert await shown("/b/")
+    assert rendered == ["quick", "slow"]
 
 
 async def test_a_readme_follows_rules_and_access():

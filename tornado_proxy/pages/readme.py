@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
@@ -15,7 +14,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
-from tornado_proxy.pages.limits import LARGEST_HTML, MOST_README_CELLS, MOST_README_STEPS, READMES_KEPT
+from tornado_proxy.pages.limits import LARGEST_HTML, MOST_README_CELLS, MOST_README_STEPS
 
 # A browser opens these elements again in each block until they are closed (HTML, "reconstruct the active formatting
 # elements"): a few of them would be copied everywhere. Markdown has its own signs for them; others replace their tags.
@@ -52,7 +51,6 @@ class _ReadmeTooLarge(Exception):
     """A README that takes too much work, or whose HTML is too large."""
 
 
-@lru_cache(READMES_KEPT)
 def render_readme(name: str, text: str) -> Markup:
     """Returns a README as HTML; at worst some tenths of a second of work, so callers use a thread.
 

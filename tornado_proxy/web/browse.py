@@ -15,7 +15,7 @@ from markupsafe import Markup
 from msgspec.structs import replace
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData, PageFailed, read_text
-from tornado_proxy.pages.limits import LARGEST_README
+from tornado_proxy.pages.limits import LARGEST_README, READMES_KEPT
 from tornado_proxy.pages.listing import Listing, Offers, Order, requested_order, written
 from tornado_proxy.pages.render import LISTING_FORMS, Form, Rendering, choose
 from tornado_proxy.routing.plan import Browse
@@ -225,7 +225,7 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
     if not context.match.site.target.listing.readme or not (listing.first or named):
         return "", None
     # An extra, which is imported with the configuration that asks for it.
-    from tornado_proxy.pages.readme import find_readme, is_markdown, render_readme  # noqa: PLC0415
+    from tornado_proxy.pages.readme import find_readme, is_markdown  # noqa: PLC0415
 
     name = (named if named in names and is_markdown(named) else find_readme(names)) or ""
     first = context.file(await context.ask(RequestPath(f"{context.request.path}{name}"))) if name else None
@@ -233,12 +233,34 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(README_WITHIN):
                 text = await read_text(context.store, first.key, LARGEST_README)
-                place = await context.readmes.take(context.match.site.target.name)
-                rendering = asyncio.ensure_future(in_own_thread(partial(render_readme, name, text)))
-                # A listing that waits no longer ends no thread.
-                rendering.add_done_callback(lambda _: context.readmes.give_back(place))
-                return name, await asyncio.shield(rendering)
+                return name, await _rendered(name, text, context)
     return name, None
+
+
+_RENDERED: dict[tuple[str, str], Markup] = {}  # the last READMEs
+
+
+async def _rendered(name: str, text: str, context: RequestContext) -> Markup:
+    """Returns a README as HTML, which goes on to be rendered for others if this listing waits no longer."""
+    from tornado_proxy.pages.readme import render_readme  # noqa: PLC0415 - as above
+
+    if (kept := _RENDERED.get((name, text))) is not None:
+        return kept
+    place = await context.readmes.take(context.match.site.target.name)
+
+    def render() -> Markup:
+        return _RENDERED.get((name, text)) or render_readme(name, text)
+
+    def keep(rendering: asyncio.Future[Markup]) -> None:
+        context.readmes.give_back(place)
+        if not rendering.cancelled() and rendering.exception() is None:
+            _RENDERED[name, text] = rendering.result()
+            if len(_RENDERED) > READMES_KEPT:
+                del _RENDERED[next(iter(_RENDERED))]
+
+    rendering = asyncio.ensure_future(in_own_thread(render))
+    rendering.add_done_callback(keep)
+    return await asyncio.shield(rendering)
 
 
 def _number(text: str) -> int:
