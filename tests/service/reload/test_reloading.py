@@ -378,6 +378,37 @@ def test_a_reading_has_one_step(edit, reading, step):
     assert edit.step(reading, IN_FORCE) is step
 
 
+def _report(outcome, digest="new"):
+    return ReloadReport(ReloadOutcome(outcome), 1, digest)
+
+
+REFUSED = _edit(RefusedFor.FILES).after(_report("refused"), Refusal(NEW, ()))
+FROM_COPY = EditState(from_last_good=True)
+
+
+@pytest.mark.parametrize(
+    ("edit", "report", "is_told", "fails", "from_copy"),
+    [
+        (EditState(), _report("unchanged"), True, False, False),
+        (EditState(last=_report("loaded")), _report("unchanged"), False, False, False),
+        (EditState(), _report("loaded"), True, False, False),
+        (FROM_COPY, _report("refused"), True, True, True),
+        (FROM_COPY, _report("renewed"), True, False, True),
+        (FROM_COPY, _report("reverted"), True, False, False),
+        (REFUSED, _report("refused"), False, True, False),
+        (REFUSED, _report("refused", "newer"), True, True, False),
+        (REFUSED, _report("failed"), True, True, False),
+        (REFUSED, _report("renewed"), True, True, False),
+        (REFUSED, _report("loaded"), True, False, False),
+    ],
+)
+def test_a_report_leads_to_one_state(edit, report, is_told, fails, from_copy):
+    """What is told last, whether the edit fails, and whether the copy is in force."""
+    after = edit.after(report, Refusal(NEW, ()) if report.is_failure else None)
+    assert (after.last is report, after.failure is not None, after.from_last_good) == (is_told, fails, from_copy)
+    assert (after.refusal is not None) is fails
+
+
 @pytest.mark.parametrize(
     ("diagnostics", "refused_for"),
     [
