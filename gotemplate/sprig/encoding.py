@@ -110,11 +110,7 @@ def _plain(value: go.Value, budget: RenderBudget, depth: int = 0) -> Any:
         return [_plain(element, budget, depth + 1) for element in value]
     if isinstance(value, int):
         return value if isinstance(value, bool) else int(value)
-    return _plain_members(value, budget, depth)
-
-
-def _plain_members(value: go.Value, budget: RenderBudget, depth: int) -> msgspec.Raw:
-    """Returns the text of an object with its members in Go's order."""
+    # An object, whose members are in Go's order.
     if isinstance(value, go.Map):
         members = sorted(value.items())
     elif isinstance(value, go.Struct) and not value.type.opaque:

@@ -112,7 +112,13 @@ class Reader:
         _check(key)
         if conditions is UNCONDITIONAL and part is None:
             return await self._get(ObjectRequest(key))
-        conditions, part = _effective(conditions, part)
+        # An existing object decides some conditions: `If-Match: *` is true; a weak If-Range voids a Range.
+        if conditions.if_match == (ANY,):
+            conditions = replace(conditions, if_match=())
+        if isinstance(conditions.if_range, str) and not is_strong(conditions.if_range):
+            part = None
+        if part is None and conditions.if_range is not None:
+            conditions = replace(conditions, if_range=None)
         if not _s3_decides(conditions, part):
             return await self._open_after_head(key, conditions, part)
         expected = conditions.if_match[0] if conditions.if_match else conditions.if_range
@@ -228,17 +234,6 @@ class Reader:
 def _check(key: str) -> None:
     if not key:
         raise errors.ObjectMissing("the empty key names no object")
-
-
-def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditions, ByteRange | None]:
-    """Removes conditions that an existing object decides: `If-Match: *` is true; a weak If-Range voids a Range."""
-    if conditions.if_match == (ANY,):
-        conditions = replace(conditions, if_match=())
-    if isinstance(conditions.if_range, str) and not is_strong(conditions.if_range):
-        part = None
-    if part is None and conditions.if_range is not None:
-        conditions = replace(conditions, if_range=None)
-    return conditions, part
 
 
 def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
