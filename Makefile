@@ -7,7 +7,7 @@ DOCS   := $(VENV)/.filled-docs
 TOOLS  := $(VENV)/.filled-release
 
 # Each of these is covered whole, by its own tests alone: `make coverage`.
-PURE := gotemplate semantics templates rules config routing
+PURE := gotemplate semantics templates rules config routing lint
 
 # The other large folders of tests, those that take longest first.
 LARGE := end_to_end hostile s3 service web cli tools

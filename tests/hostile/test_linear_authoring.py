@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 from linear_time import SPACINGS, check_linear, text_makers
-from linting import report
+from linting import report, subject
 
 from gotemplate.regexp.matching import compile_pattern, compile_source
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import lint
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.rules.diagnostic import SourceFile, render
@@ -53,11 +55,14 @@ STATEMENTS = (
     "rewrite `/a` -> `/b`\n",
     "rewrite b `[^/]+` -> jinja `{{ key }}`\n",
     "rewrite `é` -> go `{{ .Key }}`\n",
+    "redirect `/a` -> `/b/$1`\n",
+    "gone `é`\n",
     'test "/a" -> "/b"\n',
     'test "/b" as "a" -> error\n',
     "# allow unescaped-dot\n",
     "\n",
 )
+LINES = ("/a№ /b№\n", "/b№ /a№ 301\n", "/c№ /c\n", "/c /c/№#x\n", "/a /b # c\n", "x y\n", "#", "\n")
 YAML = ("a: ", "- ", "\n", "\n ", '"', "'", "{", "[", "]", ",", ":", "#", "&a ", "*a ", "|\n", "? ", "\\", "!", "é")
 
 
@@ -77,6 +82,10 @@ def _source(text: str) -> None:
 
 def _linted(text: str) -> None:
     report(a=f"target a {{\nrewrite `{text.replace('`', '')}` -> `/$1`\n}}\n")
+
+
+def _linted_list(text: str) -> None:
+    lint(subject('redirects "a" ignoring case\nrewrites "a"', lists={"a": text}), CHECKS)
 
 
 def _page(text: str) -> None:
@@ -102,6 +111,7 @@ READERS = {
     "other expressions": (compile_pattern, EXPRESSION, ("",), ("",)),
     "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
     "linted rules": (lambda text: report(a=text), STATEMENTS, ("target a {\n",), ("}\n",)),
+    "linted lists": (_linted_list, LINES, ("",), ("",)),
     "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),
     "Go templates": (lambda text: go.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
     "Go statements": (lambda text: go.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),

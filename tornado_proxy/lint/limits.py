@@ -34,5 +34,5 @@ MOST_LISTED = 4
 """Keys in lists that are passed over in the search for one that reaches a rewrite."""
 MOST_HOPS = 20
 """Redirects that browsers follow: Chromium and Firefox give up at the next."""
-LOOP_STEPS = 200_000
+LOOP_STEPS = 100_000
 """Steps of the search for redirects that lead to one another, for each target."""

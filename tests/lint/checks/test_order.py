@@ -330,6 +330,7 @@ def test_lines_of_rewrites_make_chains(statements, listed, marked):
         (f"{LISTED} ignoring case", "/a /a\n", []),  # capitals become small
         (f"rewrite `^/a$` -> `/a`\n{LISTED}", "/b /c\n", ["rewrite `^/a$` -> `/a`"]),
         (f"rewrite `^/a$` -> `/a`\n{LISTED}", "/a /c\n", []),
+        (f"{LISTED}\nrewrite `^/[ab]$` -> `$0`", "/a /c\n", ["rewrite `^/[ab]$` -> `$0`"]),
         ("redirect `^/a$` -> `/a`", "", []),  # a loop
     ],
 )
@@ -371,6 +372,12 @@ def test_an_overlap_shows_no_key_of_a_list():
     overlapping = "rewrite `^/[ab]$` -> `/x`\nrewrite `^/[bc]$` -> `/y`"
     assert len(findings(OVERLAPPING_REWRITES, f"{LISTED}\n{overlapping}", lists={"moved.txt": "/a /z\n"})) == 1
     assert findings(OVERLAPPING_REWRITES, f"{LISTED}\n{overlapping}", lists={"moved.txt": "/b /z\n"}) == []
+
+
+def test_what_is_gone_is_gone_in_any_order():
+    """Which of two statements says so shows nowhere."""
+    assert marked_texts(OVERLAPPING_REWRITES, "gone `^/[ab]$`\ngone `^/[bc]$`") == []
+    assert len(marked_texts(OVERLAPPING_REWRITES, "gone `^/[ab]$`\nredirect `^/[bc]$` -> `/x`")) == 1
 
 
 def test_kinds_differ_though_sources_do_not():

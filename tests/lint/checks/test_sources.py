@@ -279,3 +279,8 @@ def test_the_fix_of_an_unused_group_is_safe_unless_numbers_change(source, templa
 def test_what_is_gone_uses_no_group():
     """There is no template that could."""
     assert marked_texts(UNUSED_GROUP, "gone `^/(?P<year>2009|2010)/(?P<page>.*)$`") == []
+
+
+def test_a_source_that_is_too_deep_for_a_proof_has_no_finding():
+    """Nothing is said of its edges."""
+    assert marked_texts(UNANCHORED_SOURCE, f"rewrite `{'(?:' * 61}a{')' * 61}` -> `/b`") == []

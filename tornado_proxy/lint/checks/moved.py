@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import NamedTuple
 
-from gotemplate.regexp.automaton import Budget, language
+from gotemplate.regexp.automaton import Budget, Exhausted, language
 from gotemplate.regexp.proofs import Example, OverlapCandidates, overlap
 from gotemplate.regexp.syntax import Group, walk
 from tornado_proxy.lint import check as findings
@@ -110,13 +111,16 @@ def _trail(target: TargetRules, key: str) -> _Trail:
 def _shared(target: TargetRules) -> Iterator[str]:
     """Yields keys to which a redirect may lead, and which a redirect takes."""
     moving = [index for index, each in enumerate(target.rewrites) if each.kind is RuleKind.REDIRECT]
-    images = [text for index in moving if (text := _image(target, index))]
-    languages = [*(target.languages[index] for index in moving), *map(language, images)]
+    sources = {target.rewrites[index].pattern.text: target.languages[index] for index in moving}
+    images = dict.fromkeys(text for index in moving if (text := _image(target, index)))
+    languages = [*sources.values(), *map(language, images)]
     candidates, budget = OverlapCandidates(languages), Budget(LOOP_STEPS)
-    for number in range(len(moving)):
+    for number in range(len(sources)):
         candidates.add(number)
-    for number in range(len(moving), len(languages)):
-        for other in candidates.find(number):
+    pairs = ((number, other) for number in range(len(sources), len(languages)) for other in candidates.find(number))
+    with suppress(Exhausted):
+        for number, other in pairs:
+            budget.spend(1)
             answer = overlap(languages[number], languages[other], budget.portion())
             if isinstance(answer, Example):
                 yield answer.key

@@ -59,6 +59,8 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
         # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
         shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
         tests = target.tested.get(target.rewrites[pair.one].number, ())
+        if {target.rewrites[pair.one].kind, target.rewrites[pair.other].kind} == {RuleKind.GONE}:
+            continue  # whichever it is
         if not shows or any(target.rewrites[pair.other].pattern.search(each.test.key) for each in tests):
             continue  # a test pins the order
         one, other = target.languages[pair.one], target.languages[pair.other]
@@ -119,18 +121,20 @@ def no_effect(subject: Subject) -> Iterator[LintFinding]:
     advice = "delete it, or move it above the rewrite that should not take these keys"
     for target in subject.comparable:
         idle = {index for index, each in enumerate(target.languages) if _repeats(target.rewrites[index], each)}
-        idle -= _before_lists(target, idle)
+        idle.difference_update([*_before_lists(target, idle)])
         for index in sorted(idle - _shielding(target, idle)):
             yield LintFinding(message, target.rewrites[index].span, advice)
         for line in _idle_lines(target):
             yield LintFinding(message, line.span, advice)
 
 
-def _before_lists(target: TargetRules, idle: Collection[int]) -> set[int]:
-    """Returns which of some rewrites take an address that a later list has."""
-    addresses = (address for each in target.rule_set.lists for address, _ in each) if idle else ()
-    takers = (target.rule_set.first_match.find(address) for address in addresses)
-    return {taker[0] for taker in takers if taker and taker[0] in idle}
+def _before_lists(target: TargetRules, idle: Collection[int]) -> Iterator[int]:
+    """Yields which of some rewrites take an address that a later list has."""
+    for each in target.rule_set.lists if idle else ():
+        for address, _ in each:
+            taken = target.rule_set.first_match.find(address)
+            if taken and taken[0] in idle and target.rewrites[taken[0]].number < each.number:
+                yield taken[0]
 
 
 def _idle_lines(target: TargetRules) -> Iterator[ListedAddress]:
