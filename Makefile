@@ -9,8 +9,9 @@ TOOLS  := $(VENV)/.filled-release
 # Each of these is covered whole, by its own tests alone: `make coverage`.
 PURE := gotemplate semantics templates rules config routing lint
 
-# The other large folders of tests, those that take longest first.
-LARGE := end_to_end hostile s3 service web cli tools
+# The parts of the tests, those that take longest first: large folders, the pure packages, and all others.
+PARTS := others s3 end_to_end hostile service web pure cli tools
+LARGE := $(filter-out others pure,$(PARTS))
 
 # Many tests wait for a process or a time-out: more processes than processors keep these busy.
 PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
@@ -18,7 +19,7 @@ PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 # Hundreds of processes are started: without bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-others test-pure $(LARGE:%=test-%) coverage $(PURE:%=coverage-%) check integration docs screenshots dist deb release-check hashes man completions transcripts clean
+.PHONY: help demo test $(PARTS:%=test-%) coverage $(PURE:%=coverage-%) check integration docs screenshots dist deb release-check hashes man completions transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -35,7 +36,7 @@ demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects 
 
 test: $(STAMP)  ## Run the tests, but for those that need a browser, systemd or radosgw
 	@mkdir -p build
-	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(LARGE:%=test-%) test-others test-pure
+	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(PARTS:%=test-%)
 
 # A large folder has a process of its own, which collects these tests only; each worker of pytest-xdist would collect all.
 TEST    = $(BIN)/python -m pytest -q -m 'not integration'
