@@ -37,9 +37,10 @@ PROBE = {
 }
 VIEW = {"host": "", "paths": ["/"], "methods": ["GET", "HEAD"], "rewrites": 2, "probe": None}
 _PRESS = RewriteRow(
-    "site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7, (0, 3, 4)
+    *("site", 1, "press", "rewrite", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html"),
+    *("site.rules:2:5", 7, (0, 3, 4)),
 )
-_OLD = RewriteRow("site", 2, None, "^/<old>/", "/new/", "site.rules:3:5", 0)
+_OLD = RewriteRow("site", 2, None, "redirect 301", "^/<old>/", "/new/", "site.rules:3:5", 0)
 _POINTS = [(NOW - 15, 1.0), (NOW - 10, None), (NOW - 5, 4.0), (NOW, 2.0)]
 
 

@@ -202,6 +202,14 @@ def test_equal_rewrites_have_separate_hits(tmp_path):
     assert [row["hits"] for row in asyncio.run(administration.rewrites())["rewrites"]] == [3, 0]
 
 
+def test_rewrites_have_what_they_do(tmp_path):
+    """The JSON says which rules redirect, with their statuses, and which addresses are gone."""
+    rules = 'rewrite `^/a` -> "/x"\nredirect if missing 301 `^/b` -> "/x"\nredirect `^/c` -> "/x"\ngone `^/d`'
+    administration = _administration(compile_snapshot(Files.create(tmp_path, site=rules).read()), Activity())
+    rows = asyncio.run(administration.rewrites())["rewrites"]
+    assert [row["does"] for row in rows] == ["rewrite", "redirect if missing 301", "redirect", "gone"]
+
+
 def test_the_most_used_rewrites_are_listed(tmp_path):
     """The page has 50 used and 50 unused rewrites, and the numbers of all."""
     snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()

@@ -197,7 +197,7 @@ def test_the_path_of_a_request_is_escaped(pages):
 
 def test_omitted_rewrites_are_counted(pages):
     """The page has the number of omitted rewrites, and stays small."""
-    row = RewriteRow("site", 1, None, "^/a/", "/x", "site.rules:1:1", 0)
+    row = RewriteRow("site", 1, None, "rewrite", "^/a/", "/x", "site.rules:1:1", 0)
     page = _render(pages, unused=RewriteTable((row,) * 50, 10000))
     assert "and 9,950 more" in page
     assert len(page) < 60_000

@@ -35,6 +35,7 @@ from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, R
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.diagnostic import Severity, render
 from tornado_proxy.rules.model import Counted, RuleSet
+from tornado_proxy.rules.tree import opening
 from tornado_proxy.service.reload.building import look_now
 from tornado_proxy.service.reload.certificates import certificate_views, validities
 from tornado_proxy.service.reload.snapshot import Configuration
@@ -305,7 +306,8 @@ def _rewrites(configuration: Configuration, activity: Activity) -> Iterator[tupl
 
 def _rewrite_row(configuration: Configuration, target: str, rewrite: Counted, hits: int) -> RewriteRow:
     place = rewrite.span.place.removeprefix(f"{configuration.settings.directory}/")
-    return RewriteRow(target, rewrite.number, rewrite.name, rewrite.source_text, rewrite.result_text, place, hits)
+    shown = opening(rewrite.statement), rewrite.source_text, rewrite.result_text
+    return RewriteRow(target, rewrite.number, rewrite.name, *shown, place, hits)
 
 
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:

@@ -127,6 +127,7 @@ class RewriteRow(msgspec.Struct, frozen=True):
     target: str
     number: int
     name: str | None
+    does: str  # such as `rewrite` or `redirect 301`
     source: str
     template: str
     place: str

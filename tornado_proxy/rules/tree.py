@@ -385,22 +385,24 @@ def _cells(statement: Statement) -> _Cells:
         case RewriteStatement(name, source, dialect, template):
             shown = name_text(name) if name else "", string_text(source)
             if statement.kind is RuleKind.GONE:
-                return _Cells("gone", *shown)
+                return _Cells(opening(statement), *shown)
             written_in = "" if dialect is Dialect.PLAIN else dialect.value
             result = f"{string_text(template)}{_without_query(statement.redirecting)}"
-            return _Cells(_opening(statement.kind.value, statement.redirecting), *shown, written_in, result)
-        case ListStatement(kind, file, any_case, redirecting):
+            return _Cells(opening(statement), *shown, written_in, result)
+        case ListStatement(_, file, any_case, redirecting):
             words = f"{string_text(file)}{' ignoring case' if any_case else ''}{_without_query(redirecting)}"
-            return _Cells(_opening(f"{kind.value}s", redirecting), "", words)
+            return _Cells(opening(statement), "", words)
         case TestStatement(key, clauses, expected):
             return _Cells("test", "", " ".join((string_text(key), *_clauses(clauses))), "", expected_text(expected))
         case _:
             assert_never(statement)
 
 
-def _opening(keyword: str, redirecting: Redirecting) -> str:
-    missing, status = " if missing" if redirecting.if_missing else "", redirecting.status
-    return f"{keyword}{missing}{f' {status}' if status else ''}"
+def opening(statement: RewriteStatement | ListStatement) -> str:
+    """Returns the words that say what a rule does, such as `redirect if missing 301`."""
+    missing, status = " if missing" if statement.redirecting.if_missing else "", statement.redirecting.status
+    several = "s" if isinstance(statement, ListStatement) else ""
+    return f"{statement.kind.value}{several}{missing}{f' {status}' if status else ''}"
 
 
 def _without_query(redirecting: Redirecting) -> str:
