@@ -156,6 +156,7 @@ def test_a_json_log_reports_a_taken_address(tmp_path):
 
 def test_the_start_is_logged_at_any_level(tmp_path):
     """A log of level `error` still contains the addresses, and nothing else that isn't an error."""
-    text = JSON_LOG.replace("format: json", "format: json, level: error").format(endpoint="http://127.0.0.1:1")
-    lines = _log_of(tmp_path, text.replace("{value: test}", "{env: ACCESS}"))
+    text = JSON_LOG.replace("format: json", "format: json, level: error")
+    with endless_s3() as (endpoint, _):  # a bucket that cannot be used is an error
+        lines = _log_of(tmp_path, text.format(endpoint=endpoint).replace("{value: test}", "{env: ACCESS}"))
     assert [line["message"].split(" http")[0] for line in lines] == ["the admin listener is", "listening on"]
