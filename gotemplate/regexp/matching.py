@@ -190,12 +190,18 @@ class FirstMatch:
             _Portion(start, part, made[part] if part in made else _build_set(part, memory)) for start, part in parts
         )
 
+    @property
+    def sets(self) -> list[object]:
+        """The sets, each of which takes up to megabytes."""
+        return [each.combined for each in self._portions]
+
     def find(self, key: str) -> tuple[int, Captures] | None:
         """Returns the index of the first pattern that matches and its captures, or None."""
+        read = encoded(key)
         for start, patterns, combined in self._portions:
             candidates: Sequence[int] = range(len(patterns))
             # The last pattern of a set matches every key, so an empty result means that it ran out of memory.
-            if combined is not None and (matching := combined.Match(encoded(key))):
+            if combined is not None and (matching := combined.Match(read)):
                 matching.sort()
                 candidates = matching[:-1]
             for index in candidates:  # candidates of a set match, except for a few with `\B`

@@ -488,3 +488,11 @@ class LoadedRules:
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)
+
+    def pieces(self) -> Iterator[object]:
+        """Yields all that is many or large, to be freed one by one."""
+        for document in self.documents:
+            for block in document.blocks:
+                yield from block.statements
+        for rules in self.rule_sets.values():
+            yield from (*rules.rewrites, *rules.tests, *rules.lists, *rules.first_match.sets, rules.first_match)

@@ -5,6 +5,11 @@ from __future__ import annotations
 SWITCH_INTERVAL = 0.0005
 """Seconds that a thread may keep the interpreter's lock; a tenth of Python's default."""
 
+LAST_USED_WITHIN = 1.0
+"""Seconds after which nobody uses what an edit has replaced."""
+FREED_A_TURN = 200
+"""Rewrites of it that are freed at once, in a millisecond or two."""
+
 CERTIFICATES_FRESH = 3600.0
 """Seconds after which certificates of URLs are fetched again."""
 EXPIRES_SOON = 14 * 86400

@@ -15,7 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from tornado_proxy.service.limits import FIRST_PAUSE, LONGEST_PAUSE, SWITCH_INTERVAL, THREADS_END_WITHIN
+from tornado_proxy.service.limits import (
+    FIRST_PAUSE,
+    FREED_A_TURN,
+    LAST_USED_WITHIN,
+    LONGEST_PAUSE,
+    SWITCH_INTERVAL,
+    THREADS_END_WITHIN,
+)
 from tornado_proxy.wire.shares import in_own_thread
 
 
@@ -110,6 +117,19 @@ async def in_background(work: Callable[Arguments, Result], *args: Arguments.args
                 sys.setswitchinterval(usual)
 
     return await in_own_thread(in_turn)
+
+
+def free_in_turns(pieces: list[Any]) -> None:
+    """Frees what only a list refers to, or soon will, a few pieces at a time: all at once would hold up requests."""
+
+    def free() -> None:
+        time.sleep(LAST_USED_WITHIN)
+        while pieces:
+            del pieces[-FREED_A_TURN:]
+            time.sleep(SWITCH_INTERVAL)
+
+    if len(pieces) > FREED_A_TURN:
+        threading.Thread(target=free, name="free", daemon=True).start()
 
 
 async def comes_within(event: asyncio.Event, seconds: float | None) -> bool:

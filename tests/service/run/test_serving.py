@@ -4,6 +4,8 @@ import asyncio
 import os
 import socket
 import sys
+import threading
+import weakref
 from contextvars import ContextVar
 
 import pytest
@@ -98,6 +100,21 @@ async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
         else:
             with pytest.raises(BlockingIOError):
                 listening.accept()
+
+
+async def test_what_an_edit_replaces_is_freed_beside_the_requests(tmp_path):
+    """Python frees all that an object held at once, and thousands of rewrites would hold up the event loop."""
+    text = "rules: [site.rules]\ntargets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n"
+    (tmp_path / "site.rules").write_text("target site {" + "gone `^/a`\n" * 300 + "}")
+    serving, freed = _single_process(tmp_path, text), list[str]()
+    of_rules = serving.configuration.rule_sets["site"].first_match
+    weakref.finalize(of_rules, lambda: freed.append(threading.current_thread().name))
+    (tmp_path / "site.rules").write_text("target site {" + "gone `^/b`\n" * 300 + "}")
+    await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+    del of_rules
+    await wait_until(lambda: freed)
+    assert freed == ["free"]
+    await serving.wind_down(0.0)
 
 
 async def test_workers_have_the_generation_in_force(tmp_path):

@@ -29,7 +29,7 @@ from tornado_proxy.service.limits import CHANGES_SHOWN, READ_WITHIN
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
 from tornado_proxy.service.reload.trials import BUCKET_DOWN, probed, run_rule_tests
-from tornado_proxy.service.runtime import in_background
+from tornado_proxy.service.runtime import free_in_turns, in_background
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.web.generation import Generation
@@ -361,6 +361,7 @@ class Reloader:
                 return await self._activated(ReloadOutcome.LOADED, configuration)
             except Unbuildable as error:
                 diagnostics = (*diagnostics, *error.diagnostics)
+        free_in_turns([*configuration.pieces()])
         return refused(reading, diagnostics, _news(in_force.diagnostics, diagnostics))
 
     async def _renewed(self) -> tuple[Diagnostic, ...]:

@@ -332,6 +332,10 @@ class Configuration(msgspec.Struct, frozen=True):
         """The number of rules, over all targets; a list is one."""
         return sum(len(rules.counted) for rules in self.rule_sets.values())
 
+    def pieces(self) -> Iterator[object]:
+        """Yields all of it that is many or large, to be freed one by one."""
+        return self.rules.pieces() if self.rules else iter(())
+
 
 def compile_snapshot(snapshot: Snapshot, in_force: Configuration | None = None) -> Configuration:
     """Compiles a snapshot; rule files and custom pages that are as in force are reused."""

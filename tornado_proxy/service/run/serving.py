@@ -17,7 +17,7 @@ from tornado_proxy.service.limits import STORES_CLOSE_WITHIN, WEBHOOKS_WITHIN
 from tornado_proxy.service.reload.building import GenerationBuilder, cache_counts, forget_written, missing_extra, purge
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run.logs import access_listener, set_log_level
-from tornado_proxy.service.runtime import in_background
+from tornado_proxy.service.runtime import free_in_turns, in_background
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.exposition import ProcessMetrics
 from tornado_proxy.telemetry.log import log_service_events
@@ -87,8 +87,8 @@ class SingleProcess:
         self._metrics = RequestMetrics(lambda: self.application.in_flight, lambda: cache_counts(self.generation.parts))
         self._kept = KeptRequests(settings.internal_server.kept_requests)
         bus.add(self._kept.add, Served, ErrorServed)
-        # Its last requests were counted under names that may have gone.
-        bus.add(lambda _: self._metrics.keep_only(self._names), Retired)
+        bus.add(self._forget_generation, Retired)
+        self._retiring: dict[int, list[object]] = {}  # what an edit has replaced, by number of the generation
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
         parts = self._builder.build(configuration)
@@ -122,6 +122,7 @@ class SingleProcess:
         setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
         names = await in_background(CountedNames.of, parts.mounts.sites, parts.authenticators)
         # Nothing is awaited from here on: the new generation is in force with all that belongs to it.
+        self._retiring[self.generation.number] = [*self.configuration.pieces()]
         self._generations.swap(Generation(number, parts))
         self.configuration = configuration
         self._names = names
@@ -165,6 +166,10 @@ class SingleProcess:
     def forget(self, written: ObjectWritten) -> bool:
         """Drops an object that was written from the caches; returns whether its bucket has any."""
         return forget_written(self.generation.parts, written)
+
+    def _forget_generation(self, retired: Retired) -> None:
+        self._metrics.keep_only(self._names)  # its last requests were counted under names that may have gone
+        free_in_turns(self._retiring.pop(retired.generation, []))
 
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:
