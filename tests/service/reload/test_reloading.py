@@ -349,8 +349,8 @@ ROTATED = {ORIGIN: Secret("KEY", "rotated")}
 AS_IN_FORCE = EditState()
 
 
-def _edit(refused_for, snapshot=NEW):
-    return EditState(Refusal(snapshot, (Diagnostic("x", "wrong"),), refused_for))
+def _edit(refused_for):
+    return EditState(Refusal(NEW, (Diagnostic("x", "wrong"),), refused_for))
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,6 @@ def _edit(refused_for, snapshot=NEW):
         (_edit(RefusedFor.FILES), replace(NEW, secrets=ROTATED), Step.REPEAT),
         (_edit(RefusedFor.FILES), replace(NEW, settled=False), Step.WAIT),
         (_edit(RefusedFor.FILES), replace(NEW, digest="newer"), Step.TRY),
-        (_edit(RefusedFor.FILES, None), NEW, Step.TRY),
         (_edit(RefusedFor.SECRETS), NEW, Step.REPEAT),
         (_edit(RefusedFor.SECRETS), replace(NEW, secrets=ROTATED), Step.TRY),
         (_edit(RefusedFor.NOTHING), NEW, Step.TRY),

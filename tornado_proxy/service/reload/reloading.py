@@ -197,9 +197,9 @@ class RefusedFor(Enum):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why the files are not in force. `snapshot` is None if they could not be read."""
+    """Why a reading of the files is not in force."""
 
-    snapshot: Snapshot | None
+    snapshot: Snapshot
     reasons: tuple[Diagnostic, ...]
     refused_for: RefusedFor = RefusedFor.NOTHING
     outcome: ReloadOutcome = ReloadOutcome.REFUSED
@@ -222,10 +222,9 @@ class EditState(msgspec.Struct, frozen=True):
             return Step.WAIT
         if self.refusal is None:
             return Step.TRY
-        refused = self.refusal.snapshot
         is_same = {
-            RefusedFor.FILES: refused is not None and refused.digest == reading.digest,
-            RefusedFor.SECRETS: reading.is_as(refused),
+            RefusedFor.FILES: reading.digest == self.refusal.snapshot.digest,
+            RefusedFor.SECRETS: reading.is_as(self.refusal.snapshot),
             RefusedFor.NOTHING: False,
         }
         return Step.REPEAT if is_same[self.refusal.refused_for] else Step.TRY
@@ -314,9 +313,9 @@ class Reloader:
                 attempt = Refusal(self._seen, (_defect(error),), outcome=ReloadOutcome.FAILED, error=error)
             # Nothing is awaited between an activation and the new state: the status would contradict itself meanwhile.
             if isinstance(attempt, Refusal):
-                refusal, diagnostics = attempt, (*attempt.reasons, *await self._renewed())
-                digest = refusal.snapshot.digest if refusal.snapshot else ""
-                attempt = self._report(refusal.outcome, digest, diagnostics)
+                refusal, problems = attempt, await self._renewed()
+                diagnostics = tuple(dict.fromkeys((*refusal.reasons, *problems)))  # a file system may hang for both
+                attempt = self._report(refusal.outcome, refusal.snapshot.digest, diagnostics)
                 attempt = dataclasses.replace(attempt, error=refusal.error)
             report = dataclasses.replace(attempt, seconds=time.perf_counter() - began)
             self._tell(report, refusal)
