@@ -272,7 +272,7 @@ def test_a_double_line_is_reported():
 def test_the_fix_deletes_a_double_line(statements, listed, safety):
     """Safe if nothing is lost, and no other statement reads the line otherwise."""
     found = findings(DOUBLE_LINE, statements, lists={"moved.txt": listed})
-    assert {fix.safety for each in found for fix in each.fixes} == {safety}
+    assert [fix.safety for each in found for fix in each.fixes] == [safety]
     assert listed_fix(statements, listed) == "/a /b\n"
 
 

@@ -247,8 +247,12 @@ def _shadows(target: TargetRules, of: AddressList) -> Iterator[tuple[ListedAddre
 def double_line(subject: Subject) -> Iterator[LintFinding]:
     """An address that stands twice in a list: the first line counts."""
     named_by = Counter(each.source.name for each in subject.lists)
+    seen: set[tuple[str, int, int]] = set()
     for each in subject.lists:
         for later, earlier in each.doubles:
+            if (line := (each.source.name, later, earlier)) in seen:
+                continue  # another statement names the list
+            seen.add(line)
             span, first = line_span(each.source, later), line_span(each.source, earlier)
             (address, *says), comment = _columns(span.text), " #" in span.text.replace("\t", " ")
             same = says == _columns(first.text)[1:]
