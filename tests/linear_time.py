@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice, product
+from itertools import product
 from math import inf
 from time import thread_time
 
@@ -23,20 +23,10 @@ ATTEMPTS = 30
 NOISE = 0.004  # seconds; a shorter time is too inaccurate for a ratio
 
 
-SPACINGS = pytest.mark.parametrize("spacing", [5, pytest.param(1, marks=pytest.mark.integration)])
-"""Every fifth pair of units; in `make integration` all."""
-
-
-def text_makers(
-    units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[str], spacing: int = 1
-) -> Iterator[MakeText]:
-    """Yields the makers of all texts: a prefix, one or two units again and again, a suffix; `№` counts the units.
-
-    Of those that repeat two units, it yields every one at the spacing.
-    """
-    pairs = ["".join(pair) for pair in product(units, repeat=2) if pair[0] != pair[1]]
-    alone, together = (product(prefixes, repeated, suffixes) for repeated in (units, pairs))
-    for prefix, unit, suffix in chain(alone, islice(together, 0, None, spacing)):
+def text_makers(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[str]) -> Iterator[MakeText]:
+    """Yields the makers of all texts: a prefix, one or two units again and again, a suffix; `№` counts the units."""
+    repeated = [*units, *("".join(pair) for pair in product(units, repeat=2) if pair[0] != pair[1])]
+    for prefix, unit, suffix in product(prefixes, repeated, suffixes):
         yield lambda size, p=prefix, u=unit, s=suffix: p + _repeated(u, size // len(u)) + s
 
 

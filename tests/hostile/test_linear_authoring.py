@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from linear_time import SPACINGS, check_linear, text_makers
+from linear_time import check_linear, text_makers
 from linting import report, subject
 
 from gotemplate.regexp.matching import compile_pattern, compile_source
@@ -132,8 +132,7 @@ def test_many_names_of_a_jinja_template_take_linear_time():
     check_linear(lambda text: jinja.compile_template(text, {}, 0), text_makers(JINJA_STATEMENTS, ("",), ("",)), 65536)
 
 
-@SPACINGS
 @pytest.mark.parametrize(("read", "units", "prefixes", "suffixes"), READERS.values(), ids=READERS)
-def test_a_reader_of_what_authors_write_takes_linear_time(read, units, prefixes, suffixes, spacing):
+def test_a_reader_of_what_authors_write_takes_linear_time(read, units, prefixes, suffixes):
     """A reader takes at most 20 times as long for eight times the length of the worst of all repetitions."""
-    check_linear(read, text_makers(units, prefixes, suffixes, spacing), LONGEST)
+    check_linear(read, text_makers(units, prefixes, suffixes), LONGEST)
