@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from tornado_proxy.semantics.conditions import (
     ByteRange,
-    ConditionResult,
     Conditions,
     ContentRange,
     for_one_user,
@@ -25,11 +24,7 @@ MODIFIED_HEADER, BEFORE, AFTER = (
     "Sun, 06 Nov 1994 08:49:36 GMT",
     "Sun, 06 Nov 1994 08:49:38 GMT",
 )
-PROCEED, NOT_MODIFIED, PRECONDITION_FAILED = (
-    ConditionResult.PROCEED,
-    ConditionResult.NOT_MODIFIED,
-    ConditionResult.PRECONDITION_FAILED,
-)
+PROCEED, NOT_MODIFIED, PRECONDITION_FAILED = "proceed", "not modified", "precondition failed"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +82,7 @@ def test_headers_are_normalized(headers, expected):
 )
 def test_conditions_are_decided_in_the_order_of_the_rfc(headers, outcome):
     """Conditions are decided in the order of RFC 9110 13.2.2, with three outcomes."""
-    assert Conditions.from_headers(headers).decide('"a"', MODIFIED + timedelta(microseconds=5)) is outcome
+    assert Conditions.from_headers(headers).decide('"a"', MODIFIED + timedelta(microseconds=5)) == outcome
 
 
 @pytest.mark.parametrize(
@@ -103,7 +98,7 @@ def test_conditions_are_decided_in_the_order_of_the_rfc(headers, outcome):
 )
 def test_conditions_on_a_representation_without_validators(headers, outcome):
     """A date has no effect on a representation without a date, and no entity tag matches one without an entity tag (RFC 9110 13.1)."""
-    assert Conditions.from_headers(headers).decide(None, None) is outcome
+    assert Conditions.from_headers(headers).decide(None, None) == outcome
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
 
     A range of the last 0 bytes cannot be satisfied, but some S3s send the whole object.
     """
-    if part == ByteRange(None, 0):
+    if conditions.if_none_match or part == ByteRange(None, 0):
         return False
     match conditions:
         case Conditions((), (), None, None, None):

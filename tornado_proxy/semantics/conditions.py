@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from enum import Enum
 from functools import lru_cache
 from math import inf
+from typing import Literal
 
 import msgspec
 
@@ -43,12 +43,8 @@ _FORMS = (
 _LAST_SECOND = 59
 
 
-class ConditionResult(Enum):
-    """What the conditions of a GET or HEAD demand."""
-
-    PROCEED = "proceed"
-    NOT_MODIFIED = "not modified"
-    PRECONDITION_FAILED = "precondition failed"
+ConditionResult = Literal["proceed", "not modified", "precondition failed"]
+"""What the conditions of a GET or HEAD demand."""
 
 
 class Conditions(msgspec.Struct, frozen=True):
@@ -85,15 +81,15 @@ class Conditions(msgspec.Struct, frozen=True):
     def decide(self, etag: str | None, last_modified: datetime | None) -> ConditionResult:
         """Evaluates the conditions for an existing representation, in the order of RFC 9110 13.2.2."""
         if self is UNCONDITIONAL:
-            return ConditionResult.PROCEED
+            return "proceed"
         if not self._is_expected(etag, last_modified):
-            return ConditionResult.PRECONDITION_FAILED
+            return "precondition failed"
         if self.if_none_match:
             is_known = _contains(self.if_none_match, etag, weak=True)
         else:
             since = self.if_modified_since
             is_known = None not in (since, last_modified) and not _is_later(last_modified, since)
-        return ConditionResult.NOT_MODIFIED if is_known else ConditionResult.PROCEED
+        return "not modified" if is_known else "proceed"
 
     def allow_write(self, etag: str | None, last_modified: datetime | None, *, exists: bool) -> bool:
         """Returns whether a PUT may proceed; `exists` says whether it replaces a representation (RFC 9110 13.2.2).

@@ -18,7 +18,6 @@ from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import (
     UNCONDITIONAL,
     ByteRange,
-    ConditionResult,
     Conditions,
     ContentRange,
     freshness,
@@ -118,7 +117,7 @@ class CachingStore(ForwardingStore):
         if entry is None and (key in self._entries or conditions != UNCONDITIONAL):
             entry, result = await self._revalidate(key)
         known = entry.info if entry else None
-        is_refused = known and conditions.decide(known.etag, known.last_modified) is not ConditionResult.PROCEED
+        is_refused = known and conditions.decide(known.etag, known.last_modified) != "proceed"
         if entry is not None and (entry.body is not None or is_refused):
             # Without a body, the conditions raise an error.
             return open_in_memory(key, self._counted_info(entry, result), entry.body or b"", conditions, part)

@@ -22,7 +22,7 @@ StorageError
 from __future__ import annotations
 
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.semantics.conditions import ConditionResult, Conditions
+from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.request import StatusError
 from tornado_proxy.storage.store import ObjectInfo
 
@@ -145,9 +145,9 @@ class UpstreamError(StorageError):
 def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
     """Raises `NotModified` or `PreconditionFailed` if the conditions of a GET or HEAD demand it."""
     match conditions.decide(info.etag, info.last_modified):
-        case ConditionResult.NOT_MODIFIED:
+        case "not modified":
             raise NotModified(f"`{key}` is what the client has", info)
-        case ConditionResult.PRECONDITION_FAILED:
+        case "precondition failed":
             raise PreconditionFailed(f"`{key}` is not what the client expects")
-        case ConditionResult.PROCEED:
+        case "proceed":
             return
