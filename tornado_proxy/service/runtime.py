@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 import os
@@ -32,6 +33,8 @@ def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asy
     # A look at all objects of ten thousand slow clients stops every request for half a second: rarely, then.
     gc.set_threshold(10_000, 20, 100)
     gc.enable()  # a command starts without it
+    # Else glibc keeps memory apart for many threads: that of each reload's thread, though all of it was freed.
+    _call_glibc("mallopt", _ARENA_MAX, 1)
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     if choice != "asyncio":
         try:
@@ -44,6 +47,15 @@ def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asy
                 raise CannotServe("`server.eventLoop` is `uvloop`, which is not installed") from error
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(main)
+
+
+_ARENA_MAX = -8  # M_ARENA_MAX of <malloc.h>
+
+
+def _call_glibc(name: str, *arguments: int) -> None:
+    """Calls a function of glibc's allocator; no other C library has it."""
+    with suppress(AttributeError, OSError):
+        getattr(ctypes.CDLL(None), name)(*arguments)
 
 
 class CannotServe(Exception):
@@ -127,6 +139,7 @@ def free_in_turns(pieces: list[Any]) -> None:
         while pieces:
             del pieces[-FREED_A_TURN:]
             time.sleep(SWITCH_INTERVAL)
+        _call_glibc("malloc_trim", 0)
 
     if len(pieces) > FREED_A_TURN:
         threading.Thread(target=free, name="free", daemon=True).start()
