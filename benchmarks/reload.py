@@ -53,6 +53,7 @@ rules: [site.rules]
 targets:
   site:
     mount: {{path: [/]}}
+    listing: {{readme: true}}
     bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
               credentials: {{accessKey: {{env: KEY}}, secretKey: {{env: KEY}}}}}}
 """
@@ -173,6 +174,7 @@ async def do_others(site: tuple[str, int], admin: tuple[str, int], measurements:
     """Does what else may hold up requests, once each."""
     others: dict[str, Callable[[], object]] = {
         "first listing": partial(ask, site, "/of-5/"),
+        "first README page": partial(ask, site, "/readme/"),
         "first error page": partial(ask, site, "/%zz"),
         "first scrape": partial(ask, admin, "/metrics"),
         "status page": partial(ask, admin, "/-/"),
@@ -223,6 +225,8 @@ def measure(texts: Sequence[str]) -> Measurements:
 
 def milliseconds(values: Sequence[float]) -> str:
     """Returns the median and the maximum as text."""
+    if not values:
+        return "nothing was measured"
     return f"median {statistics.median(values) * 1000:6.1f}  maximum {max(values) * 1000:6.1f}"
 
 
@@ -250,7 +254,9 @@ def main() -> None:
                 print(f"  {row_label:<28}{milliseconds(measurements.during(samples, reload=reload))}")
         for name, (begin, end) in measurements.others.items():
             within = [value for at, value in measurements.computed if begin <= at <= end]
-            print(f"  loop late, {name:<17}{milliseconds(within)} (of it ours)")
+            asked = [value for at, value in measurements.requests if begin - value <= at <= end]
+            longest = f", longest request {max(asked) * 1000:.1f}" if asked else ""
+            print(f"  loop late, {name:<17}{milliseconds(within)} (of it ours){longest}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """An S3 that makes large objects up instead of storing them.
 
 `GET /bucket/1073741824.bin` answers 1073741824 bytes, and `GET /bucket/any/key.txt` answers its key. A listing of
-`of-1073741824/` names a file of 1073741824 bytes and one of 5. Uploads, also in parts, are counted and discarded.
+`of-1073741824/` names a file of 1073741824 bytes and one of 5, one of `readme/` a README.md of 32 KiB. Uploads, also in parts, are counted and discarded.
 """
 
 import re
@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 BLOCK = bytes(range(256)) * 1024
+README = b"# A *part*\n\n- `one`\n- [two](b.txt), **three**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" * 380
 MODIFIED = "Fri, 01 May 2026 10:00:00 GMT"
 
 
@@ -83,6 +84,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer_text(self) -> bool:
         """Answers a request for a text, and returns whether it was one."""
+        if self.path.partition("?")[0].endswith("/README.md"):
+            self._answer(README, ETag='"r"')
+            return True
         if not self.path.partition("?")[0].endswith(".txt"):
             return False
         key = self.path.split("/", 2)[2].encode()
@@ -109,10 +113,11 @@ class _Handler(BaseHTTPRequestHandler):
         return begin, end
 
     def _contents(self) -> str:
-        """The contents of the listing of `of-N/`: a file of N bytes, and one of 5."""
+        """The contents of the listing of `of-N/`, a file of N bytes and one of 5, or of `readme/`."""
         prefix = parse_qs(urlsplit(self.path).query).get("prefix", [""])[0]
         match = re.fullmatch(r"of-(\d+)/", prefix)
         keys = [(f"{prefix}{size}.bin", size) for size in (match[1], "5")] if match else []
+        keys += [(f"{prefix}README.md", str(len(README)))] if prefix == "readme/" else []
         return "".join(f"<Contents><Key>{key}</Key><Size>{size}</Size></Contents>" for key, size in keys)
 
     def _discard_body(self) -> None:
