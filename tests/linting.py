@@ -35,7 +35,7 @@ def settings(text: str) -> Settings:
 
 def loaded(files: Iterable[RuleFile], lists: Mapping[str, str] = {}) -> LoadedRules:
     """Compiled rule files, with lists by name."""
-    return compile_rule_files(files, list_file=lambda path: lists[path].encode())
+    return compile_rule_files(files, list_file=lambda path: lists[Path(path).name].encode())
 
 
 def subject(statements: str, configuration: Settings | None = None, lists: Mapping[str, str] = {}) -> Subject:
