@@ -11,13 +11,27 @@ from tornado_proxy.cli.main import main
 PAGE = (
     (Path(__file__).parents[2] / "docs" / "which.md").read_text(encoding="utf-8").partition("## From S3's website")[2]
 )
-BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
+(CONFIGURATION,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+ROUTING_RULES = """{"RoutingRules": [
+    {"Condition": {"KeyPrefixEquals": "2019/"}, "Redirect": {"ReplaceKeyPrefixWith": "archive/2019/"}},
+    {"Condition": {"KeyPrefixEquals": "shop/", "HttpErrorCodeReturnedEquals": "404"},
+     "Redirect": {"Protocol": "https", "HostName": "shop.example.org", "ReplaceKeyPrefixWith": "", "HttpRedirectCode": "302"}}
+]}
+"""
+RULES = """target site {
+    redirect 301 `^/2019/(?P<rest>.*)$` -> "/archive/2019/${rest}"
+    redirect if missing 302 `^/shop/(?P<rest>.*)$` -> "https://shop.example.org/${rest}"
+
+    test "/2019/a/b" -> redirect 301 "/archive/2019/a/b"
+    test "/shop/a/b" -> redirect 302 "https://shop.example.org/a/b"
+}
+"""
 ERROR = b"<h1>Not here</h1>"
 
 
 @pytest.fixture(scope="module", params=["loop", "executor"])
 def site(bucket, tmp_path_factory, request):
-    """The configuration and the rules of the page, served from a bucket."""
+    """The configuration of the page and converted rules, served from a bucket."""
     for key, content in {"index.html": b"home", "docs/index.html": b"docs", "error.html": ERROR}.items():
         bucket.put(key, content, ContentType="text/html")
     bucket.put("old.html", WebsiteRedirectLocation="/docs/")
@@ -25,17 +39,17 @@ def site(bucket, tmp_path_factory, request):
     bucket.put("empty/x", b"")
     credentials = "credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
     place = f'{{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true, {credentials}}}'
-    configuration = BLOCKS["yaml"].replace("{name: my-site}", place)
+    configuration = CONFIGURATION.replace("{name: my-site}", place)
     ports = f"server: {{port: 0}}\ninternalServer: {{port: 0}}\ns3: {{reads: {request.param}}}\n"
-    with start_proxy(tmp_path_factory.mktemp("site"), ports + configuration, site=BLOCKS["rules"]) as running:
+    with start_proxy(tmp_path_factory.mktemp("site"), ports + configuration, site=RULES) as running:
         yield running
 
 
 def test_the_rules_are_what_the_routing_rules_become(tmp_path, capsys):
-    """The command of the page makes the rules of the page."""
-    (tmp_path / "website.json").write_text(BLOCKS["json"])
+    """The command of the page makes rules of what AWS prints."""
+    (tmp_path / "website.json").write_text(ROUTING_RULES)
     assert main(["convert", "redirects", str(tmp_path / "website.json")]) == 0
-    assert capsys.readouterr().out == BLOCKS["rules"]
+    assert capsys.readouterr().out == RULES
 
 
 @pytest.mark.parametrize(
