@@ -67,6 +67,7 @@ class PropertyFailed(RequestError):
     status = 500
 
 
+@lru_cache(64)
 def parse_request_path(raw: str) -> RequestPath:
     """Decodes the path of a request from the raw text before its `?`; raises `BadAddress`.
 
