@@ -98,7 +98,7 @@ class Service:
     async def start(self) -> None:
         """Starts the process, and waits until it answers."""
         command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(self.folder / "proxy.yaml")]
-        environment = {**os.environ, "MALLOC_ARENA_MAX": "1", "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with self.log.open("ab") as log:
             command += ["--last-good", str(self.folder / "kept"), "--workers", str(self.workers)]
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)  # noqa: ASYNC220 - it is quick

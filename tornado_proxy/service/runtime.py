@@ -33,7 +33,7 @@ def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asy
     # A look at all objects of ten thousand slow clients stops every request for half a second: rarely, then.
     gc.set_threshold(10_000, 20, 100)
     gc.enable()  # a command starts without it
-    # Else glibc keeps memory apart for many threads: that of each reload's thread, though all of it was freed.
+    # Else glibc keeps memory apart for many threads, also what they have freed: that of a reload, and of slow clients.
     _call_glibc("mallopt", _ARENA_MAX, 1)
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     if choice != "asyncio":
