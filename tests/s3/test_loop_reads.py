@@ -1,14 +1,18 @@
 import asyncio
+import gc
+import weakref
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hostile_s3 import hostile_s3
+from running import free_port
 from scripted_s3 import Reply, Then, error_reply, object_reply, reply, with_ending
 from stores import read_object, store_at
 
 from tornado_proxy.semantics.conditions import Conditions, format_date
-from tornado_proxy.storage.errors import Busy, CredentialsRefused, Unreachable, UpstreamError
+from tornado_proxy.storage.errors import Busy, CredentialsRefused, StorageError, Unreachable, UpstreamError
 
 ANY = Conditions()
 LISTING = reply(200, b"<ListBucketResult><Contents><Key>a/b</Key></Contents></ListBucketResult>")
@@ -192,3 +196,42 @@ async def test_a_host_that_is_not_known_is_named_without_a_number():
             await store.open("a", ANY)
     assert "nowhere.invalid:1: " in str(caught.value)
     assert "[Errno" not in str(caught.value)
+
+
+# Memory
+
+
+class _Request:
+    """Stands for the request that reads."""
+
+
+async def _left_by_a_read(store) -> list[_Request]:
+    """Reads without the garbage collector; returns what is left of the request."""
+    left = weakref.WeakSet[_Request]()
+
+    async def read() -> None:
+        request = _Request()
+        left.add(request)
+        with suppress(StorageError):
+            await read_object(store, "a")
+
+    gc.collect()
+    gc.disable()
+    try:
+        await read()
+        return [*left]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("answer", [object_reply(b"x"), reply(404), reply(503)])
+async def test_a_read_leaves_no_cycle(answer):
+    """The request that reads is free at once: a reload keeps what waits for the garbage collector, and its generation."""
+    async with hostile_s3(answer, answer) as s3, store_at(s3.url, max_attempts=1) as store:
+        assert await _left_by_a_read(store) == []
+
+
+async def test_a_read_that_reaches_no_s3_leaves_no_cycle():
+    """Nor does one whose S3 refuses connections at all of its addresses."""
+    async with store_at(f"http://localhost:{free_port()}", max_attempts=1) as store:
+        assert await _left_by_a_read(store) == []

@@ -174,7 +174,10 @@ class LoopReads:
                 error = type(caught)(f"{self._doing(request)}: {caught}")
             is_final = attempts >= self._bucket.max_attempts or (status != 0 and status not in TRANSIENT)
             if is_final or not (paid := self._retries.take(status)):
-                raise error
+                try:
+                    raise error
+                finally:
+                    del error  # a frame that keeps what it raises is a cycle, and keeps the request and its generation
             pause = READ_PAUSE_IF_THROTTLED if status in THROTTLED else READ_PAUSE
             # Random from 0 on, so that requests that failed together do not return together.
             await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), LONGEST_READ_PAUSE)))  # noqa: S311 - no secret
