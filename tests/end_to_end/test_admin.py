@@ -139,7 +139,7 @@ def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folde
     assert code == 200
     assert "Serving, edit refused" in page
     assert "1 | target site { rewrite `^/(` -&gt; `/` }" in page
-    assert "<code>^/(?P&lt;name&gt;[a-z]+)$</code>" in page
+    assert "<code>rewrite ^/(?P&lt;name&gt;[a-z]+)$</code>" in page
     assert "the method <code>POST</code> is not enabled" in page
     assert "s3cret" not in page
     assert "Reverted" in admin.request("GET", "/-/")[1]
