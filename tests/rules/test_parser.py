@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 from documents import comment_texts, documents, scattered_texts
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import document, parsed, statement
 
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.parser import Unfinished, parse, unfinished
+from tornado_proxy.rules.parser import Unfinished, unfinished
 from tornado_proxy.rules.reading import Where
 from tornado_proxy.rules.tree import Verdict, print_document
 
@@ -226,90 +226,3 @@ def test_any_unfinished_text_has_a_state(text):
 
 def test_file_with_too_many_mistakes_has_a_state():
     assert _unfinished_at_end("} " * 2000).where is Where.FILE
-
-
-_STATEMENTS = st.sampled_from(
-    [
-        *("", "    # d", '    rewrite `^/a` -> "/b"', '    rewrite n `^/a` -> "/b" # g', '    test "/a" -> "/b"'),
-        *(
-            '    test "/a" as ann -> unchanged',
-            "    gone `^/c\n`",
-            '    redirects "moved.txt"',
-            'rewrite `a` -> "\\u0041"  ',
-        ),
-        *('test "/a" -> "/b" test "/c" -> "/d"', '    test "/d" -> redirect\n    # e\n "/e"', "    gone `^/c`\r"),
-    ]
-)
-_OTHERS = st.sampled_from(
-    [
-        *("}", "{", "} # f", "target a {", "} target c { # e", "    `", '"', "-> unchanged", 'test "/a" as ann ->'),
-        *("rewrite `^/", "  gone", "    ignoring case", "test", "\r", "\ufeff", "# \x01", " # h", "rewrite", "# i\n }"),
-        *('test "/a" as ann as ben -> error', "x", " "),
-    ]
-)
-
-
-@st.composite
-def _edits(draw):
-    """A file, and the same after some of its lines were replaced, or a text was inserted somewhere."""
-    blocks = draw(st.lists(st.lists(_STATEMENTS, min_size=3, max_size=8), min_size=1, max_size=3))
-    lines = [line for block in blocks for line in ("target a { # c", *block, "}")]
-    before = "\n".join([*lines, ""])
-    for _ in range(draw(st.integers(0, 2))):
-        start = draw(st.integers(1, len(lines) - 1))
-        lines[start : start + draw(st.integers(0, 2))] = draw(st.lists(_STATEMENTS | _STATEMENTS | _OTHERS, max_size=2))
-    after = "\n".join([*lines, ""])
-    if draw(st.integers(0, 3)) == 3:
-        place = draw(st.integers(0, len(after)))
-        after = after[:place] + draw(_STATEMENTS | _OTHERS) + after[place:]
-    return before, after
-
-
-def _everything(value):
-    """Returns all that a node has, also what is left out of comparisons."""
-    if isinstance(value, tuple):
-        return [*map(_everything, value)]
-    names = getattr(value, "__match_args__", ())
-    return (type(value), [_everything(getattr(value, name)) for name in names]) if names else value
-
-
-@given(_edits())
-@example(
-    ('target a {\n    test "/a" -> unchanged\n}\n', 'target a {\n    test "/a" -> unchangedtest "/b" -> error\n}\n')
-)
-@example(
-    ("target a {\n    gone `a` # b\n    gone `b`\n}\n", "target a {\n    gone `a` # b gone `c`\n    gone `b`\n}\n")
-)
-@example(("target a {\n    gone `a`\n    gone `b`\n}\n", "target a {\n    gone `a`\n    # gone `b`\n}\n"))
-@example(("target a {\n    gone `a`\n\n    gone `b`\n}\n", "target a {\n    gone `a`\n    `\n    gone `b`\n`\n}\n"))
-@example(("target a {\n    gone `a`}\n", "target a {\n    gone `a`# }\n"))
-@example(("target a {\n    gone `a`\n}\n", "target a {\n    gone `a`\n    gone `b`\n}\n"))
-@example(("target a {\n    gone `a`\n}\n", "target a {\n    gone `a`\n}\ntarget b {\n}\n"))
-@example(("target a {\n    gone `a`\n    gone `b`\n}\n", "target a {\n    gone `b`\n}\n"))
-@example(("target a {\n    gone `a`\n}\n", "target a {\n}\n"))
-@example(("target a {\n    gone `a`\n}\n", "target a {\n    gone `a`\n    # b\n}\n"))
-@example(("target a {\n    gone `a`\n}\n", "target a {\n    gone `a`\n}\n\n# b\n"))
-@example(tuple("target a {\n" + f"    gone `{letter}`\n" * 60 + "}\n" for letter in "ab"))
-def test_an_edited_file_is_read_as_if_it_were_new(texts):
-    """What is kept of the file before the edit has its new place, and all that the parser would say of it."""
-    before, after = (SourceFile("site.rules", text) for text in texts)
-    assert _everything(parse(after, parse(before))) == _everything(parse(after))
-
-
-def test_statements_that_an_edit_left_alone_are_kept():
-    """Of a thousand statements, those around a line that was changed, added or deleted are read, and no other."""
-    lines = [f'    rewrite `^/{number}$` -> "/new/{number}"' for number in range(1000)]
-    before = parsed("\n".join(["target a {", *lines, "}", ""]))
-    kept = {id(each.source.value) for each in before.document.blocks[0].statements}
-    after = [
-        "    gone `^/a$`",
-        *lines[:300],
-        '    rewrite `^/300$` -> "/b"',
-        *lines[301:700],
-        *lines[701:],
-        "    gone `^/z$`",
-    ]
-    edited = parse(SourceFile("site.rules", "\n".join(["target a {", *after, "}", ""])), before)
-    statements = edited.document.blocks[0].statements
-    assert len(statements) == len(after)
-    assert len([each for each in statements if id(each.source.value) not in kept]) <= 7

@@ -41,8 +41,3 @@ WIDEST_EXCERPT = 120
 """Columns of a line in an excerpt: of what is marked, and on either side."""
 WIDEST_HEAD = 80
 """Columns of a statement before its arrow: the arrow of a wider one does not move those of its neighbours."""
-
-LONGEST_REPLACED = 1 << 16
-"""Characters within which the parser looks for the next statement that an edit has left as it was."""
-MOST_REPLACED = 50
-"""Statements before it that may have gone."""

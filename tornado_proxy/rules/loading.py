@@ -131,14 +131,13 @@ def compile_rule_files(
     """Parses and compiles files with the lists that they name; what has not changed since `before` is reused."""
     parsed: list[Parsed] = []
     diagnostics: list[Diagnostic] = []
-    parsed_before = {each.document.source.name: each for each in before.parsed} if before else {}
+    parsed_before = {each.document.source: each for each in before.parsed} if before else {}
     for file in files:
         source = decode(file.name, file.data)
         if isinstance(source, Diagnostic):
             diagnostics.append(source)
             continue
-        known = parsed_before.get(source.name)
-        parsed.append(known if known and known.document.source == source else parse(source, known))
+        parsed.append(parsed_before.get(source) or parse(source))
         diagnostics.extend(parsed[-1].diagnostics)
     documents = [each.document for each in parsed]
     compiled = compile_documents(documents, before.rule_sets if before else {}, helpers, list_file)

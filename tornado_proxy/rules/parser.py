@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from lark import Token, Tree
@@ -14,7 +13,7 @@ from lark.exceptions import UnexpectedToken
 
 from tornado_proxy.rules import tree as nodes
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
-from tornado_proxy.rules.limits import LONGEST_REPLACED, MOST_MISTAKES, MOST_REPLACED
+from tornado_proxy.rules.limits import MOST_MISTAKES
 from tornado_proxy.rules.reading import Reading, Where
 from tornado_proxy.rules.recovery import recover
 from tornado_proxy.rules.tree import (
@@ -24,8 +23,6 @@ from tornado_proxy.rules.tree import (
     ListStatement,
     Literal,
     Redirecting,
-    RedirectTo,
-    RequestClauses,
     RewriteStatement,
     Statement,
     TargetBlock,
@@ -51,15 +48,13 @@ class Builder(msgspec.Struct):
         trees: list[Any] = tree.children
         blocks: list[TargetBlock] = []
         for each in trees:
-            is_whole = _is_whole(each.children)
-            block = self._block(each.children)
-            if is_whole:
+            block = self._block(*each.children)
+            if _is_whole(each.children):
                 blocks.append(block)
         return Document(self.source, tuple(blocks), self.comments.before(len(self.source.text) + 1))
 
-    def _block(self, symbols: list[Any]) -> TargetBlock:
+    def _block(self, *symbols: Any) -> TargetBlock:
         keyword, name, brace, *inside, end_brace = symbols
-        symbols.clear()  # each tree is freed once it is read: all at once would hold every thread up
         start = _start(keyword)
         above = self.comments.before(start)
         blank = self.comments.blank_above(start)
@@ -71,10 +66,8 @@ class Builder(msgspec.Struct):
         span = Span(self.source, start, _end(end_brace))
         return TargetBlock(self._literal(name), statements, span, above, opening, closing, trailing, blank)
 
-    def _statements(self, trees: list[Tree[Any]]) -> Iterator[Statement]:
-        trees.reverse()
-        while trees:
-            tree = trees.pop()
+    def _statements(self, trees: Iterable[Tree[Any]]) -> Iterator[Statement]:
+        for tree in trees:
             symbols: list[Any] = tree.children
             *_, last = tree.scan_values(lambda each: isinstance(each, Token))
             start, end = _start(symbols[0]), _end(last)
@@ -130,15 +123,15 @@ class Builder(msgspec.Struct):
         self.diagnostics.append(Diagnostic("bad-status", f"`{token}` is not the status of a redirect", place, advice))
         return None
 
-    def _expected(self, symbol: Any) -> Literal | nodes.Verdict | RedirectTo:
+    def _expected(self, symbol: Any) -> Literal | nodes.Verdict | nodes.RedirectTo:
         if isinstance(symbol, Tree):
             status: Token | None
             location: Token
             _, status, location = symbol.children  # type: ignore[assignment] # tokens, by the grammar
-            return RedirectTo(self._literal(location), self._status(status))
+            return nodes.RedirectTo(self._literal(location), self._status(status))
         return _VERDICTS.get(symbol.type) or self._literal(symbol)
 
-    def _clauses(self, clauses: Iterable[Any]) -> RequestClauses:
+    def _clauses(self, clauses: Iterable[Any]) -> nodes.RequestClauses:
         singles: dict[str, Literal] = {}
         headers: list[tuple[Literal, Literal]] = []
         for clause in clauses:
@@ -154,7 +147,7 @@ class Builder(msgspec.Struct):
                 message = f"`{keyword}` is given twice"
                 self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
             singles[name] = literals[0]
-        return RequestClauses(headers=tuple(headers), **singles)
+        return nodes.RequestClauses(headers=tuple(headers), **singles)
 
     def _literal(self, token: Token) -> Literal:
         string, mistake = literal(self.source, token)
@@ -226,16 +219,8 @@ class Parsed(msgspec.Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def parse(source: SourceFile, before: Parsed | None = None) -> Parsed:
-    """Parses a rule file. A statement whose mistake leaves its meaning open is left out of the document.
-
-    Statements that `before` has with the same text are not parsed again.
-    """
-    document = _edited(source, before.document) if before and not before.diagnostics else None
-    return Parsed(document) if document else _parse(source)
-
-
-def _parse(source: SourceFile) -> Parsed:
+def parse(source: SourceFile) -> Parsed:
+    """Parses a rule file. A statement whose mistake leaves its meaning open is left out of the document."""
     reading = Reading(source, _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text))
     builder = Builder(source, Comments(source, reading.comments))
     document = Document(source)
@@ -260,128 +245,6 @@ def _parse(source: SourceFile) -> Parsed:
 
 def _offset(diagnostic: Diagnostic) -> int:
     return diagnostic.span.start if diagnostic.span else 0
-
-
-_BRACE = re.compile(r"(?:\s|#[^\n]*+)*+\{")
-_LINE_END = re.compile(r"[ \t\r]*+\n")
-_HEAD = "target x {"
-_FIELDS: dict[type, tuple[str, ...]] = {
-    kind: tuple(inspect.signature(kind).parameters)
-    for kind in (Comment, Literal, RewriteStatement, ListStatement, TestStatement, RequestClauses, RedirectTo)
-}
-
-
-def _moved(node: Any, source: SourceFile, by: int) -> Any:
-    """Returns a node, or a tuple of nodes, in another file whose text is the same from there on."""
-    if isinstance(node, Span):
-        return Span(source, node.start + by, node.end + by)
-    if isinstance(node, tuple):
-        return tuple([_moved(each, source, by) for each in node]) if node else node
-    names = _FIELDS.get(type(node))
-    return node if names is None else type(node)(*[_moved(getattr(node, name), source, by) for name in names])
-
-
-class _Piece(NamedTuple):
-    """A stretch of a file, up to the end of a statement, of the first line of a block, or of the file."""
-
-    start: int
-    end: int
-    statement: Statement | None = None
-
-
-def _pieces(document: Document) -> Iterator[_Piece]:
-    start, text = 0, document.source.text
-    for block in document.blocks:
-        brace = _BRACE.match(text, block.name.span.end)
-        assert brace is not None, "a block without mistakes has its brace"
-        end = block.opening.span.end if block.opening else brace.end()
-        yield _Piece(start, end)
-        for each in block.statements:
-            start, end = end, (each.trailing or each).span.end
-            yield _Piece(start, end, each)
-        start = end
-    yield _Piece(start, len(text))
-
-
-def _edited(source: SourceFile, before: Document) -> Document | None:
-    """Returns the document of an edited file; None if more has changed than statements, or if there is a mistake.
-
-    This is exact: wherever a statement of a block ends with its line, the parser is in the same state.
-    """
-    old, new, pieces = before.source.text, source.text, [*_pieces(before)]
-    blocks: list[list[Statement]] = []
-    moves: list[int] = []  # by how much each piece moved that is not a statement
-    at = index = 0
-    while index < len(pieces):
-        start, end, statement = pieces[index]
-        if _ends_line(new, at + end - start) and new.startswith(old[start:end], at):
-            if statement is None:
-                moves.append(at - start)
-                blocks.append([])
-            else:
-                blocks[-1].append(_moved(statement, source, at - start))
-            at, index = at + end - start, index + 1
-            continue
-        later, place = _next_unchanged(old, new, pieces[index : index + MOST_REPLACED], at)
-        if place < 0 or not blocks:
-            return None
-        index += later
-        start, end, statement = pieces[index]
-        if statement is not None:  # it is read again: its comments may be new
-            place, index = place + end - start, index + 1
-        if (changed := _statements(source, at, place)) is None:
-            return None
-        blocks[-1] += changed
-        at = place
-    if at != len(new):
-        return None
-
-    def block(each: TargetBlock, number: int) -> TargetBlock:
-        head, tail = (
-            partial(_moved, source=source, by=moves[number]),
-            partial(_moved, source=source, by=moves[number + 1]),
-        )
-        span = Span(source, each.span.start + moves[number], each.span.end + moves[number + 1])
-        name, above, opening, inside = head(each.name), head(each.comments), head(each.opening), tuple(blocks[number])
-        return TargetBlock(
-            name, inside, span, above, opening, tail(each.closing), tail(each.trailing), each.blank_before
-        )
-
-    whole = tuple(block(each, number) for number, each in enumerate(before.blocks))
-    return Document(source, whole, _moved(before.closing, source, moves[-1]))
-
-
-def _ends_line(text: str, offset: int) -> bool:
-    return offset == len(text) or _LINE_END.match(text, offset) is not None
-
-
-def _next_unchanged(old: str, new: str, pieces: Sequence[_Piece], at: int) -> tuple[int, int]:
-    """Returns the index of the next piece that an edited file still has after an offset, and its place; -1 without."""
-    for index, (start, end, statement) in enumerate(pieces):
-        text = old[start:end]
-        place = new.find(text, at, at + LONGEST_REPLACED + len(text))
-        # The end of the block must not be taken for a part of a comment.
-        if place >= 0 and _ends_line(new, place + len(text)) and (statement or _ends_line(text, 0)):
-            return index, place
-        if statement is None:
-            break
-    return 0, -1
-
-
-def _statements(source: SourceFile, start: int, end: int) -> Sequence[Statement] | None:
-    """Returns the statements in a stretch of a block; None if it is anything else."""
-    if start == end:
-        return ()
-    parsed = _parse(SourceFile(source.name, f"{_HEAD}{source.text[start:end]}\n}}"))
-    if parsed.diagnostics or len(parsed.document.blocks) != 1:
-        return None
-    (block,) = parsed.document.blocks
-    if block.opening or block.closing or not block.statements:
-        return None
-    last = block.statements[-1]
-    by = start - len(_HEAD)
-    is_all = (last.trailing or last).span.end + by == end
-    return [_moved(each, source, by) for each in block.statements] if is_all else None
 
 
 _OPEN = frozenset({"OPEN_STRING", "OPEN_RAW"})

@@ -58,7 +58,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A name or a string as written and as meant; `offsets` has the place of each code point in it, and of the end."""
+    """A name or a string as written and as meant; `offsets` has the place of each code point, and of the end."""
 
     value: str
     span: Span = field(compare=False, repr=False)
@@ -71,7 +71,7 @@ class Literal:
             return self.span
         last = len(self.offsets) - 1
         first = self.offsets[min(start, last)]
-        return self.span.part(first, max(first, self.offsets[min(start if end is None else end, last)]))
+        return Span(self.span.source, first, max(first, self.offsets[min(start if end is None else end, last)]))
 
 
 REDIRECTS = {301: 308, 302: 307, 303: None, 307: 307, 308: 308}
@@ -195,16 +195,16 @@ def literal(source: SourceFile, token: Token) -> tuple[Literal, Diagnostic | Non
     start = token.start_pos or 0
     span = Span(source, start, start + len(token))
     if token.type == "NAME":
-        return Literal(str(token), span, offsets=range(len(token) + 1)), None
+        return Literal(str(token), span, offsets=range(span.start, span.end + 1)), None
     inner, raw = token[1:-1], token.type == "RAW"
     if raw and "\r\n" in inner:
         # As in Go's raw strings: the value does not depend on the file's line ends.
         kept = [index for index, character in enumerate(inner) if inner[index : index + 2] != "\r\n"]
-        offsets = (*(1 + index for index in kept), len(token) - 1)
+        offsets = (*(span.start + 1 + index for index in kept), span.end - 1)
         return Literal("".join(inner[index] for index in kept), span, raw=True, offsets=offsets), None
     if not raw and "\\" in inner:
         return _unescaped(inner, span), _bad_escape(inner, span)
-    return Literal(inner, span, raw, range(1, len(token))), None
+    return Literal(inner, span, raw, range(span.start + 1, span.end)), None
 
 
 def _unescaped(inner: str, span: Span) -> Literal:
@@ -220,7 +220,7 @@ def _unescaped(inner: str, span: Span) -> Literal:
             end = escape.end()
     value.append(inner[end:])
     offsets += range(end, len(inner) + 1)
-    return Literal("".join(value), span, offsets=tuple([1 + offset for offset in offsets]))
+    return Literal("".join(value), span, offsets=tuple([span.start + 1 + offset for offset in offsets]))
 
 
 def _meaning(escape: str) -> str | None:

@@ -274,7 +274,7 @@ def _listed(lists: Iterable[AddressList], statement: ListStatement) -> Iterator[
 
 def _index(literal: Literal, offset: int) -> int:
     """Returns the index in the value of a string for an offset of the file."""
-    return max(0, min(bisect_right(literal.offsets, offset - literal.span.start) - 1, len(literal.value)))
+    return max(0, min(bisect_right(literal.offsets, offset) - 1, len(literal.value)))
 
 
 def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> str:
