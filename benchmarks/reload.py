@@ -242,7 +242,7 @@ def main() -> None:
         edits = range(arguments.edits + 1)
         measurements = measure([rules(count, edit, everything=arguments.everything) for edit in edits])
         print(f"{count} rewrites, {arguments.edits} edits; milliseconds")
-        print(f"  save to activation          {milliseconds([end - begin for begin, end in measurements.spans])}")
+        print(f"  save to activation           {milliseconds([end - begin for begin, end in measurements.spans])}")
         rows = (
             ("loop late", measurements.delays),
             ("of it ours", measurements.computed),
@@ -251,12 +251,12 @@ def main() -> None:
         for label, samples in rows:
             for reload in (False, True):
                 row_label = f"{label}, {'during a reload' if reload else 'otherwise'}"
-                print(f"  {row_label:<28}{milliseconds(measurements.during(samples, reload=reload))}")
+                print(f"  {row_label:<29}{milliseconds(measurements.during(samples, reload=reload))}")
         for name, (begin, end) in measurements.others.items():
             within = [value for at, value in measurements.computed if begin <= at <= end]
             asked = [value for at, value in measurements.requests if begin - value <= at <= end]
             longest = f", longest request {max(asked) * 1000:.1f}" if asked else ""
-            print(f"  loop late, {name:<17}{milliseconds(within)} (of it ours){longest}")
+            print(f"  loop late, {name:<18}{milliseconds(within)} (of it ours){longest}")
 
 
 if __name__ == "__main__":
