@@ -29,18 +29,6 @@ def test_a_rule_of_the_table_is_converted_as_documented(row):
         assert (rewrite.pattern.text, rewrite.template.text) == (expected_source, expected_target)
 
 
-def test_the_rule_file_of_the_page_is_the_written_one():
-    """The rule in the comment is converted to the shown file, apart from the place in the comment."""
-    (documented,) = re.findall(r"^```rules\n(target press .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    ((source, target),) = re.findall(r"# It was: (\S+) -> (\S+)", documented)
-    entry = f"{{source: '{source}', target: '{target}'}}"
-    conversion = converted(
-        f"targets: {{press: {{mount: {{path: [/]}}, bucket: {{name: b-1, prefix: public}}, keyRewriteList: [{entry}]}}}}"
-    )
-    without_place = re.compile(r"# From .*")
-    assert without_place.sub("", conversion.files["rules/press.rules"]) == without_place.sub("", documented)
-
-
 def test_the_table_was_found():
     """The table has rules that are converted, and rules that are not."""
     assert [bool(row[4]) for row in ROWS] == [False, False, True, True, True]
