@@ -439,3 +439,12 @@ def test_compiled_rules_count_again_when_they_are_reused(monkeypatch):
     monkeypatch.setattr("tornado_proxy.rules.loading.MOST_SOURCE_MEMORY", 10)
     again = compile_documents([*before.documents], before.rule_sets)
     assert [each.code for each in again.diagnostics] == ["rules-too-large"]
+
+
+@pytest.mark.parametrize("edited", ['redirect `/a` -> "/b"', 'redirect 308 `/a` -> "/b" without query'])
+def test_an_edit_of_a_kind_or_of_a_status_is_another_rule(edited):
+    """A rule with the texts of the one before at the same place is not that one."""
+    before = compile_rule_files([RuleFile("a.rules", b'target site {\nredirect 301 `/a` -> "/b"\n}')])
+    after = compile_rule_files([RuleFile("a.rules", f"target site {{\n{edited}\n}}".encode())], before)
+    assert after.rule_sets["site"] != before.rule_sets["site"]
+    assert after.rule_sets["site"].rewrites[0].statement.redirecting.status != 301

@@ -187,7 +187,7 @@ class Rewrite:
     pattern: Pattern
     dialect: Dialect
     template: Template
-    statement: RewriteStatement = field(repr=False, compare=False)
+    statement: RewriteStatement = field(repr=False)  # compared: it has the kind, and the words of a redirect
 
     @property
     def span(self) -> Span:
