@@ -306,7 +306,7 @@ def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text, mon
 
     monkeypatch.setattr("tornado_proxy.admin.administration.look_now", look_now)
     explanation = Explanation("GET /h", (), (PathStep("URL", ()),), "site", (Serve(ObjectKey("k")),))
-    monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
+    monkeypatch.setattr(EXPLAIN, lambda *_: explanation)
     first, last = _overview(in_force, path="/h").explanation.path
     assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
 
@@ -320,7 +320,7 @@ def test_the_last_step_may_be_a_redirect_of_the_object(tmp_path, option, text, m
 
     monkeypatch.setattr("tornado_proxy.admin.administration.look_now", look_now)
     explanation = Explanation("GET /h", (), (), "site", (Serve(ObjectKey("k")),))
-    monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
+    monkeypatch.setattr(EXPLAIN, lambda *_: explanation)
     files = Files.create(tmp_path, site=RULES)
     files.configure(f"{CONFIGURATION}\n    actions: {{GET: {{config: {{websiteRedirects: {option}}}}}}}\n")
     assert _overview(files.load(), path="/h").explanation.path[-1].lines[0] == ((text, None),)
@@ -329,7 +329,7 @@ def test_the_last_step_may_be_a_redirect_of_the_object(tmp_path, option, text, m
 def test_a_refused_request_asks_nothing_of_s3(in_force, monkeypatch):
     """A plan that begins with a refusal is answered without S3."""
     explanation = Explanation("GET /h", (), (), "site", (Refuse(403, "not permitted"),))
-    monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
+    monkeypatch.setattr(EXPLAIN, lambda *_: explanation)
     (step,) = _overview(in_force, path="/h").explanation.path
     assert (step.outcome, step.lines[0]) == ("bad", (("403 Forbidden", None),))
 
@@ -338,7 +338,7 @@ def test_a_path_is_explained_with_the_mounts_in_force(in_force, monkeypatch):
     """The function gets the mounts and the fields of the form; without a path, nothing is explained."""
     calls = []
 
-    def explain(mounts, fields):
+    def explain(mounts, fields, _public_path):
         calls.append((mounts.sites[0].target.name, fields))
         rows = [("✓", f"{in_force.settings.directory}/rules/site.rules:2:1")]
         return Explanation("GET /h", (("rewrites", rows),))
@@ -355,7 +355,7 @@ def test_explanations_run_one_at_a_time(in_force, monkeypatch):
     running: list[int] = []
     concurrency: list[int] = []
 
-    def explain(_mounts, _fields):
+    def explain(_mounts, _fields, _public_path):
         running.append(1)
         concurrency.append(len(running))
         time.sleep(0.01)
@@ -374,7 +374,7 @@ def test_explanations_run_one_at_a_time(in_force, monkeypatch):
 def test_a_failing_explanation_is_an_error_on_the_page(in_force, caplog, monkeypatch):
     """The page names the exception, and the log has the traceback."""
 
-    def explain(_mounts, _fields):
+    def explain(_mounts, _fields, _public_path):
         raise RuntimeError("no idea")
 
     monkeypatch.setattr(EXPLAIN, explain)

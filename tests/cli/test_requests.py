@@ -144,6 +144,14 @@ target site {
 """
 
 
+def test_a_location_begins_with_the_public_path(explain, files):
+    """The plan of a redirect has the location that the service sends."""
+    (files / "rules/site.rules").write_text('target other { redirect 301 `^/a$` -> "/b" }')
+    (files / "proxy.yaml").write_text(f"server: {{publicPath: /files}}\n{CONFIGURATION}")
+    _, printed, _ = explain("/a", "--config", "proxy.yaml")
+    assert "plan        redirect  301 /files/b" in printed.splitlines()
+
+
 @pytest.mark.parametrize(
     ("words", "lines"),
     [

@@ -177,7 +177,7 @@ class Administration:
         # One at a time: it takes processor time from requests.
         async with self._explaining:
             try:
-                answer = await asyncio.to_thread(explained, parts.mounts, asked)
+                answer = await asyncio.to_thread(explained, parts.mounts, asked, parts.settings.server.public_path)
             except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"

@@ -37,10 +37,10 @@ from tornado_proxy.tools.diff import Change, Comparer
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, logged
 
 
-def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
+def explained(mounts: Mounts, asked: Mapping[str, str], public_path: str = "") -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
     user = User(asked["user"]) if asked.get("user") else None
-    client = RequestDefaults(user, asked.get("host", ""))
+    client = RequestDefaults(user, asked.get("host", ""), public_path=public_path)
     found = explain.explain(mounts, asked["path"], asked.get("method", "GET"), client, asked.get("file"))
     rows = tuple(explain.sections(found, user))
     target = found.match.site.target.name if found.match else None

@@ -73,8 +73,9 @@ def run_explain(arguments: argparse.Namespace) -> int:
     """Explains; returns 0 for any answer."""
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
-    mounts = _mounts(arguments)
-    client, is_json = request_defaults(arguments), arguments.format == "json"
+    mounts, public_path = _mounts(arguments)
+    client = msgspec.structs.replace(request_defaults(arguments), public_path=public_path)
+    is_json = arguments.format == "json"
     if arguments.path is not None:
         shown = explain.explain(mounts, arguments.path, arguments.method, client, arguments.file_name)
         text = explain.to_text(shown, configured=arguments.config is not None, user=client.user)
@@ -88,20 +89,21 @@ def run_explain(arguments: argparse.Namespace) -> int:
     return ExitStatus.CLEAN
 
 
-def _mounts(arguments: argparse.Namespace) -> Mounts:
-    """Returns the configuration's targets and pages of its own, or only the chosen target."""
+def _mounts(arguments: argparse.Namespace) -> tuple[Mounts, str]:
+    """Returns the configuration's targets and pages of its own with its public path, or only the chosen target."""
     if not arguments.config:
         if not arguments.rules:
             raise CommandError("give `--rules` or `--config`")
         rule_sets = inputs.load_rules(arguments.rules).rule_sets
         name = chosen_target(arguments.target, list(rule_sets))
-        return Mounts([bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")])
+        return Mounts([bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]), ""
     if arguments.prefix is not None:
         raise CommandError("`--prefix` cannot be used with `--config`")
     settings = inputs.load_settings(arguments.config)
     loaded = inputs.load_rules(arguments.rules or settings.rules, settings)
     sites = inputs.configured_sites(settings, loaded, arguments.target)
-    return Mounts(sites) if arguments.target else Mounts(sites, settings.oidc_providers, settings.list_targets)
+    pages = () if arguments.target else (settings.oidc_providers, settings.list_targets)
+    return Mounts(sites, *pages), settings.server.public_path
 
 
 def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = "") -> Site:

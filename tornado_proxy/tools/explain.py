@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from gotemplate.regexp.matching import longest_matching_part
 from tornado_proxy.routing import plan
@@ -55,7 +55,7 @@ def explain(
         request = read_request(typed, method, client.host, client.headers)
     except RequestError as error:
         return refused(address, method, error)
-    return simulate(mounts, request, client.user, file_name)
+    return simulate(mounts, replace(request, public_path=client.public_path), client.user, file_name)
 
 
 def heading(decision: Decision) -> str:

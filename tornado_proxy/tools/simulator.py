@@ -151,11 +151,12 @@ UPLOAD = "a log does not contain the name of an uploaded file"
 
 
 class RequestDefaults(msgspec.Struct, frozen=True):
-    """Who makes requests, if that is required, and what their text does not contain: the host and headers."""
+    """Who makes requests, if that is required, and what their text does not contain: host, headers, public path."""
 
     user: User | None = None
     host: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    public_path: str = ""
 
 
 class Simulator:
