@@ -30,6 +30,9 @@ READ_WITHIN = 10.0
 MOST_FAILING_SHOWN = 20
 """Failing tests that are reported one by one."""
 
+MOST_TOUCHED = 1000
+"""Rules from the first to the last that an edit touches; beyond them, all tests run again."""
+
 SETTLED_AFTER = 0.02
 """Seconds between two readings that must agree."""
 AT_REST = 1.0
