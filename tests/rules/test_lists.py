@@ -88,6 +88,7 @@ def test_a_line_is_a_rule():
         ("/a", "1:1", "the line does not say where its address leads"),
         ("/a /b 200", "1:7", "`200` is not the status of a redirect"),
         ("/a /b x", "1:7", "`x` is not the status of a redirect"),
+        ("/a /b 3٠1", "1:7", "`3٠1` is not the status of a redirect"),
         ("/a /b 301 /c", "1:10", "the line has too many columns"),
         ("/a /\x02/evil.org\x03", "1:4", "the result contains a control character"),
         ("/a //evil.org", "1:4", "the result begins with `//`, which would name a host"),

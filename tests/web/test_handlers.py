@@ -75,6 +75,28 @@ async def test_an_answered_request_leaves_no_cycle():
             gc.enable()
 
 
+class _KeepingStore(MemoryStore):
+    """A store whose frame keeps the error that it raises, with a cause."""
+
+    async def open(self, *_arguments):
+        """Raises."""
+        error = Unreachable("down")
+        raise error from ValueError("why")
+
+
+async def test_a_failure_leaves_no_cycle():
+    """Its frames are let go of, whatever they keep: they hold the request and its generation."""
+    async with serve(_KeepingStore()) as site, site.connect() as client:
+        gc.collect()
+        gc.disable()
+        try:
+            await client.send(b"GET /a HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            assert (await client.receive()).status == 502
+            assert not [each for each in gc.get_objects() if isinstance(each, handler.Handler)]
+        finally:
+            gc.enable()
+
+
 async def test_a_head_that_cannot_be_read_leaves_no_cycle():
     """Its error is that of the connection, and was raised in the handler."""
     async with serve({}) as site, site.connect() as client:

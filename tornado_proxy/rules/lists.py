@@ -118,7 +118,9 @@ def _read_line(columns: re.Match[str], kind: RuleKind) -> tuple[str, str, int | 
         raise _BadLine("address", f"the address {reason}")
     if result is None:
         raise _BadLine("address", "the line does not say where its address leads")
-    if status is not None and (kind is RuleKind.REWRITE or not status.isdecimal() or int(status[:4]) not in REDIRECTS):
+    if status is not None and (
+        kind is RuleKind.REWRITE or not (status.isascii() and status.isdecimal()) or int(status[:4]) not in REDIRECTS
+    ):
         raise _BadLine("status", f"`{status}` is not the status of a redirect")
     if not _REST.fullmatch(rest):
         raise _BadLine("rest", "the line has too many columns")

@@ -145,6 +145,8 @@ class Handler(RequestHandler):
                     await getattr(self, self.request.method.lower())()
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
                 await self.answer_error(error)
+                if isinstance(error, StatusError):
+                    _let_go_of_frames(error)
         except CancelledError:
             if self._departure is None or self._task is None:
                 raise
@@ -411,6 +413,17 @@ class Handler(RequestHandler):
             asked.version,
             data.key if data else None,
         )
+
+
+def _let_go_of_frames(error: BaseException | None) -> None:
+    """Cuts the cycle of an error and the frames that it was raised in.
+
+    These hold the request and its generation, which nothing would free: what a reload makes is kept from the collector,
+    and with it what waits for that.
+    """
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _facts(headers: HTTPHeaders, use: BucketUse, location: str) -> dict[str, str | float]:

@@ -273,11 +273,6 @@ class MistakeHandler(Handler):
         super().prepare()
         raise self.given
 
-    def on_finish(self) -> None:
-        """Lets go of the request: the frames in which the error was raised have the connection, which has the error."""
-        super().on_finish()
-        self.given.with_traceback(None)
-
 
 _ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
 
