@@ -80,7 +80,8 @@ _LINE = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _IN_LINE = re.compile(
-    r'[^\n#{}]*?(?P<at>\b(?:rewrites?|redirects?|gone|test)[ \t]+(?:[\w.-]+[ \t]+)*["`]|\btarget[ \t]+\S+[ \t]*\{|\})'
+    r'[^\n#{}]*?(?P<at>\b(?:rewrites?|redirects?|gone|test)[ \t]+(?:[\w.-]++[ \t]++){0,4}+["`]'
+    r"|\btarget[ \t]+\S+[ \t]*\{|\})"
 )
 
 
@@ -245,7 +246,9 @@ def _open_string(unexpected: _Unexpected) -> bool:
         return False
     start = string.start_pos or 0
     end = _line_end(reading.text, start)
-    touches = string.end_pos == unexpected.start and (token.type == "NAME" or _is_text(token))
+    # Behind a string, a keyword is one: a source may end its statement.
+    is_word = token.type == "NAME" or token.type in KEYWORDS or _is_text(token)
+    touches = string.end_pos == unexpected.start and is_word
     holds_statement = "\n" in string and _next_statement(reading.text, end) < (string.end_pos or 0)
     if is_open or holds_statement or (touches and "->" in string):
         quoted = ("string", 'a string ends on its line: close it with `"`')
