@@ -448,3 +448,13 @@ def test_an_edit_of_a_kind_or_of_a_status_is_another_rule(edited):
     after = compile_rule_files([RuleFile("a.rules", f"target site {{\n{edited}\n}}".encode())], before)
     assert after.rule_sets["site"] != before.rule_sets["site"]
     assert after.rule_sets["site"].rewrites[0].statement.redirecting.status != 301
+
+
+def test_all_that_is_many_can_be_freed_one_by_one():
+    """Statements, rules, their tests, and the automata are pieces of what was loaded."""
+    text = b'target site {\nrewrite `^/a` -> "/b"\nrewrite `^/c` -> "/d"\ntest "/a" -> "/b"\n}'
+    loaded = compile_rule_files([RuleFile("a.rules", text)])
+    (rules,), pieces = loaded.rule_sets.values(), {*map(id, loaded.pieces())}
+    statements = loaded.documents[0].blocks[0].statements
+    for each in (*statements, *rules.rewrites, *rules.tests, *rules.first_match.sets, rules.first_match):
+        assert id(each) in pieces

@@ -370,3 +370,10 @@ def test_progress_has_the_longest_matching_part(text, key, part, reached, failin
 def test_a_matching_source_has_no_failing_part(text):
     """The progress of a source that matches has no failing part."""
     assert longest_matching_part(text, "/a").failing is None
+
+
+@pytest.mark.parametrize(("expressions", "sets"), [([], 0), (["a"], 1), (["a", "b"], 1)])
+def test_a_list_has_the_sets_of_its_portions(expressions, sets):
+    """Those of a few patterns are one; a single pattern needs none."""
+    made = matching.FirstMatch([matching.compile_pattern(each) for each in expressions]).sets
+    assert (len(made), [each is None for each in made]) == (sets, [len(expressions) == 1] * sets)
