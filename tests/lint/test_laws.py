@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 from documents import documents
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from linting import block, loaded, rule_files
 from linting import settings as configured
@@ -203,6 +203,7 @@ def _mistakes(text: str) -> int:
 
 @slow
 @given(blocks)
+@example('target site {\ngone `^/a$`\nredirects "moved.txt" ignoring case\nrewrites "keys.txt" ignoring case\n}\n')
 def test_a_fix_removes_a_finding(text):
     """Each fix, applied alone, leaves fewer findings of its check."""
     files = rule_files(site=text)

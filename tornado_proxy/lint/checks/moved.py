@@ -224,7 +224,9 @@ def shadowed_line(subject: Subject) -> Iterator[LintFinding]:
                 Note(f"{named(rule)} takes this address", shadow.span) for shadow, rule in shadows[:EARLIER_SHOWN]
             )
             advice, fixes = "delete these lines, or move the list up", tuple[Fix, ...]()
-            if len(takers) == 1 and isinstance(taker, Rewrite):
+            # Moved above another list, it could take that one's addresses.
+            is_next = not any(taker.number < other.number < each.number for other in target.rule_set.lists)
+            if len(takers) == 1 and isinstance(taker, Rewrite) and is_next:
                 title = f"move the list above {named(taker)}"
                 advice, fixes = (
                     f"delete these lines, or {title}",
