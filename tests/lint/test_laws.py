@@ -184,6 +184,7 @@ def _result(compiled: LoadedRules, key: str) -> str:
 
 @slow
 @given(blocks)
+@example('target site {\nrewrite `^/a$` -> "https://a b/"\nredirects "moved.txt"\n}\n')
 def test_all_fixes_are_applied(text):
     """After all fixes, only those that would break the file are left."""
     allowed = frozenset({Safety.SAFE, Safety.UNSAFE})

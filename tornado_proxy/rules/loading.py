@@ -352,7 +352,8 @@ class _Target(msgspec.Struct):
             return pattern, made.template
         compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
         try:
-            return _bad_location(statement) or (pattern, compile_text(template.value))
+            mistakes = bad_location(statement) if statement.kind is RuleKind.REDIRECT else []
+            return mistakes or (pattern, compile_text(template.value))
         except TemplateMistake as first:
             return [
                 Diagnostic("bad-template", str(each), template.at(each.offset, each.end), help=each.help)
@@ -371,10 +372,8 @@ _OWN_HOST = 'write scheme and host as they are, "https://example.org/$1": who ch
 _FIRST_ACTION = re.compile(r"\{[{%#]")
 
 
-def _bad_location(statement: RewriteStatement) -> list[Diagnostic]:
+def bad_location(statement: RewriteStatement) -> list[Diagnostic]:
     """Returns the mistake of a redirect that leads nowhere, or where a client chooses, whatever is inserted."""
-    if statement.kind is not RuleKind.REDIRECT:
-        return []
     template, plain = statement.template, statement.dialect is Dialect.PLAIN
     action = None if plain else _FIRST_ACTION.search(template.value)
     opening = compile_plain(template.value).opening if plain else template.value[: action.start() if action else None]

@@ -17,6 +17,7 @@ from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, 
 from tornado_proxy.lint.subject import Subject, TargetRules, place_of_result
 from tornado_proxy.rules.diagnostic import Edit, Safety, Severity
 from tornado_proxy.rules.expectations import expectation, failure
+from tornado_proxy.rules.loading import bad_location
 from tornado_proxy.rules.model import (
     AddressList,
     Counted,
@@ -121,7 +122,8 @@ def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:
     if is_address(beginning):
         message = f"a result is a key, not a URL: this asks the bucket for `/{beginning}…`"
         word = rewrite.span.part(0, len("rewrite"))
-        fixes = offer("write `redirect`", (Edit(word, "redirect"),) if word.text == "rewrite" else ())
+        leads = word.text == "rewrite" and not bad_location(rewrite.statement)
+        fixes = offer("write `redirect`", (Edit(word, "redirect"),) if leads else ())
         return LintFinding(message, span, "write `redirect` where clients are to be sent there", fixes=fixes)
     fixes = offer("write the slash", inserted(template, start, "/"), Safety.SAFE)
     return LintFinding("the result has no leading slash, and gets one", span, _SLASH_HELP, fixes=fixes)
