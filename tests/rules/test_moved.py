@@ -145,6 +145,12 @@ target site {
     assert print_document(document(text)) == text
 
 
+def test_a_redirect_may_be_called_if():
+    """Its name is printed between quotes, since the word begins `if missing`."""
+    text = 'target site {\n    redirect "if" `^/a$` -> "/b"\n    gone if `^/c$`\n}\n'
+    assert print_document(document(text)) == text
+
+
 def test_old_names_stay_names():
     """The new words are keywords only where a statement begins, or where they fit."""
     text = "target gone { rewrite redirect `^/a$` -> `/b`\nredirect missing `^/c` -> `/d`\nrewrite redirects `^/e$` -> `/f` }"

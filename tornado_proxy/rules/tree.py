@@ -383,7 +383,10 @@ def group_lines(group: Sequence[Statement]) -> list[str]:
 def _cells(statement: Statement) -> _Cells:
     match statement:
         case RewriteStatement(name, source, dialect, template):
-            shown = name_text(name) if name else "", string_text(source)
+            # Behind `redirect`, a bare `if` would begin `if missing`.
+            is_if = statement.kind is RuleKind.REDIRECT and name is not None and name.value == "if"
+            named = '"if"' if is_if else name_text(name) if name else ""
+            shown = named, string_text(source)
             if statement.kind is RuleKind.GONE:
                 return _Cells(opening(statement), *shown)
             written_in = "" if dialect is Dialect.PLAIN else dialect.value
