@@ -1,4 +1,4 @@
-"""Stores that fail, block, or hold bodies of any size, and a sign-in that accepts every name."""
+"""Stores that fail, block, or hold bodies of any size, a clock, and a sign-in that accepts every name."""
 
 import asyncio
 from contextvars import ContextVar
@@ -22,21 +22,34 @@ class Staff:
         return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
 
 
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        """The time, in seconds."""
+        return self.now
+
+
 class FailingStore(MemoryStore):
-    """A memory store in which some operations raise: `FailingStore(open=Busy("…"))`."""
+    """A memory store in which some operations raise: `FailingStore(open=Busy("…"))`; `opened` are the keys asked for."""
 
     def __init__(self, **errors: Exception) -> None:
         super().__init__()
         self.errors = errors
+        self.opened: list[str] = []
 
     def _check(self, operation: str) -> None:
         if operation in self.errors:
             raise self.errors[operation]
 
-    async def open(self, *arguments: Any):
+    async def open(self, key: str, *arguments: Any):
         """Opens the object, or raises."""
+        self.opened.append(key)
         self._check("open")
-        return await super().open(*arguments)
+        return await super().open(key, *arguments)
 
     async def head(self, *arguments: Any):
         """Returns the object's info, or raises."""

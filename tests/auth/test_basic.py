@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import bcrypt
 import pytest
+from fakes import Clock
 
 from tornado_proxy.auth.authenticator import AuthBusy, SignIn
 from tornado_proxy.auth.basic import (
@@ -126,17 +127,6 @@ async def test_each_provider_has_its_authenticator():
 
 
 CLAIM = Claim("staff", "ann")
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        """Returns the current time in seconds."""
-        return self.now
 
 
 class FakeHash(HashedPassword, frozen=True):

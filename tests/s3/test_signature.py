@@ -10,6 +10,7 @@ from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import CredentialRetrievalError
+from fakes import Clock
 from hostile_s3 import wait_until
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,16 +116,6 @@ class ProviderChain(Credentials):
         if self.fails:
             raise CredentialRetrievalError(provider="chain", error_msg="gone")
         return ReadOnlyCredentials(f"key-{len(self.threads)}", "secret", "token")
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        """The time."""
-        return self.now
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from fakes import FailingStore, OneObjectStore, ScriptedBody
+from fakes import Clock, FailingStore, OneObjectStore, ScriptedBody
 from memory_store import MemoryStore
 from serving import part, serve
 
@@ -173,9 +173,8 @@ async def test_a_failing_page_is_a_default_500(body, caplog):
 
 async def test_a_failing_error_page_is_a_default_500(caplog):
     """The default page is sent even if the custom page of a 500 fails too."""
-    custom = _recipe("not_found_error", "{{ index .Request.Header.Nothing 1 }}") | _recipe(
-        "internal_server_error", "{{ index .Request.Header.Nothing 1 }}"
-    )
+    failing = "{{ index .Request.Header.Nothing 1 }}"
+    custom = _recipe("not_found_error", failing) | _recipe("internal_server_error", failing)
     async with serve({}, custom=custom) as site:
         answer = await site.get("/a")
     assert (answer.status, b"Something went wrong" in answer.body) == (500, True)
@@ -212,16 +211,6 @@ async def test_a_template_can_be_in_a_bucket():
     assert (answer.status, "There is nothing at this address" in answer.text) == (404, True)
 
 
-class _Clock:
-    """A clock that a test sets."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
 class _CountingStore(MemoryStore):
     """A store that counts how often an object is opened."""
 
@@ -238,7 +227,7 @@ RECIPE = Recipe("put", BucketKey("t"))
 
 async def test_concurrent_requests_share_one_read():
     """A template is read once for all requests, and again after a minute."""
-    store, clock = _CountingStore(), _Clock()
+    store, clock = _CountingStore(), Clock()
     store.add("t", b"one")
     pages = BucketPages(clock)
     await asyncio.gather(*(pages.page("site", RECIPE, store) for _ in range(5)))
@@ -252,7 +241,7 @@ async def test_concurrent_requests_share_one_read():
 
 async def test_a_page_after_a_failure_has_the_usual_lifetime():
     """A failure does not shorten the lifetime of the page that is read after it."""
-    store, clock = _CountingStore(), _Clock()
+    store, clock = _CountingStore(), Clock()
     pages = BucketPages(clock)
     with pytest.raises(PageFailed):
         await pages.page("site", RECIPE, store)
@@ -274,7 +263,7 @@ async def test_a_disconnect_does_not_cancel_a_shared_read():
 
     store = _Gated()
     store.add("t", b"one")
-    pages = BucketPages(_Clock())
+    pages = BucketPages(Clock())
     async with asyncio.TaskGroup() as group:
         cancelled = group.create_task(pages.page("site", RECIPE, store))
         waiting = group.create_task(pages.page("site", RECIPE, store))
@@ -287,7 +276,7 @@ async def test_a_disconnect_does_not_cancel_a_shared_read():
 
 async def test_a_failing_bucket_keeps_the_previous_page():
     """The previous page is used until the bucket answers again."""
-    store, clock = MemoryStore(), _Clock()
+    store, clock = MemoryStore(), Clock()
     store.add("t", b"one")
     pages = BucketPages(clock)
     await pages.page("site", RECIPE, store)
@@ -307,7 +296,7 @@ async def test_an_invalid_template_is_read_once(content, message):
     """The error names the defect, and the next request does not read the template again."""
     store = _CountingStore()
     store.add("t", content)
-    pages = BucketPages(_Clock())
+    pages = BucketPages(Clock())
     for _ in range(2):
         with pytest.raises(PageFailed, match=message):
             await pages.page("site", RECIPE, store)

@@ -6,19 +6,17 @@ import zlib
 from os import urandom
 
 import pytest
-from fakes import OneObjectStore, ScriptedBody
+from fakes import OneObjectStore, ScriptedBody, Staff
 from memory_store import MemoryStore
 from serving import head, serve
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
-from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
-from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.web import filters
@@ -37,9 +35,8 @@ async def test_every_answer_has_the_cors_headers(path, status):
         answer = await site.request("GET", path, {"Origin": ORIGIN})
         assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, ORIGIN)
         assert "Origin" in answer.headers["vary"]
-        assert (
-            "access-control-allow-origin" not in (await site.request("GET", path, {"Origin": "https://b.test"})).headers
-        )
+        other = await site.get(path, Origin="https://b.test")
+    assert "access-control-allow-origin" not in other.headers
 
 
 async def test_a_preflight_is_answered_without_a_sign_in():
@@ -67,6 +64,8 @@ async def test_cors_is_off_unless_it_is_enabled(server):
     assert not any(name.startswith("access-control") for name in answer.headers)
 
 
+NO_CACHE = CacheHeaders(no_cache_enabled=True)
+FORBIDDEN = "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
 CACHE_HEADERS = CacheHeaders(expires="expires", cache_control="max-age=0", pragma="pragma", x_accel_expires="x")
 
 
@@ -104,26 +103,17 @@ async def test_a_redirect_says_itself_how_long_it_holds():
 
 async def test_disabled_caching_overrides_what_an_object_says():
     """With `noCacheEnabled`, neither an object's own headers nor the answer to a user can be cached, by browsers either."""
-    store, server = MemoryStore(), Server(cache=CacheHeaders(no_cache_enabled=True))
-    store.add(
-        "a",
-        b"x",
-        ObjectInfo(1, etag='"e"', cache_control="public, max-age=600", expires="Thu, 01 Jan 2099 00:00:00 GMT"),
-    )
+    store, server, expires = MemoryStore(), Server(cache=NO_CACHE), "Thu, 01 Jan 2099 00:00:00 GMT"
+    store.add("a", b"x", ObjectInfo(1, etag='"e"', cache_control="public, max-age=600", expires=expires))
     resources = (Resource("/signed/**", provider="staff"), Resource("/**", white_list=True))
     rules = 'rewrite `^/signed/a` -> "/a"'
-    async with serve(store, server=server, resources=resources, authenticators={"staff": _Ann()}, rules=rules) as site:
-        answers = [await site.get("/a"), await site.get("/signed/a"), await site.get("/a", If_None_Match='"e"')]
+    async with serve(store, server=server, resources=resources, authenticators={"staff": Staff()}, rules=rules) as site:
+        signed = await site.get("/signed/a", Authorization="ann")
+        answers = [await site.get("/a"), signed, await site.get("/a", If_None_Match='"e"')]
     assert [answer.status for answer in answers] == [200, 200, 304]
     for answer in answers:
-        assert (
-            answer.headers["cache-control"] == "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
-        )
+        assert answer.headers["cache-control"] == FORBIDDEN
         assert answer.headers["expires"] == "Thu, 01 Jan 1970 00:00:00 GMT"
-
-
-NO_CACHE = CacheHeaders(no_cache_enabled=True)
-FORBIDDEN = "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
 
 
 @pytest.mark.parametrize("cache", [CACHE_HEADERS, NO_CACHE])
@@ -166,22 +156,15 @@ async def test_a_custom_error_can_omit_cache_control():
     assert not {"cache-control", "expires", "pragma", "x-accel-expires"} & set(headers)
 
 
-class _Ann:
-    """An authenticator that signs in every request as ann."""
-
-    async def authenticate(self, request, guard):
-        return SignIn(User("ann"))
-
-
 @pytest.mark.parametrize("path", ["/d/", "/d", "/d/a.txt"])
 async def test_the_answer_to_a_user_is_not_cached_publicly(path):
     """Cache headers are private, and X-Accel-Expires, which nginx prefers, is removed."""
     cache = CacheHeaders(cache_control="public, max-age=600", x_accel_expires="600", expires="0", pragma="x")
     resources = (Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),)
     actions = Actions(get=GetAction(redirect_with_trailing_slash_for_not_found_file=True))
-    options = {"resources": resources, "authenticators": {"staff": _Ann()}, "actions": actions}
+    options = {"resources": resources, "authenticators": {"staff": Staff()}, "actions": actions}
     async with serve({"d/a.txt": b"x"}, server=Server(cache=cache), **options) as site:
-        headers = (await site.request("GET", path)).headers
+        headers = (await site.get(path, Authorization="ann")).headers
     assert headers["cache-control"] == "private, no-cache"
     assert not {"x-accel-expires", "expires", "pragma"} & {name.lower() for name in headers}
 
@@ -327,8 +310,7 @@ async def test_listings_are_compressed_in_one_piece():
 
 async def test_configured_cache_headers_do_not_prevent_compression():
     """The `no-transform` of `noCacheEnabled` is for caches; only that of an object prevents compression."""
-    server = Server(cache=CacheHeaders(no_cache_enabled=True))
-    async with serve(_store(), server=server) as site:
+    async with serve(_store(), server=Server(cache=NO_CACHE)) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert (answer.headers["content-encoding"], "no-transform" in answer.headers["cache-control"]) == ("gzip", True)
 
