@@ -14,8 +14,9 @@ MOST_POSITIONS = 2000
 DEEPEST_GROUPS = 60
 """Levels of groups; beyond them, recursion over the tree would come near Python's limit."""
 
-SET_MEMORY = 128 << 20
-"""Bytes for the sets of a list with the states that they cache; 8 MiB are enough for about 2,000 patterns."""
+SET_MEMORY = 32 << 20
+"""Bytes for the sets of a list with the states that they cache. A set whose share is full begins anew, which costs a
+key some 10 µs: 4 MiB are enough for about 1,000 addresses in use."""
 LARGE_SETS = 8
 """Sets among which this memory is divided; each of more than these gets an eighth."""
 MOST_PARTS = 1_200

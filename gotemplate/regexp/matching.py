@@ -155,7 +155,7 @@ def compile_source(text: str) -> Pattern:
     expression = parse(text)
     _limit(text, "parts with its counts written out", _parts(expression), MOST_PARTS)
     try:
-        pattern = compile_expression(expression, MEMORY[:1])
+        pattern = compile_expression(expression, MEMORY[:2])
     except ProgramTooLarge:
         raise _too_slow(text, f"more than {MOST_INSTRUCTIONS:,} RE2 instructions") from None
     _limit(text, "RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS)

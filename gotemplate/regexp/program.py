@@ -18,7 +18,12 @@ from gotemplate.limits import LARGEST_PROGRAM
 from gotemplate.regexp import syntax
 from gotemplate.regexp.classes import OTHER_CASE, bracketed, cases, characters, spelled
 
-MEMORY = (8 << 20, 64 << 20)  # limits of memory in bytes for one program; the next one is tried if a limit is too low
+MEMORY = (8 << 10, 8 << 20, 64 << 20)
+"""Limits of memory in bytes for one program; the next one is tried if a limit is too low.
+
+With the first, RE2 keeps neither tables nor states beside a program, which take up to 12 KiB of a short one and make
+its groups no faster to find.
+"""
 
 
 class ProgramRefused(Exception):

@@ -22,10 +22,11 @@ anchors within a searched text nor word boundaries, and most of them list their 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 import msgspec
@@ -166,9 +167,9 @@ def overlaps(languages: Sequence[Language], finds: Callable[[int, str], bool], w
     `finds` is the matcher in use: whether the source of an index matches a key. It checks guessed keys, so that
     most pairs need no proof. The `whole` budget is for all pairs together. Pairs without a proof are passed over.
     """
-    earlier = OverlapCandidates(languages)
+    candidates = OverlapCandidates(languages)
     for other in range(len(languages)):
-        for one in sorted(earlier.find(other)):
+        for one in sorted(candidates.find(other, range(other))):
             try:
                 whole.spend(1)
                 key = _guessed(one, other, languages, finds)
@@ -179,7 +180,6 @@ def overlaps(languages: Sequence[Language], finds: Callable[[int, str], bool], w
                 return
             if key is not None:
                 yield Overlap(one, other, key)
-        earlier.add(other)
 
 
 def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callable[[int, str], bool]) -> str | None:
@@ -197,26 +197,21 @@ class OverlapCandidates:
     def __init__(self, languages: Sequence[Language]) -> None:
         self._prefixes = [folded_edge(each, STARTS) for each in languages]
         self._suffixes = [folded_edge(each, ENDS) for each in languages]
-        lengths = sorted(set(map(len, self._prefixes)))
-        # The proper prefixes that may be the whole literal prefix of another source.
-        self._shorter = [[text[:each] for each in lengths if each < len(text)] for text in self._prefixes]
-        self._by_prefix: defaultdict[str, list[int]] = defaultdict(list)  # by literal prefix
-        self._by_shorter_prefix: defaultdict[str, list[int]] = defaultdict(list)  # by its proper prefixes
+        self._lengths = sorted(set(map(len, self._prefixes)))
+        self._by_prefix: defaultdict[str, list[int]] = defaultdict(list)
+        for index, text in enumerate(self._prefixes):
+            self._by_prefix[text].append(index)
+        self._sorted = sorted(self._by_prefix)
 
-    def add(self, index: int) -> None:
-        """Adds a source of the list."""
-        text = self._prefixes[index]
-        self._by_prefix[text].append(index)
-        for shorter in self._shorter[index]:
-            self._by_shorter_prefix[shorter].append(index)
-
-    def find(self, index: int) -> Iterator[int]:
-        """Yields the added sources that may share a key with a source; no other added source does."""
+    def find(self, index: int, among: range) -> Iterator[int]:
+        """Yields the sources of a range that may share a key with a source; no other source of the range does."""
         text, end = self._prefixes[index], self._suffixes[index]
-        alike = (self._by_prefix[shorter] for shorter in (text, *self._shorter[index]) if shorter in self._by_prefix)
-        for number in chain(self._by_shorter_prefix.get(text, ()), *alike):
+        begun = (text[:each] for each in takewhile(len(text).__gt__, self._lengths))
+        places = range(bisect_left(self._sorted, text), len(self._sorted))
+        longer = takewhile(lambda each: each.startswith(text), map(self._sorted.__getitem__, places))
+        for number in chain.from_iterable(self._by_prefix.get(each, ()) for each in chain(longer, begun)):
             other = self._suffixes[number]
-            if other.endswith(end) or end.endswith(other):
+            if number in among and (other.endswith(end) or end.endswith(other)):
                 yield number
 
 

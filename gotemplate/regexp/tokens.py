@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import NamedTuple
 
 from gotemplate.limits import GREATEST_REPEAT
@@ -176,6 +177,10 @@ class GroupOpening(NamedTuple):
     opens: bool = True
 
 
+# One for all the expressions that begin with `(?i)`.
+_flag_set = lru_cache(maxsize=64)(frozenset[str])
+
+
 def read_opening(text: str, at: int) -> GroupOpening:
     """Returns the start of a group, or flags for the rest of one (regexp/syntax, parsePerlFlags)."""
     if not text.startswith("(?", at):
@@ -188,7 +193,8 @@ def read_opening(text: str, at: int) -> GroupOpening:
             raise PatternError(message, *named.span(1), advice)
         return GroupOpening(named.end(), captures=True, name=named[1])
     if flags := _FLAGS.match(text, at):
-        return GroupOpening(flags.end(), on=frozenset(flags[1]), off=frozenset(flags[2] or ""), opens=flags[3] == ":")
+        on, off = _flag_set(flags[1]), _flag_set(flags[2] or "")
+        return GroupOpening(flags.end(), on=on, off=off, opens=flags[3] == ":")
     _refuse_unsupported(text, at)
     if beginning := _GROUP_NAME_BEGINS.match(text, at):
         raise PatternError("unclosed group name", *beginning.span(), "write `>` where the name ends")

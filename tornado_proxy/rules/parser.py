@@ -48,13 +48,14 @@ class Builder(msgspec.Struct):
         trees: list[Any] = tree.children
         blocks: list[TargetBlock] = []
         for each in trees:
-            block = self._block(*each.children)
+            block = self._block(each.children)
             if _is_whole(each.children):
                 blocks.append(block)
         return Document(self.source, tuple(blocks), self.comments.before(len(self.source.text) + 1))
 
-    def _block(self, *symbols: Any) -> TargetBlock:
-        keyword, name, brace, *inside, end_brace = symbols
+    def _block(self, symbols: list[Any]) -> TargetBlock:
+        (keyword, name, brace), inside, end_brace = symbols[:3], symbols[3:-1], symbols[-1]
+        del symbols[3:-1]  # the tokens of a statement go when it is built: those of all take as much as the nodes
         start = _start(keyword)
         above = self.comments.before(start)
         blank = self.comments.blank_above(start)
@@ -66,8 +67,10 @@ class Builder(msgspec.Struct):
         span = Span(self.source, start, _end(end_brace))
         return TargetBlock(self._literal(name), statements, span, above, opening, closing, trailing, blank)
 
-    def _statements(self, trees: Iterable[Tree[Any]]) -> Iterator[Statement]:
-        for tree in trees:
+    def _statements(self, trees: list[Tree[Any]]) -> Iterator[Statement]:
+        trees.reverse()
+        while trees:
+            tree = trees.pop()
             symbols: list[Any] = tree.children
             *_, last = tree.scan_values(lambda each: isinstance(each, Token))
             start, end = _start(symbols[0]), _end(last)

@@ -115,9 +115,10 @@ def _shared(target: TargetRules) -> Iterator[str]:
     images = dict.fromkeys(text for index in moving if (text := _image(target, index)))
     languages = [*sources.values(), *map(language, images)]
     candidates, budget = OverlapCandidates(languages), Budget(LOOP_STEPS)
-    for number in range(len(sources)):
-        candidates.add(number)
-    pairs = ((number, other) for number in range(len(sources), len(languages)) for other in candidates.find(number))
+    moved = range(len(sources))
+    pairs = (
+        (number, other) for number in range(len(moved), len(languages)) for other in candidates.find(number, moved)
+    )
     with suppress(Exhausted):
         for number, other in pairs:
             budget.spend(1)

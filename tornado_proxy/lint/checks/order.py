@@ -200,13 +200,12 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     if not idle:
         return shielding
     languages, budget = target.languages, Budget(EFFECT_STEPS)
-    later = OverlapCandidates(languages)
-    for index in reversed(range(len(languages))):
-        candidates = later.find(index) if index in idle else ()
-        answers = (overlap(languages[index], languages[each], budget.portion()) for each in candidates)
+    candidates = OverlapCandidates(languages)
+    for index in sorted(idle, reverse=True):
+        later = candidates.find(index, range(index + 1, len(languages)))
+        answers = (overlap(languages[index], languages[each], budget.portion()) for each in later)
         if not all(isinstance(answer, NoKey) for answer in answers):
             shielding.add(index)
-        later.add(index)
     return shielding
 
 
