@@ -209,3 +209,11 @@ def test_a_name_may_be_no_file_s(tmp_path):
     assert [*read_rule_files([tmp_path]).lists.values()] == ["its name contains a NUL"]
     rules = RuleFile("site.rules", b'target site { redirects "\\u0000" }')
     assert [each.code for each in compile_rule_files([rules]).diagnostics] == ["unreadable-list"]
+
+
+@pytest.mark.parametrize("written", [r'"caf\u00e9 \"1\".txt"', '"café \\"1\\".txt"', '`café "1".txt`'])
+def test_the_name_of_a_list_is_a_string_like_others(tmp_path, written):
+    """The service finds the list whose name a rule file writes with escapes, or raw."""
+    tmp_path.joinpath('café "1".txt').write_text("/a /b")
+    tmp_path.joinpath("site.rules").write_text(f"target site {{ redirects {written} }}")
+    assert [*read_rule_files([tmp_path]).lists.values()] == [b"/a /b"]

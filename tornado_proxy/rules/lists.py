@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ def from_disk(path: str) -> bytes:
 
 
 # Any text that could be such a statement: to read a file that none names does no harm.
-_NAMED = re.compile(rb"\b(?:redirects|rewrites)\b[^\"`\n#]*[\"`]([^\"`\n]+)[\"`]")
+_NAMED = re.compile(r"""\b(?:redirects|rewrites)\b[^"`\n#]*(?:("(?:[^"\\\n]|\\.)+")|`([^`\n]+)`)""")
 
 
 def read_lists(files: Iterable[tuple[str, bytes]]) -> Mapping[str, bytes | str]:
@@ -33,8 +34,11 @@ def read_lists(files: Iterable[tuple[str, bytes]]) -> Mapping[str, bytes | str]:
     lists: dict[str, bytes | str] = {}
     left = LARGEST_LISTS
     for file, data in files:
-        for name in _NAMED.findall(data):
-            path = list_path(file, name.decode(errors="replace"))
+        for quoted, raw in _NAMED.findall(data.decode(errors="replace")):
+            try:
+                path = list_path(file, raw or json.loads(quoted, strict=False))
+            except ValueError:
+                continue  # an escape that the parser refuses
             if path in lists:
                 continue
             try:
