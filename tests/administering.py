@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from endless_s3 import endless_s3
-from running import Proxy, start_proxy
+from running import Proxy, exchange, start_proxy
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -59,10 +58,9 @@ class Admin:
 
     def request(self, method: str, path: str, **headers: str) -> tuple[int, str]:
         """Sends a request and returns the status and the text of the answer."""
-        with closing(http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=_LIMIT)) as connection:
-            connection.request(method, path, headers=headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        answer = exchange((host, int(port)), method, path, headers=headers)
+        return answer.status, answer.text
 
     def status(self) -> dict[str, Any]:
         """The document at `/-/status`."""

@@ -1,6 +1,5 @@
 """HAProxy and other programs in front of instances, with the configurations of deploy/."""
 
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,16 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-import pytest
 from administering import eventually
+from programs import ROOT, program
 from running import Proxy, free_port
-
-_DEPLOY = Path(__file__).parent.parent / "deploy"
 
 
 def deployed(name: str, ports: Sequence[int], port: int, lines: Mapping[str, str] = MappingProxyType({})) -> str:
     """A configuration of deploy/ for three instances on ports of this machine; the program itself listens on `port`."""
-    text = (_DEPLOY / name).read_text()
+    text = (ROOT / "deploy" / name).read_text()
     for line, other in lines.items():
         text = text.replace(line, other)
     for number, own_port in enumerate(ports):
@@ -29,9 +26,8 @@ def deployed(name: str, ports: Sequence[int], port: int, lines: Mapping[str, str
 @contextmanager
 def running(command: list[str], port: int) -> Iterator[Proxy]:
     """Runs a program until the block ends; the block starts when the program listens on the port."""
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"no {command[0]}: run `tests/integration/install balancing`")
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    arguments = [program(command[0], "balancing"), *command[1:]]
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         eventually(lambda: process.poll() is not None or _is_open(port))
         assert process.poll() is None, process.stderr.read()

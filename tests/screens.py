@@ -1,11 +1,8 @@
 """Functions that drive a browser: its screen, the keyboard, files to upload, and its network."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-
-LIMIT = 20  # seconds until a page must show the expected content
 
 
 @contextmanager
@@ -21,15 +18,6 @@ def screen(browser: Any, width: int = 1440, scheme: str = "light", *, scripts: b
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
-def eventually(function: Callable[[], Any], limit: float = LIMIT) -> Any:
-    """Calls a function until its result is true, and returns the result; fails after `limit` seconds."""
-    end = time.monotonic() + limit
-    while not (result := function()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return result
 
 
 def texts(browser: Any, selector: str) -> list[str]:

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from programs import ROOT, output_of
 
-ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tornado_proxy"
 MODULES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "gotemplate").rglob("*.py")])
 
@@ -60,9 +60,7 @@ def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 def test_imports_go_down_the_layers():
     """Every import contract in pyproject.toml is kept."""
-    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout
+    output_of(Path(sys.executable).parent / "lint-imports", "--no-cache", cwd=ROOT)
 
 
 def test_no_module_is_too_long():

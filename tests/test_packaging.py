@@ -11,27 +11,19 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from programs import ROOT, built, output_of
 
 from tornado_proxy.admin.administration import _PACKAGES
 from tornado_proxy.cli.main import main
-
-ROOT = Path(__file__).parent.parent
-
-
-def _build(source: Path, kind: str, out: Path, **variables: str) -> Path:
-    command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", str(out), str(source)]
-    subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **variables})
-    return next(out.glob("*.whl" if kind == "wheel" else "*.tar.gz"))
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     """A wheel built from an unpacked sdist, which was made as if its commit had the tag v1.2.3."""
     folder = tmp_path_factory.mktemp("packaging")
-    sdist = _build(ROOT, "sdist", folder / "sdist", SETUPTOOLS_SCM_PRETEND_VERSION="1.2.3")
-    with tarfile.open(sdist) as archive:
+    with tarfile.open(built("sdist", folder / "sdist", "1.2.3")) as archive:
         archive.extractall(folder / "source", filter="data")
-    return _build(next((folder / "source").iterdir()), "wheel", folder / "wheel")
+    return built("wheel", folder / "wheel", source=next((folder / "source").iterdir()))
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +33,6 @@ def installed(wheel, tmp_path_factory) -> Path:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
     return folder
-
-
-def _run(installed: Path, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tornado_proxy", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +91,11 @@ def clone(tmp_path_factory) -> Path:
 
 
 def _git(folder: Path, *arguments: str) -> None:
-    person = ["-c", "user.name=tests", "-c", "user.email=tests@example.org"]
-    subprocess.run(["git", *person, *arguments], cwd=folder, check=True, capture_output=True)
+    output_of("git", "-c", "user.name=tests", "-c", "user.email=tests@example.org", *arguments, cwd=folder)
 
 
 def _version(source: Path) -> str:
-    command = [sys.executable, "-m", "hatchling", "version"]
-    return subprocess.run(command, cwd=source, capture_output=True, text=True, check=True).stdout.strip()
+    return output_of(sys.executable, "-m", "hatchling", "version", cwd=source).strip()
 
 
 def test_versions_follow_the_tags(clone):
@@ -147,24 +131,25 @@ def test_a_release_without_a_part_in_the_changelog_fails(tmp_path):
 
 def test_the_installed_package_is_imported(installed, tmp_path):
     """The tests run the files of the wheel, not those of the checkout."""
-    command = [sys.executable, "-c", "import tornado_proxy; print(tornado_proxy.__file__)"]
+    program = "import tornado_proxy; print(tornado_proxy.__file__)"
     environment = {**os.environ, "PYTHONPATH": str(installed)}
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert result.stdout.startswith(str(installed))
+    assert output_of(sys.executable, "-c", program, cwd=tmp_path, env=environment).startswith(str(installed))
 
 
 def test_the_installed_command_explains_a_path(installed, tmp_path):
     """The installed command parses rule files with the grammar in the wheel."""
     (tmp_path / "site.rules").write_text('target site { rewrite `^/old/(?P<rest>.*)$` -> "/new/$rest" }\n')
-    result = _run(installed, "explain", "/old/a.txt", "--rules", "site.rules", "--target", "site", folder=tmp_path)
+    program = (sys.executable, "-m", "tornado_proxy", "explain", "/old/a.txt", "--rules", "site.rules")
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    options = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+    result = subprocess.run([*program, "--target", "site"], check=False, **options)
     assert (result.returncode, result.stderr) == (0, "")
     assert "/new/a.txt" in result.stdout
 
 
 def _files_with_commands() -> list[Path]:
     """Files of the repository from which people and machines take commands."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [ROOT / name for name in names.split("\0") if name]
+    paths = [ROOT / name for name in output_of("git", "ls-files", "-z", cwd=ROOT).split("\0") if name]
     return [
         path for path in paths if path.suffix in {".md", ".js", ".json", ".yaml", ".py", ""} and path != Path(__file__)
     ]

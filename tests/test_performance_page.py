@@ -1,22 +1,18 @@
 """docs/performance.md names the loads and options of the benchmark."""
 
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from programs import ROOT, output_of
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
 BENCHMARK = ROOT / "benchmarks" / "serving.py"
 
 
 def test_the_options_of_the_page_are_the_benchmarks():
     """The benchmark accepts each option in the commands of the page."""
-    usage = subprocess.run(
-        [sys.executable, str(BENCHMARK), "--help"], capture_output=True, text=True, check=True
-    ).stdout
+    usage = output_of(sys.executable, BENCHMARK, "--help")
     commands = [line for line in PAGE.splitlines() if line.startswith("$ python benchmarks/serving.py")]
     options = {option for line in commands for option in re.findall(r"--[a-z]+", line)}
     assert commands
@@ -34,7 +30,5 @@ def test_the_page_has_every_load():
 def test_the_benchmark_measures_a_load():
     """The benchmark runs a load against all servers and prints a figure for each."""
     options = ["--rounds", "1", "--scale", "0.01", "--load", "HEAD"]
-    printed = subprocess.run(
-        [sys.executable, str(BENCHMARK), *options], capture_output=True, text=True, check=True
-    ).stdout
+    printed = output_of(sys.executable, BENCHMARK, *options)
     assert re.search(r"(?m)^\| HEAD, µs( \| [0-9]+){2,} \|$", printed)

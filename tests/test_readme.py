@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from command_lines import CommandLine
 from fresh_checkout import clean_environment, clone
+from programs import ROOT, output_of
 from running import start_demo, start_proxy
 
 from tornado_proxy.cli.demo import BUCKET, S3_KEY, S3_PORT
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -83,7 +83,7 @@ def test_a_bucket_of_aws_can_be_used(folder, command):
 
 def test_the_library_example_runs(folder):
     """The Python example runs unchanged."""
-    subprocess.run([sys.executable, "-c", _blocks("python")[0]], cwd=folder, check=True)
+    output_of(sys.executable, "-c", _blocks("python")[0], cwd=folder)
 
 
 def test_every_linked_file_exists():
@@ -99,25 +99,16 @@ def test_the_program_and_its_extras_are_installed_from_a_checkout(tmp_path):
     (plain,) = re.findall(r"^\$ (pip install .*)$", README, re.MULTILINE)
     commands = ["python3 -m venv ../env", plain, *(f"pip install '{extra}'" for extra in extras)]
     script = " && ".join([*commands, "tornado-proxy --version", "python -c 'import pygls, moto.server'"])
-    ran = subprocess.run(
-        ["bash", "-c", script],
-        cwd=clone(tmp_path / "checkout"),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, len(extras)) == (0, 2), ran.stdout + ran.stderr
+    assert len(extras) == 2
+    output_of("bash", "-c", script, cwd=clone(tmp_path / "checkout"), env=environment)
 
 
 @pytest.mark.integration
 def test_make_demo_starts_the_demo_in_a_fresh_checkout(tmp_path):
     """`make demo` needs nothing but Python and make, and what it prints can be tried."""
     folder, environment = clone(tmp_path / "checkout"), clean_environment(tmp_path)
-    command = ["make", "demo"]
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
+    options = {"cwd": folder, "env": environment, "text": True, "start_new_session": True}
+    with subprocess.Popen(["make", "demo"], stdout=subprocess.PIPE, **options) as process:
         try:
             urls = (re.search(r"http://127\.0\.0\.1:\d+/\S*", line) for line in process.stdout)
             with urllib.request.urlopen(next(url[0] for url in urls if url), timeout=30) as answer:

@@ -9,11 +9,12 @@ from textwrap import dedent
 import pytest
 from administering import Admin, eventually
 from endless_s3 import endless_s3
-from real_s3 import moto
-from running import Bucket, start_proxy
+from programs import ROOT, output_of
+from real_s3 import moto_bucket
+from running import start_proxy
 from steady_load import under_load
 
-RECIPES = Path(__file__).parent.parent / "deploy" / "rules"
+RECIPES = ROOT / "deploy" / "rules"
 CONFIGURATION = """
 server: {{port: 0}}
 internalServer: {{port: 0}}
@@ -84,11 +85,10 @@ def test_rules_of_a_bucket_are_swapped_as_a_whole(tmp_path):
     (tmp_path / "bin" / "aws").chmod(0o755)
     link = tmp_path / "state" / "current"
     link.parent.mkdir()
-    with moto() as s3:
-        bucket = Bucket.create(s3.url, "rules")
+    with moto_bucket("rules") as bucket:
         environment = {
             "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-            "AWS_ENDPOINT_URL": s3.url,
+            "AWS_ENDPOINT_URL": bucket.endpoint,
             "AWS_ACCESS_KEY_ID": "access",
             "AWS_SECRET_ACCESS_KEY": "secret",
         }
@@ -103,7 +103,6 @@ def test_rules_of_a_bucket_are_swapped_as_a_whole(tmp_path):
             return _swapped(link, "aws", "s3", "sync", "--only-show-errors", "s3://rules/site/", **environment)
 
         _walk(tmp_path, link, link, fetch, publish)
-        bucket.client.close()
 
 
 def test_rules_of_a_branch_are_swapped_as_a_whole(tmp_path):
@@ -113,7 +112,7 @@ def test_rules_of_a_branch_are_swapped_as_a_whole(tmp_path):
     identity = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
 
     def git(*words: str) -> None:
-        subprocess.run(["git", "-C", str(origin), *identity, *words], check=True)
+        output_of("git", "-C", origin, *identity, *words)
 
     origin.mkdir()
     git("init", "--quiet", "--initial-branch", "main")

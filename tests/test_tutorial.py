@@ -3,13 +3,13 @@
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from fresh_checkout import ROOT, clean_environment, clone
+from fresh_checkout import clean_environment, clone
+from programs import ROOT, TOGETHER, output_of
 from running import free_port
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -57,27 +57,10 @@ def _walk(before: str, folder: Path, environment: Mapping[str, str]) -> list[tup
     """Runs the steps after a script; returns each command, what it printed, and what the page shows."""
     steps = _own_ports(_STEPS)
     commands, lines = _script(steps)
-    script = "\n".join(
-        [
-            "set -euo pipefail",
-            "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT",
-            before,
-            f"echo '{_MARK}'",
-            *lines,
-        ]
-    )
-    ran = subprocess.run(
-        ["bash", "-c", script],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout
-    outputs, shown = ran.stdout.split(f"{_MARK}\n")[1:], _shown(steps)
+    first = "set -euo pipefail", "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT", before, f"echo '{_MARK}'"
+    script = "\n".join((*first, *lines))
+    printed = output_of("bash", "-c", script, cwd=folder, env=environment, timeout=300, **TOGETHER)
+    outputs, shown = printed.split(f"{_MARK}\n")[1:], _shown(steps)
     return [(command, outputs[number], shown[number]) for number, command in enumerate(commands)]
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from fresh_checkout import ROOT, clean_environment
+from fresh_checkout import clean_environment
+from programs import PARTS, ROOT, TOGETHER, output_of
 
 WORKFLOWS = ROOT / ".github" / "workflows"
-PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
 TIME_LIMIT = 900  # seconds for a step
 _IN_ROOT = """
 set -e
@@ -115,17 +115,13 @@ class _Job:
         path = self.room / "home" / "step.sh"
         path.write_text(text)
         environment = self._environment() | {name: self._expanded(value) for name, value in variables.items()}
-        ran = subprocess.run(
-            self._command(path),
-            cwd=self.room / "workspace",
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=TIME_LIMIT,
-            check=False,
-        )
+        options = {
+            "cwd": self.room / "workspace",
+            "env": environment,
+            "stdin": subprocess.DEVNULL,
+            "timeout": TIME_LIMIT,
+        }
+        ran = subprocess.run(self._command(path), check=False, text=True, **options | TOGETHER)
         assert ran.returncode == 0, f"{self.runner.name}, in {self.room.name}:\n{text}\n{ran.stdout[-8000:]}"
 
     def _environment(self) -> dict[str, str]:
@@ -149,9 +145,7 @@ class _Job:
         depth = () if fetch_depth == "0" else (f"--depth={fetch_depth}",)
         branch = self.runner.variables.get("GITHUB_REF_NAME", "main")
         options = (*depth, f"--branch={branch}", "--config=advice.detachedHead=false")
-        subprocess.run(
-            ["git", "clone", "--quiet", *options, self.runner.origin.as_uri(), str(self.room / "workspace")], check=True
-        )
+        output_of("git", "clone", "--quiet", *options, self.runner.origin.as_uri(), self.room / "workspace")
 
     def _setup_python(self, python_version: str) -> None:
         program = next(_pythons(python_version), None)

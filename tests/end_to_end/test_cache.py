@@ -1,11 +1,10 @@
 """A cache in two workers: both forget an object that was purged or written."""
 
-import http.client
 import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import pytest
 from administering import Admin
@@ -37,16 +36,6 @@ def pair(tmp_path_factory):
         yield proxy, Admin.of(proxy)
 
 
-def _ask(proxy, method: str, path: str) -> str | None:
-    """Sends a request on its own connection; returns the `X-Cache` header of the answer."""
-    with closing(http.client.HTTPConnection(*proxy.address, timeout=60)) as connection:
-        connection.request(method, path)
-        answer = connection.getresponse()
-        answer.read()
-        assert answer.status in (200, 204)
-        return answer.headers["X-Cache"]
-
-
 @contextmanager
 def _only_worker(admin: Admin, index: int) -> Iterator[None]:
     """Lets one of the two workers answer: the other is stopped until the block ends, then catches up."""
@@ -64,7 +53,7 @@ def _x_cache_of_each(proxy, admin: Admin, path: str) -> list[str | None]:
     headers = []
     for index in range(2):
         with _only_worker(admin, index):
-            headers.append(_ask(proxy, "GET", path))
+            headers.append(proxy.request("GET", path).headers["x-cache"])
     return headers
 
 
@@ -82,7 +71,7 @@ def test_a_write_reaches_all_workers(pair):
     proxy, admin = pair
     assert _x_cache_of_each(proxy, admin, "/written.txt") == ["miss", "miss"]
     with _only_worker(admin, 0):
-        _ask(proxy, "DELETE", "/written.txt")
+        assert proxy.request("DELETE", "/written.txt").status == 204
     assert _x_cache_of_each(proxy, admin, "/written.txt") == ["miss", "miss"]
 
 

@@ -1,17 +1,16 @@
 """The configuration of converted.md: converted, served, and requested as in its table."""
 
 import gzip
-import http.client
 import re
 import ssl
 from base64 import b64encode
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from administering import eventually
 from issuer import running_issuer
-from running import Bucket, Response, form, start_proxy
+from running import exchange, form, new_bucket, start_proxy
 from scripted_s3 import reply, scripted_s3
 
 from tornado_proxy.cli.main import main
@@ -40,11 +39,14 @@ def _staff_headers(name, groups="staff"):
 def example(s3_endpoint, tmp_path_factory):
     """The example, served: a function that sends requests, the bucket, the webhooks' bodies and the report."""
     folder = tmp_path_factory.mktemp("converted")
-    bucket = Bucket.create(s3_endpoint, "press")
-    for key, content in OBJECTS.items():
-        bucket.put(key, content, ContentType="text/html" if key.endswith("html") else "text/plain")
-    bucket.put("public/photo.txt", b"a photo", Metadata={"credit": "Bob"}, ContentType="text/plain")
-    with running_issuer() as issuer, scripted_s3(answer=lambda _head: reply(204)) as receiver:
+    with (
+        new_bucket(s3_endpoint, "press") as bucket,
+        running_issuer() as issuer,
+        scripted_s3(answer=lambda _head: reply(204)) as receiver,
+    ):
+        for key, content in OBJECTS.items():
+            bucket.put(key, content, ContentType="text/html" if key.endswith("html") else "text/plain")
+        bucket.put("public/photo.txt", b"a photo", Metadata={"credit": "Bob"}, ContentType="text/plain")
         urls = {
             "https://s3.example.org": s3_endpoint,
             "https://login.example.org": issuer.url,
@@ -61,7 +63,6 @@ def example(s3_endpoint, tmp_path_factory):
         served = converted.replace("port: 8443", "port: 0").replace("port: 9090", "port: 0")
         with start_proxy(out, served) as proxy:
             yield _requester(proxy, issuer), bucket, receiver.bodies, (out / "report.md").read_text()
-    bucket.client.close()
 
 
 def _requester(proxy, issuer):
@@ -81,13 +82,9 @@ def _requester(proxy, issuer):
 
     def ask(method, path, client):
         headers, body = form("new.txt", b"new") if method == "PUT" else ({}, None)
-        connection = http.client.HTTPSConnection(*proxy.address, timeout=30, context=tls)
-        with closing(connection):
-            connection.request(method, path, body, {**headers, **headers_by_client[client]})
-            answer = connection.getresponse()
-            content, pairs = answer.read(), answer.getheaders()
-        plain = gzip.decompress(content) if ("Content-Encoding", "gzip") in pairs else content
-        return Response(answer.status, dict(pairs), plain)
+        answer = exchange(proxy.address, method, path, body, headers | headers_by_client[client], context=tls)
+        is_gzip = answer.headers.get("content-encoding") == "gzip"
+        return replace(answer, body=gzip.decompress(answer.body)) if is_gzip else answer
 
     return ask
 

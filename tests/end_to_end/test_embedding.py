@@ -1,8 +1,6 @@
 """The application inside another Tornado program: the one of the README, and mistakes in its configuration."""
 
 import asyncio
-import contextlib
-import http.client
 import re
 import subprocess
 import sys
@@ -10,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from administering import eventually
-from running import free_port
+from programs import output_of
+from running import exchange, free_port
 
 import tornado_proxy
 from tornado_proxy.service.embedding import ConfigurationError
@@ -36,11 +35,8 @@ targets:
 
 
 def _request(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    with contextlib.closing(connection):
-        connection.request(method, path, body)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+    answer = exchange(("127.0.0.1", port), method, path, body)
+    return answer.status, answer.body
 
 
 def test_the_program_of_the_readme_serves_files_and_follows_edits(bucket, tmp_path):
@@ -99,4 +95,4 @@ from tornado_proxy.web.incoming_file import FileHead
 assert FileHead("a.webp", None).content_type == "image/webp"
 assert (mimetypes.knownfiles, mimetypes.types_map) == before
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    output_of(sys.executable, "-c", program)

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 from administering import eventually
-from certificates import pair
+from certificates import pair, renew
 from running import start_proxy
 
 OLD, NEW = pair("files.test", "localhost", common_name="old"), pair("files.test", "localhost", common_name="new")
@@ -31,19 +31,12 @@ targets:
 """
 
 
-def _renew(folder, new):
-    """Replaces each file after the other, as tools for certificates do."""
-    for name, text in (("files.crt", new.chain), ("files.key", new.key)):
-        (folder / f".{name}.new").write_text(text)
-        (folder / f".{name}.new").replace(folder / name)
-
-
 @pytest.fixture(scope="module")
 def served(bucket, tmp_path_factory):
     """A server with TLS, and the folder of its files."""
     bucket.put("hello.txt", b"hello")
     folder = tmp_path_factory.mktemp("tls")
-    _renew(folder, OLD)
+    renew(folder, OLD)
     with start_proxy(folder, CONFIGURATION % (bucket.name, bucket.endpoint)) as proxy:
         yield proxy, folder
 
@@ -95,7 +88,7 @@ def test_a_renewal_fails_no_request(served):
         thread.start()
     try:
         for new in (NEW, OLD, NEW):
-            _renew(folder, new)
+            renew(folder, new)
             expected = ssl.PEM_cert_to_DER_cert(new.chain)
             eventually(lambda expected=expected: _certificate(proxy) == expected)
     finally:

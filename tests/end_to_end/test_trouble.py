@@ -4,13 +4,12 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, closing, suppress
-from http.client import HTTPConnection
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from endless_s3 import endless_s3
-from running import START_LIMIT, refused_start, start_proxy
+from running import START_LIMIT, exchange, refused_start, start_proxy
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -131,8 +130,6 @@ def test_a_full_disk_keeps_no_service_from_starting(tmp_path):
 
 
 def _answers(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=5)
-    with suppress(OSError), closing(connection):
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status == 200
+    with suppress(OSError):
+        return exchange(("127.0.0.1", port), "GET", "/healthz").status == 200
     return False

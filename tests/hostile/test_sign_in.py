@@ -1,7 +1,5 @@
 """Attacks on the sign-in: fuzzed requests behind a trusted proxy, and floods of wrong passwords."""
 
-import contextlib
-import http.client
 import itertools
 import re
 import socket
@@ -20,7 +18,7 @@ from fuzzed_requests import HEADERS, TARGETS, fuzzed
 from issuer import CLIENT, running_issuer
 from joserfc import jwk
 from joserfc.errors import SecurityWarning
-from running import start_proxy
+from running import exchange, start_proxy
 
 from tornado_proxy.auth.oidc_provider import TokenError, read_keys
 
@@ -156,7 +154,5 @@ targets:
 
 def _sign_in(address: tuple[str, int], source: str, user: str) -> int:
     """Asks for a file from an address of this machine, with a name and a password; returns the status."""
-    client = http.client.HTTPConnection(*address, timeout=60, source_address=(source, 0))
-    with contextlib.closing(client):
-        client.request("GET", "/x", headers={"Authorization": f"Basic {b64encode(user.encode()).decode()}"})
-        return client.getresponse().status
+    signed_in = {"Authorization": f"Basic {b64encode(user.encode()).decode()}"}
+    return exchange(address, "GET", "/x", headers=signed_in, source_address=(source, 0)).status

@@ -1,13 +1,12 @@
 """Clients that people use: each sees all of a directory of 2,500 files and nothing else, and the bytes of a file."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import real_s3
-from running import Bucket, start_proxy
+from programs import output_of, program
+from running import new_bucket, start_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -29,8 +28,7 @@ def url(tmp_path_factory) -> Iterator[str]:
     """The address of a service in front of a bucket with many files, odd names, wheels and a repository."""
     folder = tmp_path_factory.mktemp("clients")
     repository = _repository(folder / "work")
-    with real_s3.moto() as endpoint:
-        bucket = Bucket.create(endpoint.url, "clients")
+    with real_s3.moto() as endpoint, new_bucket(endpoint.url, "clients") as bucket:
         wheels = [f"simple/manyproj/manyproj-1.{number}-py3-none-any.whl" for number in range(1200)]
         for key in (*(f"many/{name}" for name in MANY), *(f"odd/{name}" for name in ODD), *wheels):
             endpoint.backend.put_object(bucket.name, key, key.encode())
@@ -41,7 +39,6 @@ def url(tmp_path_factory) -> Iterator[str]:
             bucket.put(f"debian/{path.name}", path.read_bytes())
         with start_proxy(folder, CONFIGURATION.format(name=bucket.name, endpoint=endpoint.url)) as proxy:
             yield proxy.url
-        bucket.client.close()
 
 
 def _repository(folder: Path) -> Path:
@@ -49,7 +46,7 @@ def _repository(folder: Path) -> Path:
     git = ["git", "-c", "user.name=ann", "-c", "user.email=ann@example.org", "-C", str(folder)]
     folder.mkdir()
     for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"], ["update-server-info"]):
-        subprocess.run([*git, *command], check=True)
+        output_of(*git, *command)
     return folder / ".git"
 
 
@@ -58,21 +55,14 @@ def _packages(folder: Path) -> list[Path]:
     (folder / "made/DEBIAN").mkdir(parents=True)
     fields = "Package: a-sample\nVersion: 1.0+x~1\nArchitecture: all\nMaintainer: ann <ann@example.org>\nDescription: a sample\n"
     (folder / "made/DEBIAN/control").write_text(fields)
-    subprocess.run(
-        ["dpkg-deb", "--build", "made", "a-sample_1.0+x~1_all.deb"], cwd=folder, check=True, capture_output=True
-    )
-    listed = subprocess.run(["dpkg-scanpackages", "."], cwd=folder, check=True, capture_output=True).stdout
-    (folder / "Packages").write_bytes(listed)
+    output_of("dpkg-deb", "--build", "made", "a-sample_1.0+x~1_all.deb", cwd=folder)
+    (folder / "Packages").write_text(output_of("dpkg-scanpackages", ".", cwd=folder))
     return [each for each in folder.iterdir() if each.is_file()]
 
 
 def _run(folder: Path, *command: str) -> list[str]:
     """Returns the lines that a program writes."""
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"no {command[0]}: run `tests/integration/install clients`")
-    ran = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=300)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines()
+    return output_of(program(command[0], "clients"), *command[1:], cwd=folder, timeout=300).splitlines()
 
 
 def _files(folder: Path) -> list[str]:

@@ -6,7 +6,6 @@ number of the first one, which makes each of them again.
 
 import contextlib
 import http.client
-import logging
 import os
 import random
 import shutil
@@ -18,10 +17,11 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
+import real_s3
 import yaml
 from administering import Admin, eventually
 from issuer import CLIENT, CLIENT_SECRET, running_issuer
-from running import Bucket, form, free_port, start_proxy
+from running import form, free_port, new_bucket, start_proxy
 
 from tornado_proxy.templates.go import built_in
 from tornado_proxy.tools.convert import conversion
@@ -250,18 +250,8 @@ def _s3_proxy(folder, document):
 @pytest.fixture(scope="module")
 def surroundings():
     """An S3 with a bucket for each target, and an issuer."""
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    endpoint = "http://{}:{}".format(*server.get_host_and_port())
-    buckets = [Bucket.create(endpoint, name) for name in NAMES]
-    with running_issuer() as issuer:
-        yield buckets, endpoint, issuer
-    for bucket in buckets:
-        bucket.client.close()
-    server.stop()
+    with real_s3.moto() as s3, running_issuer() as issuer, contextlib.ExitStack() as stack:
+        yield [stack.enter_context(new_bucket(s3.url, name)) for name in NAMES], s3.url, issuer
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,13 @@ import asyncio
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from http2_client import tls_setup
+from programs import part, program
 from real_go import build
 from serving import serve
 
@@ -19,7 +19,6 @@ from tornado_proxy.web.handlers import ProxyApplication
 
 pytestmark = pytest.mark.integration
 
-H2SPEC = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"), "h2spec", "h2spec")
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
 LARGE = 100 * 1024**2
 
@@ -39,21 +38,13 @@ async def _output(*command: str | Path) -> str:
     return output.decode()
 
 
-def _installed(name: str) -> str:
-    path = shutil.which(name)
-    if path is None:
-        pytest.skip(f"{name} is missing: tests/integration/install http2")
-    return path
-
-
 def test_h2spec_passes():
     """All that h2spec tries holds."""
-    if not H2SPEC.exists():
-        pytest.skip("h2spec is missing: tests/integration/install http2")
+    h2spec = part("h2spec/h2spec", "http2")
 
     async def tried():
         async with _site() as (_, port):
-            return await _output(H2SPEC, "-h", "127.0.0.1", "-p", str(port), "-t", "-k", "-o", "5")
+            return await _output(h2spec, "-h", "127.0.0.1", "-p", str(port), "-t", "-k", "-o", "5")
 
     output = asyncio.run(tried())
     assert re.search(r"\n145 tests, 145 passed, 0 skipped, 0 failed\n", output), output[-3000:]
@@ -62,7 +53,7 @@ def test_h2spec_passes():
 @pytest.mark.parametrize("options", [(), ("-H", "Expect: 100-continue"), ("-H", "Transfer-Encoding: chunked")])
 def test_curl_sends_and_gets_a_large_file(tmp_path, options):
     """100 MiB go up and come down whole."""
-    curl, sent, received = _installed("curl"), tmp_path / "sent", tmp_path / "received"
+    curl, sent, received = program("curl", "http2"), tmp_path / "sent", tmp_path / "received"
     sent.write_bytes(os.urandom(LARGE))
 
     async def exchanged():
@@ -77,7 +68,7 @@ def test_curl_sends_and_gets_a_large_file(tmp_path, options):
 
 def test_curl_reads_a_refusal_while_it_sends(tmp_path):
     """The answer to a large upload that nobody wants arrives."""
-    curl, sent = _installed("curl"), tmp_path / "sent"
+    curl, sent = program("curl", "http2"), tmp_path / "sent"
     sent.write_bytes(bytes(LARGE))
 
     async def refused():
@@ -105,7 +96,7 @@ def test_go_sends_and_gets_many_files_side_by_side(tmp_path):
 @pytest.mark.parametrize("options", [(), ("-w", "10", "-W", "14"), ("--header-table-size=64K",), ("-H", "Cookie: a=b")])
 def test_h2load_fails_no_request(options):
     """Ten connections with a hundred requests each at once, with large and small windows."""
-    h2load = _installed("h2load")
+    h2load = program("h2load", "http2")
 
     async def loaded():
         async with _site() as (_, port):

@@ -1,14 +1,13 @@
 """Decisions of a real Open Policy Agent."""
 
-import os
 import subprocess
 import urllib.request
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from administering import eventually
 from coroutines import run
+from programs import ROOT, part
 from running import free_port
 
 from tornado_proxy.auth.authenticator import PolicyUnavailable, is_permitted
@@ -19,20 +18,18 @@ from tornado_proxy.wire.dialing import HttpFetcher
 
 pytestmark = pytest.mark.integration
 
-_PROGRAM = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"), "opa", "opa")
-_DOCS = Path(__file__).parents[2] / "docs" / "sign-in.md"
+_DOCS = ROOT / "docs" / "sign-in.md"
 ANN, BEN = User("ann", "OIDC", groups=("editors",)), User("ben", "OIDC")
 
 
 @pytest.fixture(scope="module")
 def opa(tmp_path_factory):
     """Runs Open Policy Agent with the policy of docs/sign-in.md; returns its URL."""
-    if not _PROGRAM.exists():
-        pytest.skip("there is no `opa`; `tests/integration/install opa` builds it")
+    program = part("opa/opa", "opa")
     policy = tmp_path_factory.mktemp("opa") / "files.rego"
     policy.write_text(_DOCS.read_text(encoding="utf-8").split("```rego\n")[1].split("```")[0])
     address = f"127.0.0.1:{free_port()}"
-    command = [_PROGRAM, "run", "--server", "--addr", address, "--disable-telemetry", policy]
+    command = [program, "run", "--server", "--addr", address, "--disable-telemetry", policy]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     eventually(lambda: _is_ready(f"http://{address}/health"))
     yield f"http://{address}/v1/data/files"

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from fresh_checkout import ROOT
-from workflow_runner import PARTS, WORKFLOWS, NotHereError, Runner, matrices
+from programs import PARTS, ROOT, output_of, part
+from workflow_runner import WORKFLOWS, NotHereError, Runner, matrices
 
 pytestmark = pytest.mark.integration
 
@@ -45,9 +45,7 @@ esac
 
 def _git(folder: Path, *arguments: str) -> str:
     person = ["-c", "user.name=tests", "-c", "user.email=tests@example.org"]
-    return subprocess.run(
-        ["git", *person, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    return output_of("git", *person, *arguments, cwd=folder).strip()
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +73,7 @@ def _run(runner: Runner, job: str, matrix: dict[str, str]) -> None:
 
 def test_actionlint_finds_nothing():
     """Expressions, contexts and scripts of the workflows have no mistake that actionlint knows."""
-    program = PARTS / "actionlint" / "actionlint"
-    if not program.exists():
-        pytest.skip("there is no actionlint; `tests/integration/install workflows` builds it")
-    ran = subprocess.run([program, *WORKFLOWS.iterdir()], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout) == (0, "")
+    assert output_of(part("actionlint/actionlint", "workflows"), *WORKFLOWS.iterdir()) == ""
 
 
 @pytest.mark.parametrize(
@@ -113,9 +107,9 @@ def programs(tmp_path) -> Iterator[Path]:
         base = PARTS / "systemd-trixie"
         command = ["tar", "-C", str(base), "--exclude=./dev", "--exclude=./proc", "--exclude=./sys", "-c", "."]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as archive:
-            subprocess.run([folder / "podman", "import", "-", "localhost/base"], stdin=archive.stdout, check=True)
+            output_of(folder / "podman", "import", "-", "localhost/base", stdin=archive.stdout)
         yield folder
-        subprocess.run([folder / "podman", "rmi", "--all", "--force"], check=True)
+        output_of(folder / "podman", "rmi", "--all", "--force")
 
 
 def test_a_tag_becomes_a_release(origin, programs, tmp_path):

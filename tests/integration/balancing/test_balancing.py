@@ -1,9 +1,7 @@
 """Three instances behind HAProxy, nginx and Varnish, with the configurations of deploy/."""
 
-import os
 import re
 import signal
-import subprocess
 import sys
 import sysconfig
 import time
@@ -15,12 +13,12 @@ import pytest
 from administering import RULES, Admin, eventually
 from balancers import deployed, haproxy, running
 from endless_s3 import endless_s3
+from programs import ROOT, built, output_of
 from running import Proxy, free_port, start_proxy
 from steady_load import under_load
 
 pytestmark = pytest.mark.integration
 
-CHECKOUT = Path(__file__).parents[3]
 CONFIGURATION = """
 server: {{port: {port}, healthPath: /-/healthz, trustedProxies: [127.0.0.1], cache: {{cacheControl: "public, max-age=1"}}}}
 internalServer: {{port: 0}}
@@ -143,14 +141,10 @@ def test_a_rolling_restart_loses_no_request(instances, tmp_path, keep_alive):
 
 def _installed(folder: Path, version: str) -> str:
     """The Python of an environment where the wheel of a version is installed, with the dependencies of the tests."""
-    environment = {**os.environ, "SETUPTOOLS_SCM_PRETEND_VERSION": version}
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)]
-    subprocess.run(build, env=environment, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True)
-    python = str(folder / "env" / "bin" / "python")
-    install = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--no-deps", "--no-index"]
-    subprocess.run([*install, str(wheel)], check=True)
+    wheel, python = built("wheel", folder, version), str(folder / "env" / "bin" / "python")
+    output_of(sys.executable, "-m", "venv", "--without-pip", folder / "env")
+    pip = (sys.executable, "-m", "pip", "--quiet", "--python", python)
+    output_of(*pip, "install", "--no-deps", "--no-index", wheel)
     (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return python
@@ -189,9 +183,9 @@ def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
 
 def test_a_canary_answers_few_requests(instances, tmp_path):
     """The weights of docs/scaling.md give an instance with other rules one request in forty; without them, a third."""
-    page = (CHECKOUT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
     weighted = re.findall(r"^ +server \w+ \S+ weight \d+$", page, re.MULTILINE)
-    deployed = re.findall(r"^ +server \w+ \S+$", (CHECKOUT / "deploy" / "haproxy.cfg").read_text(), re.MULTILINE)
+    deployed = re.findall(r"^ +server \w+ \S+$", (ROOT / "deploy" / "haproxy.cfg").read_text(), re.MULTILINE)
     assert [line.partition(" weight")[0] for line in weighted] == deployed
     instances.write_rules(0, RULES.format("second"))
     instances.admin(0).wait_for_status(lambda status: status["generation"] == 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import real_s3
 from balancers import running
-from running import Bucket, Proxy, free_port, start_proxy
+from running import Proxy, free_port, start_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -28,14 +28,12 @@ HAPROXY = "defaults\n    mode http\n    timeout client 9s\n    timeout server 9s
 @pytest.fixture(scope="module")
 def service(tmp_path_factory) -> Iterator[Proxy]:
     """A service with a bucket of odd names."""
-    with real_s3.moto() as endpoint:
-        bucket = Bucket.create(endpoint.url, "prefixed")
+    with real_s3.moto_bucket("prefixed") as bucket:
         for key in ("dir/a b.txt", "dir/per%41.txt", "dir/größe.txt", "dir/sub/c.txt"):
             bucket.put(key, key.encode())
         folder = tmp_path_factory.mktemp("service")
-        with start_proxy(folder, CONFIGURATION.format(name=bucket.name, endpoint=endpoint.url)) as proxy:
+        with start_proxy(folder, CONFIGURATION.format(name=bucket.name, endpoint=bucket.endpoint)) as proxy:
             yield proxy
-        bucket.client.close()
 
 
 @pytest.fixture(params=["nginx", "haproxy"])

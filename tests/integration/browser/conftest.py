@@ -1,16 +1,13 @@
 """The demo and a browser; the tests are skipped if no browser is installed."""
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from programs import part, program
 from running import start_demo
-
-_INSTALL_HINT = "`tests/integration/install browser` installs it"
 
 # The tests may run as root, which needs --no-sandbox. The other options prevent requests to other hosts.
 _OPTIONS = [
@@ -41,11 +38,7 @@ def status_page(printed) -> str:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The script of axe-core, which finds violations of accessibility."""
-    parts = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
-    script = parts / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        pytest.skip(f"there is no axe-core; {_INSTALL_HINT}")
-    return script.read_text(encoding="utf-8")
+    return part("axe/node_modules/axe-core/axe.min.js", "browser").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -64,16 +57,14 @@ def browser_starter():
 @contextmanager
 def start_browser(profile: Path, *more: str) -> Iterator[object]:
     """Starts a browser with the usual and more options."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason=_INSTALL_HINT)
-    for program in ("chromium", "chromedriver"):
-        if shutil.which(program) is None:
-            pytest.skip(f"there is no `{program}`; {_INSTALL_HINT}")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="`tests/integration/install browser` installs it")
+    service = webdriver.ChromeService(program("chromedriver", "browser"))
     options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
+    options.binary_location = program("chromium", "browser")
     for option in (*_OPTIONS, *more, f"--user-data-dir={profile}"):
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options, service)
     try:
         yield driver
     finally:

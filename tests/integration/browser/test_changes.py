@@ -5,8 +5,9 @@ import zipfile
 from urllib.parse import urlsplit
 
 import pytest
+from administering import eventually
 from running import Proxy
-from screens import choose, click, eventually, find, press, screen, slow, texts
+from screens import choose, click, find, press, screen, slow, texts
 
 pytestmark = pytest.mark.integration
 

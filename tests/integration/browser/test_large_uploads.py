@@ -1,11 +1,12 @@
 """Uploads of large files in a browser, in parts and directly to S3, and previews of files that S3 sends."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
+import real_s3
+from administering import eventually
 from running import Bucket, Proxy, start_proxy
-from screens import blocked, choose, click, eventually, find, slow, texts
+from screens import blocked, choose, click, find, slow, texts
 
 pytestmark = pytest.mark.integration
 
@@ -29,17 +30,11 @@ PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" width="12" height="8"><path 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[Bucket]:
     """A bucket with a picture and a text; its S3 accepts requests of pages from every origin."""
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    created = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "large")
-    with closing(created.client):
+    with real_s3.moto_bucket("large") as created:
         created.put("signed/a.svg", PICTURE, ContentType="image/svg+xml")
         created.put("signed/b.txt", b"a text", ContentType="text/plain")
         created.put("parts/.tornado-proxy/x.txt", b"x")
         yield created
-    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ import zipfile
 from urllib.parse import quote, urlsplit
 
 import pytest
+from administering import eventually
 from running import Proxy
-from screens import choose, eventually, find, press, screen, slow, texts, violations
+from screens import choose, find, press, screen, slow, texts, violations
 
 pytestmark = pytest.mark.integration
 

@@ -1,11 +1,11 @@
 """Addresses that moved: a browser and curl follow them to the page."""
 
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 import real_s3
-from running import Bucket, Proxy, start_proxy
+from programs import output_of
+from running import Proxy, start_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -35,12 +35,10 @@ def proxy(tmp_path_factory) -> Iterator[Proxy]:
     folder = tmp_path_factory.mktemp("redirects")
     (folder / "site.rules").write_text(_RULES)
     (folder / "moved.txt").write_text("/caf%C3%A9  /new/a%20b.html  308\n/twice  /old/a%20b.html\n")
-    with real_s3.moto() as endpoint:
-        bucket = Bucket.create(endpoint.url, "redirects")
+    with real_s3.moto_bucket("redirects") as bucket:
         bucket.put("new/a b.html", _PAGE.encode(), ContentType="text/html")
-        with start_proxy(folder, _CONFIGURATION.format(name=bucket.name, endpoint=endpoint.url)) as proxy:
+        with start_proxy(folder, _CONFIGURATION.format(name=bucket.name, endpoint=bucket.endpoint)) as proxy:
             yield proxy
-        bucket.client.close()
 
 
 @pytest.mark.parametrize(
@@ -57,10 +55,8 @@ def test_a_browser_and_curl_follow_an_address_that_moved(browser, proxy, moved, 
     """Both arrive at the page, with query and fragment."""
     browser.get(f"{proxy.url}/docs/{moved}")
     assert (browser.title, browser.current_url) == ("The page", f"{proxy.url}/docs/{address}")
-    command = ["curl", "-sL", "-w", "%{http_code} %{url_effective}", f"{proxy.url}/docs/{moved}"]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == (
-        f"{_PAGE}200 {proxy.url}/docs/{address}"
-    )
+    printed = output_of("curl", "-sL", "-w", "%{http_code} %{url_effective}", f"{proxy.url}/docs/{moved}")
+    assert printed == f"{_PAGE}200 {proxy.url}/docs/{address}"
 
 
 def test_what_is_gone_has_a_page_that_says_so(browser, proxy):

@@ -11,9 +11,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from administering import Admin
+from administering import Admin, eventually
 from running import Proxy, start_proxy
-from screens import eventually, find
+from screens import find
 
 pytestmark = pytest.mark.integration
 

@@ -10,12 +10,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from running import Bucket, Proxy, free_port, start_proxy
-from screens import choose, click, eventually, texts
+import real_s3
+from administering import eventually
+from programs import PARTS, part
+from running import Proxy, free_port, start_proxy
+from screens import choose, click, texts
 
 pytestmark = pytest.mark.integration
 
-_PACKAGE = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"), "oidc-provider")
+_PACKAGE = PARTS / "oidc-provider"
 _NODE = shutil.which("node", path=f"{_PACKAGE}/node_modules/.bin{os.pathsep}{os.environ['PATH']}")
 _CLIENT, _SECRET = "files", "the secret of the client"
 _CONFIGURATION = """
@@ -70,27 +73,20 @@ class _Issuer:
 @pytest.fixture(scope="module")
 def ports() -> tuple[int, int]:
     """The ports of the service and of the issuer."""
-    if not (_PACKAGE / "node_modules").exists() or _NODE is None:
-        pytest.skip("there is no `oidc-provider`; `tests/integration/install oidc` installs it")
+    part("oidc-provider/node_modules", "oidc")
     return free_port(), free_port()
 
 
 @pytest.fixture(scope="module")
 def proxy(ports, tmp_path_factory) -> Iterator[Proxy]:
     """A service in front of an S3."""
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
-
     port, issuer = ports
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    bucket = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "sign-in")
-    for key in ("deep/a b.txt", "a.txt", "wrong/a.txt"):
-        bucket.put(key, f"this is {key}".encode(), ContentType="text/plain")
-    text = _CONFIGURATION.format(port=port, issuer=issuer, client=_CLIENT, secret=_SECRET, bucket=bucket)
-    with start_proxy(tmp_path_factory.mktemp("proxy"), text) as started:
-        yield started
-    bucket.client.close()
-    server.stop()
+    with real_s3.moto_bucket("sign-in") as bucket:
+        for key in ("deep/a b.txt", "a.txt", "wrong/a.txt"):
+            bucket.put(key, f"this is {key}".encode(), ContentType="text/plain")
+        text = _CONFIGURATION.format(port=port, issuer=issuer, client=_CLIENT, secret=_SECRET, bucket=bucket)
+        with start_proxy(tmp_path_factory.mktemp("proxy"), text) as started:
+            yield started
 
 
 @pytest.fixture(scope="module")

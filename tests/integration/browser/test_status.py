@@ -4,9 +4,9 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from administering import CONFIGURATION, Admin
+from administering import CONFIGURATION, Admin, eventually
 from running import Proxy, start_proxy
-from screens import eventually, press, screen, violations
+from screens import press, screen, violations
 
 pytestmark = pytest.mark.integration
 

@@ -8,8 +8,9 @@ from functools import partial
 
 import pytest
 import real_s3
+from administering import eventually
 from running import Proxy, start_proxy
-from screens import eventually, screen, texts
+from screens import screen, texts
 
 pytestmark = pytest.mark.integration
 

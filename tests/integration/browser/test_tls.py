@@ -5,11 +5,12 @@ import hashlib
 from ssl import PEM_cert_to_DER_cert, get_server_certificate
 
 import pytest
-from certificates import pair
+import real_s3
+from administering import eventually
+from certificates import pair, renew
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import load_pem_x509_certificate
-from running import Bucket, start_proxy
-from screens import eventually
+from running import start_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -28,27 +29,15 @@ targets:
 """
 
 
-def _renew(folder, new):
-    for name, text in (("files.crt", new.chain), ("files.key", new.key)):
-        (folder / f".{name}.new").write_text(text)
-        (folder / f".{name}.new").replace(folder / name)
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """A site with TLS, the folder of its files, and its URL."""
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    bucket = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "by-tls")
-    bucket.put("hello.txt", b"hello", ContentType="text/plain")
     folder = tmp_path_factory.mktemp("tls")
-    _renew(folder, OLD)
-    with start_proxy(folder, CONFIGURATION.format(name=bucket.name, endpoint=bucket.endpoint)) as proxy:
-        yield proxy, folder, f"https://files.test:{proxy.address[1]}/"
-    bucket.client.close()
-    server.stop()
+    renew(folder, OLD)
+    with real_s3.moto_bucket("by-tls") as bucket:
+        bucket.put("hello.txt", b"hello", ContentType="text/plain")
+        with start_proxy(folder, CONFIGURATION.format(name=bucket.name, endpoint=bucket.endpoint)) as proxy:
+            yield proxy, folder, f"https://files.test:{proxy.address[1]}/"
 
 
 def _fingerprint(certificate):
@@ -91,7 +80,7 @@ def test_a_renewed_certificate_is_accepted(trusting_browser, served):
     """A browser with an open page accepts the renewed certificate."""
     proxy, folder, url = served
     trusting_browser.get(url)
-    _renew(folder, NEW)
+    renew(folder, NEW)
     new = PEM_cert_to_DER_cert(NEW.chain)
     eventually(lambda: PEM_cert_to_DER_cert(get_server_certificate(proxy.address)) == new)
     trusting_browser.get(f"{url}hello.txt")

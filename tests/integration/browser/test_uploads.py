@@ -1,11 +1,12 @@
 """Uploads in a browser where files may be replaced, drops of directories, and long listings."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
-from running import Bucket, Proxy, start_proxy
-from screens import blocked, choose, click, eventually, find, texts
+import real_s3
+from administering import eventually
+from running import Bucket, Proxy, new_bucket, start_proxy
+from screens import blocked, choose, click, find, texts
 
 pytestmark = pytest.mark.integration
 
@@ -29,20 +30,11 @@ MARK = "<p class='note' id='ours'>A line of the theme</p>"
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[Bucket]:
     """A bucket with names that no form can upload, and directories of a thousand and ten thousand files."""
-    from moto.backends import get_backend  # noqa: PLC0415 - slow to import
-    from moto.core import DEFAULT_ACCOUNT_ID  # noqa: PLC0415 - as above
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - as above
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    created = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "by-hand")
-    with closing(created.client):
+    with real_s3.moto() as endpoint, new_bucket(endpoint.url, "by-hand") as created:
         created.put("new/old.txt", b"old")
-        backend = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
         for number in range(10_000):  # without HTTP, which would take a minute
-            backend.put_object("by-hand", f"huge/picture {number:04}.jpg", b"x")
+            endpoint.backend.put_object("by-hand", f"huge/picture {number:04}.jpg", b"x")
         yield created
-    server.stop()
 
 
 @pytest.fixture(scope="module")

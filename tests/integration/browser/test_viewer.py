@@ -1,8 +1,9 @@
 """The viewer of files and the grid of pictures in a browser."""
 
 import pytest
+from administering import eventually
 from running import Proxy
-from screens import choose, click, eventually, find, press, screen, texts, violations
+from screens import choose, click, find, press, screen, texts, violations
 
 pytestmark = pytest.mark.integration
 

@@ -1,10 +1,8 @@
 """The image of deploy/Containerfile serves without privileges on a read-only file system."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +11,12 @@ import pytest
 from administering import RULES, Admin, eventually
 from balancers import haproxy
 from endless_s3 import endless_s3
+from programs import PARTS, ROOT, built, output_of, part, program
 from running import Proxy, free_port
 from steady_load import under_load
 
 pytestmark = pytest.mark.integration
 
-CHECKOUT = Path(__file__).parents[3]
-PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
 BASE = PARTS / "systemd-trixie"
 CONFIGURATION = """
 server: {{port: {port}}}
@@ -47,26 +44,20 @@ class Containers:
 
     def podman(self, *arguments: str, **options: object) -> str:
         """Runs podman and returns its output."""
-        return self._run(
-            "podman", "--cgroup-manager=cgroupfs", "--runtime=runc", *self._store_options, *arguments, **options
-        )
+        command = ("podman", "--cgroup-manager=cgroupfs", "--runtime=runc", *self._store_options, *arguments)
+        return output_of(*command, timeout=300, **options)
 
     def buildah(self, *arguments: str) -> str:
         """Runs buildah and returns its output."""
-        return self._run("buildah", *self._store_options, *arguments)
-
-    @staticmethod
-    def _run(*command: str, **options: object) -> str:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
-        assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
-        return result.stdout
+        return output_of("buildah", *self._store_options, *arguments, timeout=300)
 
 
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory) -> Iterator[Containers]:
     """A store with images of the versions 0.1.0 and 0.1.1, from deploy/Containerfile and a locally bootstrapped base."""
-    if not (BASE / ".complete").exists() or not shutil.which("buildah") or not shutil.which("runc"):
-        pytest.skip("no base or no buildah: run `tests/integration/install systemd containers`")
+    part("systemd-trixie/.complete", "systemd")
+    for name in ("buildah", "runc"):
+        program(name, "containers")
     folder = tmp_path_factory.mktemp("containers")
     (folder / "pip.conf").write_text("[global]\nno-index = yes\nfind-links = /wheels\n")
     created = Containers(folder)
@@ -78,7 +69,7 @@ def containers(tmp_path_factory) -> Iterator[Containers]:
         created.buildah(
             *("build", "--isolation=chroot", "--format=docker", "--network=host", "--build-arg=BASE=localhost/base"),
             *(f"--volume={PARTS / 'systemd-wheels'}:/wheels:ro", f"--volume={folder / 'pip.conf'}:/etc/pip.conf:ro"),
-            *("--file", str(CHECKOUT / "deploy" / "Containerfile"), f"--tag=tornado-proxy:{version}"),
+            *("--file", str(ROOT / "deploy" / "Containerfile"), f"--tag=tornado-proxy:{version}"),
             *("--tag=tornado-proxy", str(_dist(folder / version, version))),
         )
     yield created
@@ -87,10 +78,8 @@ def containers(tmp_path_factory) -> Iterator[Containers]:
 
 def _dist(folder: Path, version: str) -> Path:
     """What `make dist` builds of a commit with the tag of a version."""
-    environment = {**os.environ, "SETUPTOOLS_SCM_PRETEND_VERSION": version}
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)]
-    subprocess.run(build, check=True, capture_output=True, env=environment)
-    shutil.copy(CHECKOUT / "constraints.txt", folder)
+    built("wheel", folder, version)
+    shutil.copy(ROOT / "constraints.txt", folder)
     return folder
 
 

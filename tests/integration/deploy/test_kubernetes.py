@@ -1,30 +1,25 @@
 """The manifests for Kubernetes are valid."""
 
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
+from programs import PARTS, ROOT, output_of, part
 
 pytestmark = pytest.mark.integration
 
-MANIFESTS = Path(__file__).parents[3] / "deploy" / "kubernetes"
-PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy")) / "kubernetes"
+MANIFESTS = ROOT / "deploy" / "kubernetes"
 
 
 @pytest.fixture(scope="module")
 def rendered() -> str:
     """The output of Kustomize, which `kubectl apply --kustomize` would send."""
-    if not (PARTS / "kubeconform").exists():
-        pytest.skip("no kubeconform: run `tests/integration/install kubernetes`")
-    command = [str(PARTS / "kustomize"), "build", str(MANIFESTS)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return output_of(part("kubernetes/kustomize", "kubernetes"), "build", MANIFESTS)
 
 
 def _validated(text: str) -> subprocess.CompletedProcess[str]:
-    location = f"{PARTS}/schemas/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
-    command = [str(PARTS / "kubeconform"), "-strict", "-summary", "-schema-location", location]
+    location = f"{PARTS}/kubernetes/schemas/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
+    command = [part("kubernetes/kubeconform", "kubernetes"), "-strict", "-summary", "-schema-location", location]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
@@ -43,8 +38,7 @@ def test_an_unknown_field_is_refused(rendered):
 
 def test_the_canary_is_a_pod_with_files_of_its_own(rendered):
     """A Deployment and a ConfigMap, whose pod the Service selects beside the others."""
-    command = [str(PARTS / "kustomize"), "build", str(MANIFESTS.with_name("kubernetes-canary"))]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    text = output_of(PARTS / "kubernetes/kustomize", "build", MANIFESTS.with_name("kubernetes-canary"))
     result = _validated(text)
     assert "2 resources found" in result.stdout
     assert "Valid: 2, Invalid: 0, Errors: 0, Skipped: 0" in result.stdout

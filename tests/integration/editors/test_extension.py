@@ -2,12 +2,11 @@
 
 import json
 import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
-from real_editors import packing_modules, program
+from programs import TOGETHER, output_of, part, program
 
 pytestmark = pytest.mark.integration
 
@@ -49,10 +48,7 @@ def _run_extension(folder: Path, script: str) -> dict:
         (async () => {{ {script}; console.log(JSON.stringify({{ calls: client.calls, errors: vscode.errors }})); }})();
     """
     (folder / "main.js").write_text(main, encoding="utf-8")
-    result = subprocess.run(
-        [program("node"), "main.js"], cwd=folder, capture_output=True, text=True, check=True, timeout=30
-    )
-    return json.loads(result.stdout)
+    return json.loads(output_of(program("node", "editors"), "main.js", cwd=folder, timeout=30))
 
 
 def test_the_command_of_the_settings_is_started(tmp_path):
@@ -92,11 +88,8 @@ def test_the_extension_is_packed_without_a_warning(tmp_path):
     """The command of docs/editors.md writes a package with one script and the files of the manifest."""
     folder = tmp_path / "vscode"
     shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
-    (folder / "node_modules").symlink_to(packing_modules())
-    result = subprocess.run(
-        [program("npm"), "run", "package"], cwd=folder, capture_output=True, text=True, check=True, timeout=120
-    )
-    assert "WARNING" not in result.stdout + result.stderr
+    (folder / "node_modules").symlink_to(part("editors/vscode/node_modules/.bin/vsce", "editors").parents[1])
+    assert "WARNING" not in output_of(program("npm", "editors"), "run", "package", cwd=folder, timeout=120, **TOGETHER)
     (package,) = folder.glob("*.vsix")
     with zipfile.ZipFile(package) as archive:
         names = [name for name in archive.namelist() if name.startswith("extension/")]

@@ -4,12 +4,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_editors import node_modules, program
+from programs import output_of, part, program
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.parser import parse
@@ -76,17 +75,16 @@ TEXTS = {
 
 def _vscode(text: str, folder: Path) -> list[str]:
     """Returns the scopes of each character."""
-    node, modules = program("node"), node_modules()
+    node, modules = program("node", "editors"), part("editors/node_modules/vscode-textmate", "editors").parent
     (folder / "a.rules").write_text(text, encoding="utf-8")
     grammar = ROOT / "editors/vscode/syntaxes/tornado-proxy-rules.tmLanguage.json"
-    command = [node, str(HERE / "tokenise.js"), str(modules), str(grammar), str(folder / "a.rules")]
-    lines = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    lines = json.loads(output_of(node, HERE / "tokenise.js", modules, grammar, folder / "a.rules"))
     return ["\n".join(scopes) for line in lines for part, *scopes in [*line, ["\n"]] for _ in part]
 
 
 def _vim(text: str, folder: Path) -> list[str]:
     """Returns the syntax group of each character."""
-    vim, scopes = program("vim"), folder / "scopes"
+    vim, scopes = program("vim", "editors"), folder / "scopes"
     (folder / "a.rules").write_text(text, encoding="utf-8")
     command = [vim, "-es", "-u", "NONE", "-i", "NONE", "--cmd", f"set rtp+={ROOT}/editors/vim encoding=utf-8"]
     command += ["-c", "filetype plugin on", "-c", "syntax on", "-c", "edit", "-S", str(HERE / "scopes.vim")]
@@ -137,19 +135,3 @@ def test_each_part_is_highlighted_by_its_kind(highlight, scope_patterns, name, t
         if not text[offset].isspace() and not re.search(scope_patterns[kind], scopes[offset])
     ]
     assert wrong == []
-
-
-def test_make_fills_the_quickfix_list(tmp_path):
-    """Vim's `:make` lints and lists each finding with its place."""
-    (tmp_path / "a.rules").write_text('target site {\n    rewrite `^/a.b$` -> "/c"\n}\n', encoding="utf-8")
-    script = tmp_path / "make.vim"
-    script.write_text(
-        "silent! make!\ncall writefile([json_encode(map(getqflist(), '[v:val.lnum, v:val.col, v:val.valid]'))], $LIST)\nquitall!\n"
-    )
-    command = [program("vim"), "-es", "-u", "NONE", "-i", "NONE", "--cmd", f"set rtp+={ROOT}/editors/vim"]
-    command += ["-c", "filetype plugin on", "-c", "edit", "-S", str(script), str(tmp_path / "a.rules")]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "LIST": str(tmp_path / "list"), "PATH": path}
-    subprocess.run(command, env=environment, check=False, timeout=60)
-    places = json.loads((tmp_path / "list").read_text(encoding="utf-8"))
-    assert [2, 17, 1] in places

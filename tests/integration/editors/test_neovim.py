@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from editing import site
-from real_editors import program
+from programs import program
 
 pytestmark = pytest.mark.integration
 
@@ -32,7 +32,7 @@ def answers(tmp_path_factory):
         "XDG_STATE_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),
     }
-    command = [program("nvim"), "--headless", "--clean", "--cmd", f"set rtp+={ROOT}/editors/vim"]
+    command = [program("nvim", "editors"), "--headless", "--clean", "--cmd", f"set rtp+={ROOT}/editors/vim"]
     command += ["-c", f"luafile {HERE / 'session.lua'}", "-c", "quitall!", "site.rules"]
     result = subprocess.run(
         command,

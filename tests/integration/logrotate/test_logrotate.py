@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -11,23 +10,20 @@ from pathlib import Path
 import pytest
 from administering import CONFIGURATION, RULES, eventually
 from endless_s3 import endless_s3
+from programs import ROOT, TOGETHER, output_of, program
 from running import START_LIMIT
 from steady_load import under_load
 
 pytestmark = pytest.mark.integration
 
-SAMPLE = Path(__file__).parents[3] / "deploy" / "logrotate.conf"
+SAMPLE = ROOT / "deploy" / "logrotate.conf"
 
 
 def rotate(folder: Path) -> None:
     """Has the real logrotate rotate the logs of a folder by the sample, whatever their age."""
-    program = shutil.which("logrotate", path="/usr/sbin:/usr/bin")
-    if program is None:
-        pytest.skip("logrotate is not there: `tests/integration/install logrotate` installs it")
     (folder / "rotate.conf").write_text(SAMPLE.read_text().replace("/var/log/tornado-proxy", str(folder)))
-    command = [program, "--force", "--state", str(folder / "state"), str(folder / "rotate.conf")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")
+    command = (program("logrotate", "logrotate"), "--force", "--state", folder / "state", folder / "rotate.conf")
+    assert output_of(*command, **TOGETHER) == ""
 
 
 def lines_of(folder: Path) -> list[str]:

@@ -3,7 +3,6 @@
 `TornadoProxyDefects` is left to promtool: a defect that could be provoked from outside would be mended.
 """
 
-import http.client
 import json
 import os
 import re
@@ -17,7 +16,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,19 +24,13 @@ from typing import Any
 import pytest
 import yaml
 from administering import Admin, eventually
-from certificates import pair
-from running import Proxy, free_port, start_proxy
+from certificates import pair, renew
+from programs import part
+from running import Proxy, exchange, free_port, start_proxy
 from test_monitoring import FOLDER
 
 pytestmark = pytest.mark.integration
 
-PROGRAM = (
-    Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
-    / "prometheus"
-    / "usr"
-    / "bin"
-    / "prometheus"
-)
 SLOW = 6.0  # seconds; the alert is about 5
 PATIENCE = 100.0  # seconds, from the causes to the last alert
 DESCRIPTORS = 512
@@ -167,19 +160,14 @@ def leave(proxy: Proxy, path: str) -> None:
 def write_certificates(folder: Path, *days: int) -> None:
     """Writes certificates for `a.test` and `b.test` that end after some days."""
     for name, end in zip("ab", days, strict=True):
-        made = pair(f"{name}.test", days=(0, end))
-        for suffix, text in (("key", made.key), ("crt", made.chain)):
-            (folder / f"new.{suffix}").write_text(text)
-            (folder / f"new.{suffix}").rename(folder / f"{name}.{suffix}")
+        renew(folder, pair(f"{name}.test", days=(0, end)), name)
 
 
 def request_with_tls(proxy: Proxy, path: str) -> int:
     """Sends a GET to a service with a self-signed certificate; returns the status."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with closing(http.client.HTTPSConnection(*proxy.address, timeout=30, context=context)) as connection:
-        connection.request("GET", path)
-        return connection.getresponse().status
+    return exchange(proxy.address, "GET", path, context=context).status
 
 
 def alerts_so_far(ask: Callable[[str], Any]) -> list[dict[str, str]]:
@@ -204,10 +192,9 @@ def prometheus(folder: Path, scene: Scene) -> Iterator[Callable[[str], Any]]:
     settings = {"global": {"scrape_interval": "2s", "evaluation_interval": "1s"}, "rule_files": ["rules.yaml"]}
     (folder / "rules.yaml").write_text(shortened((FOLDER / "rules.yaml").read_text()))
     (folder / "prometheus.yml").write_text(yaml.safe_dump({**settings, "scrape_configs": scrapes}))
-    command = [
-        *(PROGRAM, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"),
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
+    program = part("prometheus/usr/bin/prometheus", "prometheus")
+    options = f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"
+    command = [program, *options, f"--web.listen-address=127.0.0.1:{port}"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def ask(path: str) -> Any:
@@ -228,8 +215,7 @@ def prometheus(folder: Path, scene: Scene) -> Iterator[Callable[[str], Any]]:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory) -> Iterator[tuple[Callable[[str], Any], float]]:
     """All services after all causes at once: a function that asks Prometheus, and when the causes began."""
-    if not PROGRAM.exists():
-        pytest.skip("Prometheus is not there: `tests/integration/install prometheus` fetches it")
+    part("prometheus/usr/bin/prometheus", "prometheus")
     folder = tmp_path_factory.mktemp("scene")
     with ExitStack() as stack:
         s3, doomed = stack.enter_context(s3_server()), stack.enter_context(s3_server())

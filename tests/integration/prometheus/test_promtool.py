@@ -1,34 +1,23 @@
 """The rules and the dashboard of monitoring/, checked by Prometheus's tool."""
 
-import os
 import re
 import shutil
-import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
+from programs import output_of, part
 from test_monitoring import ANNOTATIONS, FOLDER, PANELS
 
 pytestmark = pytest.mark.integration
-
-_PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
 
 
 @pytest.fixture
 def promtool(tmp_path):
     """Runs Prometheus's tool in a directory that has the rules."""
-    program = _PARTS / "prometheus" / "usr" / "bin" / "promtool"
-    if not program.exists():
-        pytest.skip("promtool is not there: `tests/integration/install prometheus` fetches it")
     shutil.copy(FOLDER / "rules.yaml", tmp_path)
-
-    def run(*arguments: str) -> str:
-        result = subprocess.run([program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stdout + result.stderr
-        return result.stdout
-
-    return run
+    return partial(output_of, part("prometheus/usr/bin/promtool", "prometheus"), cwd=tmp_path)
 
 
 def test_the_rules_are_valid(promtool):

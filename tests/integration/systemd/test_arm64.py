@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,17 +11,14 @@ from tempfile import TemporaryDirectory
 import pytest
 from administering import eventually
 from endless_s3 import endless_s3
+from machines import CONFIGURATION, build_wheel
+from programs import PARTS, ROOT, TOGETHER, output_of, part, program
 from running import Proxy, free_port
-
-sys.path.insert(0, str(Path(__file__).parent))  # for modules that only these tests use
-
-from conftest import CHECKOUT, CONFIGURATION
-from machine import PARTS, build_wheel
 
 pytestmark = pytest.mark.integration
 
 _BASE = PARTS / "arm64"
-_EMULATED = CHECKOUT / "tests" / "integration" / "emulated"
+_EMULATED = ROOT / "tests" / "integration" / "emulated"
 _TIME_LIMIT = 600  # seconds; emulation is slow, and the machine may be busy
 _IN_ROOT = """
 set -e
@@ -50,29 +46,19 @@ class _Root:
     def command(self, command: str) -> list[str]:
         """The command that runs a command in the file system; the folder `shared` is at /shared, the checkout at /src."""
         script = _IN_ROOT.format(
-            base=_BASE, folder=self.folder, checkout=CHECKOUT, wheels=PARTS / "arm64-wheels", command=command
+            base=_BASE, folder=self.folder, checkout=ROOT, wheels=PARTS / "arm64-wheels", command=command
         )
         return [str(_EMULATED), "bash", "-c", script]
 
     def run(self, command: str) -> str:
         """Runs a command, and returns its output."""
-        ran = subprocess.run(
-            self.command(command),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=_TIME_LIMIT,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stdout
-        return ran.stdout
+        return output_of(*self.command(command), timeout=_TIME_LIMIT, **TOGETHER)
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> _Root:
     """A root file system where the package is installed that packaging/deb built in it."""
-    if not (_BASE / ".complete").exists():
-        pytest.skip("there is no root file system for arm64: run `tests/integration/install arm64`")
+    part("arm64/.complete", "arm64")
     root = _Root(tmp_path_factory.mktemp("arm64"))
     shutil.copy(build_wheel(tmp_path_factory.mktemp("built")), root.folder / "shared")
     root.run("/src/packaging/deb /shared/*.whl /shared")
@@ -132,30 +118,28 @@ class _Images:
 
     def run(self, *arguments: str) -> str:
         """Runs buildah, and returns its output."""
-        ran = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=_TIME_LIMIT, check=False)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
+        return output_of(*self.command(*arguments), timeout=_TIME_LIMIT)
 
 
 @pytest.fixture
 def image(tmp_path) -> Iterator[tuple[_Images, str]]:
     """A store, and the name of a container of the image that deploy/Containerfile makes for arm64."""
-    if not (_BASE / ".complete").exists() or shutil.which("buildah") is None:
-        pytest.skip("no root file system for arm64, or no buildah: run `tests/integration/install arm64 containers`")
+    part("arm64/.complete", "arm64")
+    program("buildah", "containers")
     shutil.copy(build_wheel(tmp_path / "built"), tmp_path)
-    shutil.copy(CHECKOUT / "constraints.txt", tmp_path)
+    shutil.copy(ROOT / "constraints.txt", tmp_path)
     (tmp_path / "pip.conf").write_text("[global]\nno-index = yes\nfind-links = /wheels\n")
     with TemporaryDirectory(prefix="store") as store:  # podman wants a short path
         images = _Images(store)
         archive = ["tar", "-C", str(_BASE), "--exclude=./dev", "--exclude=./proc", "--exclude=./sys", "-c", "."]
         with subprocess.Popen(archive, stdout=subprocess.PIPE) as packing:
-            imported = ["podman", *images.store, "import", "--arch=arm64", "--os=linux", "-", "localhost/base"]
-            subprocess.run(imported, stdin=packing.stdout, check=True, capture_output=True)
+            imported = ("podman", *images.store, "import", "--arch=arm64", "--os=linux", "-", "localhost/base")
+            output_of(*imported, stdin=packing.stdout)
         images.run(
             *("build", "--isolation=chroot", "--network=host", "--platform=linux/arm64"),
             *("--build-arg=BASE=localhost/base", f"--volume={PARTS / 'arm64-wheels'}:/wheels:ro"),
             f"--volume={tmp_path / 'pip.conf'}:/etc/pip.conf:ro",
-            *("--file", str(CHECKOUT / "deploy" / "Containerfile"), "--tag=tornado-proxy", str(tmp_path)),
+            *("--file", str(ROOT / "deploy" / "Containerfile"), "--tag=tornado-proxy", str(tmp_path)),
         )
         yield images, images.run("from", "--pull=never", "--arch=arm64", "localhost/tornado-proxy").strip()
 

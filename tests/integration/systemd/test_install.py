@@ -2,24 +2,18 @@
 
 import re
 import subprocess
-import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from administering import Admin, eventually
 from balancers import haproxy
+from machines import RELEASES, UNIT, Site, boot_site, build_package
+from programs import ROOT
 from steady_load import under_load
-
-sys.path.insert(0, str(Path(__file__).parent))  # for modules that only these tests use
-
-from conftest import CHECKOUT, Site, boot_site
-from machine import RELEASES, build_package
 
 pytestmark = pytest.mark.integration
 
-PAGE = (CHECKOUT / "docs" / "operations.md").read_text(encoding="utf-8")
-UNIT = "tornado-proxy.service"
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
 def _blocks(title: str) -> list[str]:
@@ -156,7 +150,7 @@ def test_the_tutorial_ends_in_production(packages, s3):
     """The last step of the tutorial installs the package, its rule and the keys for S3, and the page is served."""
     release, folder = packages
     # The S3 of the tests has texts only.
-    tutorial = (CHECKOUT / "docs" / "tutorial.md").read_text(encoding="utf-8").replace("html", "txt")
+    tutorial = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").replace("html", "txt")
     configuration, bucket = re.findall(r"^```yaml\n(.*?)^```", tutorial, re.MULTILINE | re.DOTALL)
     *_, rules = re.findall(r"^```rules\n(.*?)^```", tutorial, re.MULTILINE | re.DOTALL)
     own_s3 = bucket.replace("us-east-1,", f'us-east-1, s3Endpoint: "{s3}", s3ForcePathStyle: true,')

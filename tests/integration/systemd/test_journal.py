@@ -1,21 +1,18 @@
 """The log in the journal of a real systemd, with fields, and in a file that the real logrotate rotates."""
 
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 from administering import eventually
+from machines import UNIT
+from programs import ROOT, output_of, program
 
 pytestmark = pytest.mark.integration
 
-UNIT = "tornado-proxy.service"
 BROKEN = """\
   broken:
     mount: {path: [/broken]}
     bucket: {name: b, s3Endpoint: "http://127.0.0.1:1", s3ForcePathStyle: true, anonymous: true, maxAttempts: 1}
 """
-SAMPLE = Path(__file__).parents[3] / "deploy" / "logrotate.conf"
+SAMPLE = ROOT / "deploy" / "logrotate.conf"
 
 
 @pytest.mark.parametrize("options", ["", "--workers 2"])
@@ -38,9 +35,7 @@ def test_errors_have_a_priority(every_site, options, form):
 
 def test_a_log_file_is_rotated(every_site):
     """With the lines of the sample in its unit, the service makes a new file as its own user, without a signal."""
-    site, program = every_site, shutil.which("logrotate", path="/usr/sbin:/usr/bin")
-    if program is None:
-        pytest.skip("logrotate is not there: `tests/integration/install logrotate` installs it")
+    site, logrotate = every_site, program("logrotate", "logrotate")
     unit = [line[4:] for line in SAMPLE.read_text().splitlines() if line.startswith("#   ")]
     site.drop_in("\n".join((*unit, "")))
     site.machine.run("mkdir", "/var/log/tornado-proxy")
@@ -52,6 +47,6 @@ def test_a_log_file_is_rotated(every_site):
         eventually(lambda name="abc"[number]: f"path=/{name} " in (folder / "service.log").read_text())
         rules = site.machine.path("/tmp/rotate.conf")
         rules.write_text(SAMPLE.read_text().replace("/var/log/tornado-proxy", str(folder)))
-        subprocess.run([program, "--force", "--state", str(site.machine.path("/tmp/state")), rules], check=True)
+        output_of(logrotate, "--force", "--state", site.machine.path("/tmp/state"), rules)
     assert "path=/c " in (folder / "service.log.1").read_text()
     assert (folder / "service.log.3.gz").exists()

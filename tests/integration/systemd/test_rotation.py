@@ -2,21 +2,16 @@
 
 import re
 import ssl
-import sys
-from pathlib import Path
 
 import pytest
 from certificates import Pair, pair
+from machines import UNIT
+from programs import ROOT
 from steady_load import under_load
-
-sys.path.insert(0, str(Path(__file__).parent))  # for modules that only these tests use
-
-from conftest import CHECKOUT
 
 pytestmark = pytest.mark.integration
 
-PAGE = (CHECKOUT / "docs" / "rotation.md").read_text(encoding="utf-8")
-UNIT = "tornado-proxy.service"
+PAGE = (ROOT / "docs" / "rotation.md").read_text(encoding="utf-8")
 LIVE = "/etc/letsencrypt/live/files.example.org"
 HOOK = "/etc/letsencrypt/renewal-hooks/deploy/tornado-proxy"
 OLD, NEW, EXPIRED = pair("a.test"), pair("a.test", serial=2), pair("a.test", serial=3, days=(-2, -1))
@@ -96,7 +91,7 @@ def test_s3_credentials_are_replaced_under_load(site):
     site.machine.write("/etc/tornado-proxy/key", "one")
     site.machine.write("/etc/keys/secret", "one", 0o600)
     site.drop_in("[Service]\nLoadCredential=secret:/etc/keys/secret\n")
-    site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{site.port}\n", "tornado-proxy.socket")
+    site.listen_by()
     written = site.machine.path("/etc/tornado-proxy/proxy.yaml").read_text()
     pair_of_files = "accessKey: {path: key}, secretKey: {credential: secret}"
     site.machine.write(

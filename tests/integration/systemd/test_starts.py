@@ -1,25 +1,14 @@
 """Starts that cannot succeed, and the check that says so before, under the systemds of Debian 12 and 13."""
 
 import socket
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # for modules that only these tests use
-
 from administering import eventually
-from machine import PROGRAM
+from machines import PROGRAM, SOCKET, UNIT
 
 pytestmark = pytest.mark.integration
 
-UNIT = "tornado-proxy.service"
-SOCKET = "tornado-proxy.socket"
 MOST_LINES = 80  # in the journal; a start whose configuration is wrong writes about ten
-
-
-def _listen_by_systemd(site, address: str = "127.0.0.1:") -> None:
-    site.drop_in(f"[Socket]\nListenStream=\nListenStream={address}{site.port}\n", SOCKET)
 
 
 def _check(site, *options: str) -> str:
@@ -32,7 +21,7 @@ def test_a_start_that_cannot_succeed_ends(every_site):
     """A connection to the socket of a service with a wrong configuration starts it a few times, and is then refused."""
     site = every_site
     site.machine.write("/etc/tornado-proxy/proxy.yaml", "nonsense: 1\n")
-    _listen_by_systemd(site)
+    site.listen_by()
     site.machine.systemctl("start", SOCKET)
     with socket.create_connection(site.address):
         site.machine.wait(SOCKET, "ActiveState", "failed")
@@ -48,7 +37,7 @@ def test_a_mended_configuration_is_started(every_site):
     """The commands of the page start a service that was given up."""
     site = every_site
     site.configure("nonsense: 1\n")
-    _listen_by_systemd(site)
+    site.listen_by()
     site.machine.systemctl("start", SOCKET)
     with socket.create_connection(site.address):
         site.machine.wait(SOCKET, "ActiveState", "failed")
@@ -106,10 +95,10 @@ def test_the_check_has_the_credentials_of_the_unit(every_site):
 def test_the_check_compares_the_socket_unit(every_site):
     """A socket that is open to all, against the configuration, is a warning of the check and of the start."""
     site = every_site
-    _listen_by_systemd(site)
+    site.listen_by()
     site.machine.systemctl("enable", SOCKET)
     assert "other-address" not in _check(site)
-    _listen_by_systemd(site, "")
+    site.listen_by(place=str(site.port))
     assert f"`{SOCKET}` listens on port {site.port} of every interface" in _check(site)
     site.machine.systemctl("start", SOCKET, UNIT)
     assert "the socket unit listens on every interface" in site.machine.journal(UNIT)

@@ -2,35 +2,22 @@
 
 import re
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 from administering import eventually
 from certificates import pair
+from machines import RELEASES, SOCKET, UNIT, boot_bare, skip_without
 from steady_load import under_load
-
-sys.path.insert(0, str(Path(__file__).parent))  # for modules that only these tests use
-
-from machine import RELEASES, boot_bare, missing
 
 pytestmark = pytest.mark.integration
 
-UNIT = "tornado-proxy.service"
-SOCKET = "tornado-proxy.socket"
-UNITS = (
-    "tornado-proxy.service",
-    "tornado-proxy.socket",
-    "tornado-proxy@1.service",
-    "tornado-proxy-instances.socket",
-    "tornado-proxy-admin@1.socket",
-)
+UNITS = (UNIT, SOCKET, "tornado-proxy@1.service", "tornado-proxy-instances.socket", "tornado-proxy-admin@1.socket")
 BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
 SECURITY = 11  # tenths of systemd's exposure level
 
 
 def _listen_by_systemd(site, unit: str = SOCKET) -> None:
-    site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{site.port}\n", unit)
+    site.listen_by(unit)
     site.machine.systemctl("start", unit)
 
 
@@ -272,8 +259,7 @@ def test_the_service_runs_without_privileges(site):
 def test_several_instances_share_one_port(site):
     """The other instances answer while one restarts, and no request is lost."""
     _listen_by_systemd(site, "tornado-proxy-instances.socket")
-    base = site.admin_port // 10
-    site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{base}%i\n", "tornado-proxy-admin@.socket")
+    site.listen_by("tornado-proxy-admin@.socket", f"127.0.0.1:{site.admin_port // 10}%i")
     site.machine.systemctl("start", "tornado-proxy@1.service", "tornado-proxy@2.service")
     with under_load(site.address) as load:
         for instance in ("1", "2"):
@@ -293,8 +279,7 @@ def test_the_units_are_valid(site):
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_units_expose_little(release):
     """`systemd-analyze security` rates the exposure of every service at 1.1 at most."""
-    if missing():
-        pytest.skip(missing())
+    skip_without()
     with boot_bare(release) as machine:
         machine.install_units()
         for unit in (unit for unit in UNITS if unit.endswith(".service")):

@@ -1,26 +1,42 @@
-"""Containers with a real systemd as process 1, booted in half a second from an unchanged file system.
+"""Containers with a real systemd as process 1, booted in half a second from an unchanged file system, and the service there.
 
 A container shares the host's loopback, so tests reach the service directly; its writes are lost at its end.
 """
+
+from __future__ import annotations
 
 import itertools
 import os
 import shutil
 import subprocess
-import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
+import pytest
+from administering import RULES, Admin
+from programs import PARTS, ROOT, built, output_of
+from running import exchange, free_port
+
 RELEASES = ("bookworm", "trixie")
 """The releases of Debian, with systemd 252 and 257."""
 WHEELS = PARTS / "systemd-wheels"
 PROGRAM = Path("/opt/tornado-proxy")
+UNIT, SOCKET = "tornado-proxy.service", "tornado-proxy.socket"
+CONFIGURATION = """
+server: {{port: {port}, gracePeriod: 10s, healthPath: /-/healthz}}
+internalServer: {{port: {admin}}}
+rules: [rules]
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{value: key}}, secretKey: {{value: secret}}}}}}
+"""
 
-_CHECKOUT = Path(__file__).parents[3]
 _CGROUPS = Path("/sys/fs/cgroup")
 _LIMIT = 60  # seconds
 _INSTALLATION_LIMIT = 300  # seconds
@@ -32,30 +48,20 @@ def root(release: str) -> Path:
     return PARTS / f"systemd-{release}"
 
 
-def missing() -> str:
-    """Returns the reason why no machine can be booted here, or an empty text."""
+def skip_without() -> None:
+    """Skips the test if no machine can be booted here."""
     if os.geteuid() != 0:
-        return "a container needs root"
-    if (
-        not all((root(release) / ".complete").exists() for release in RELEASES)
-        or shutil.which("systemd-nspawn") is None
-    ):
-        return "no root file system: run `tests/integration/install systemd`"
-    return ""
+        pytest.skip("a container needs root")
+    if not all((root(release) / ".complete").exists() for release in RELEASES) or not shutil.which("systemd-nspawn"):
+        pytest.skip("no root file system: run `tests/integration/install systemd`")
 
 
 def build_wheel(folder: Path, version: str = "0.1.0") -> Path:
     """Builds the wheel of this checkout as a version, as if its commit had that tag."""
     source = folder / "source"
-    build = [sys.executable, "-m", "build", "--no-isolation"]
-    tag = {"SETUPTOOLS_SCM_PRETEND_VERSION": version}
-    _run([*build, "--sdist", "--outdir", str(folder / "sdist"), str(_CHECKOUT)], tag)
     source.mkdir(parents=True)
-    (archive,) = (folder / "sdist").iterdir()
-    _run(["tar", "-xzf", str(archive), "-C", str(source), "--strip-components=1"])
-    _run([*build, "--wheel", "--outdir", str(folder / "wheel"), str(source)])
-    (wheel,) = (folder / "wheel").iterdir()
-    return wheel
+    _run("tar", "-xzf", built("sdist", folder / "sdist", version), "-C", source, "--strip-components=1")
+    return built("wheel", folder / "wheel", source=source)
 
 
 def in_release(release: str, command: str, binds: Mapping[Path, str]) -> None:
@@ -65,13 +71,13 @@ def in_release(release: str, command: str, binds: Mapping[Path, str]) -> None:
         for folder, place in {**binds, WHEELS: "/wheels"}.items()
     )
     script = f"set -e\nmount --make-rprivate /\n{mounts}exec chroot {root(release)} {command}"
-    _run(["unshare", "--mount", "bash", "-c", script])
+    _run("unshare", "--mount", "bash", "-c", script)
 
 
 def build_package(release: str, wheel: Path, folder: Path) -> Path:
     """Builds the Debian package of a wheel in a release, into a folder."""
     before = set(folder.iterdir())
-    places = {_CHECKOUT: "/src", wheel.parent: "/wheel", folder: "/out"}
+    places = {ROOT: "/src", wheel.parent: "/wheel", folder: "/out"}
     in_release(release, f"/src/packaging/deb /wheel/{wheel.name} /out", places)
     (built,) = set(folder.iterdir()) - before
     return built
@@ -87,16 +93,10 @@ def install_program(folder: Path, release: str = "trixie") -> Path:
     return program
 
 
-def _run(command: list[str], variables: Mapping[str, str] | None = None) -> str:
-    environment = {**_environment(), **(variables or {})}
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
-    assert result.returncode == 0, f"{command}:\n{result.stdout}{result.stderr}"
-    return result.stdout
-
-
-def _environment() -> dict[str, str]:
+def _run(*command: object) -> None:
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/wheels", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    return {**os.environ, **offline, "PIP_CONFIG_FILE": "/dev/null", "PIP_CERT": ""}
+    environment = {**os.environ, **offline, "PIP_CONFIG_FILE": "/dev/null", "PIP_CERT": ""}
+    output_of(*command, timeout=300, env=environment)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Machine:
 
     def install_units(self) -> None:
         """Installs the units of this checkout."""
-        for unit in (_CHECKOUT / "systemd").iterdir():
+        for unit in (ROOT / "systemd").iterdir():
             self.write(f"/etc/systemd/system/{unit.name}", unit.read_text())
         self.systemctl("daemon-reload")
 
@@ -218,3 +218,75 @@ def _wait_until_booted(container: subprocess.Popen[bytes]) -> Machine:
         assert container.poll() is None, container.communicate()[0].decode()
         assert time.monotonic() < end, "the container does not boot"
         time.sleep(0.05)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The service in its machine."""
+
+    machine: Machine
+    endpoint: str
+    port: int
+    admin_port: int
+
+    @classmethod
+    def of(cls, machine: Machine, endpoint: str) -> Site:
+        """A site with good files in front of an S3."""
+        site = cls(machine, endpoint, free_port(), free_port(3))
+        site.configure()
+        site.answer_with("first")
+        return site
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The address of the service."""
+        return "127.0.0.1", self.port
+
+    @property
+    def admin(self) -> Admin:
+        """A client of the service's admin listener."""
+        return Admin(f"http://127.0.0.1:{self.admin_port}")
+
+    def configure(self, more: str = "") -> None:
+        """Writes the configuration, with more lines at its end."""
+        text = CONFIGURATION.format(endpoint=self.endpoint, port=self.port, admin=self.admin_port)
+        self.machine.write("/etc/tornado-proxy/proxy.yaml", text + more)
+
+    def write_rules(self, text: str) -> None:
+        """Writes the rules."""
+        self.machine.write("/etc/tornado-proxy/rules/site.rules", text)
+
+    def answer_with(self, word: str) -> None:
+        """Makes the service answer `/NAME` with `word/NAME.txt`."""
+        self.write_rules(RULES.format(word))
+
+    def drop_in(self, text: str, unit: str = UNIT) -> None:
+        """Changes a unit by a drop-in, as an administrator does."""
+        self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
+        self.machine.systemctl("daemon-reload")
+
+    def listen_by(self, unit: str = SOCKET, place: str = "") -> None:
+        """Has a socket unit listen in another place than its own, that of the service if none is given."""
+        self.drop_in(f"[Socket]\nListenStream=\nListenStream={place or f'127.0.0.1:{self.port}'}\n", unit)
+
+    def get(self, path: str, user: str | None = None) -> tuple[int, str]:
+        """Sends a GET and returns status and text."""
+        user_headers = {"Authorization": "Basic " + b64encode(user.encode()).decode()} if user else {}
+        answer = exchange(self.address, "GET", path, headers=user_headers)
+        return answer.status, answer.text
+
+
+@contextmanager
+def boot_site(release: str, endpoint: str, folder: Path) -> Iterator[Site]:
+    """Boots a release without the service, with a folder at /root/dist and good files for the service."""
+    with boot_bare(release, f"--bind-ro={folder}:/root/dist", f"--bind-ro={WHEELS}:/wheels") as machine:
+        machine.write(
+            "/etc/pip.conf", "[global]\nno-index = yes\nfind-links = /wheels\ndisable-pip-version-check = yes\n"
+        )
+        # Other tests leave this mount point behind.
+        machine.run("rm", "--recursive", "--force", str(PROGRAM))
+        site = Site.of(machine, endpoint)
+        for socket_unit in ("tornado-proxy.socket", "tornado-proxy-instances.socket"):
+            site.listen_by(socket_unit)
+        site.listen_by("tornado-proxy-admin@.socket", f"127.0.0.1:{site.admin_port // 10}%i")
+        yield site
