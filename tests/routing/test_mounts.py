@@ -7,13 +7,7 @@ from gotemplate.regexp.matching import compile_pattern
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.routing.access import Nobody
-from tornado_proxy.routing.mounts import (
-    Mounts,
-    Site,
-    host_expression,
-    sites,
-    target_data,
-)
+from tornado_proxy.routing.mounts import Mounts, Site, host_expression, sites, target_data
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.templates.template import ResourceData, TargetData

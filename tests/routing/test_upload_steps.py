@@ -183,14 +183,7 @@ def test_each_white_space_of_a_header_is_a_space(space):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "tomorrow",
-        "2065-10-21T07:28:00",
-        "{{ .Key }}",
-        "9999-12-31T23:59:59-01:00",
-        "0001-01-01T00:00:00+01:00",
-    ],
+    "text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00"]
 )
 def test_an_invalid_time_fails(text):
     """A result that is not a time with a zone in the format of RFC 3339 raises PropertyFailed."""

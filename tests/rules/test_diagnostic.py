@@ -129,11 +129,7 @@ def test_utf16_is_recognised():
 @pytest.mark.parametrize(
     ("data", "message", "help"),
     [
-        (
-            b"\0\0\0",
-            "the file is not text: byte 0x00 at offset 0, on line 1",
-            "remove the file, or restore its text",
-        ),
+        (b"\0\0\0", "the file is not text: byte 0x00 at offset 0, on line 1", "remove the file, or restore its text"),
         (
             b"target a {}\n\0",
             "the file is not text: byte 0x00 at offset 12, on line 2",

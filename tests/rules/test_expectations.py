@@ -7,10 +7,7 @@ from rule_texts import document, statement
 from tornado_proxy.rules.diagnostic import Safety
 from tornado_proxy.rules.expectations import compile_test, evaluate, failure
 from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files
-from tornado_proxy.rules.model import (
-    RuleTest,
-    UserRequired,
-)
+from tornado_proxy.rules.model import RuleTest, UserRequired
 from tornado_proxy.rules.tree import Verdict
 from tornado_proxy.semantics.request import User
 from tornado_proxy.templates.template import TargetData
@@ -66,24 +63,9 @@ def test_clauses_describe_the_user(clauses, user):
         ('test "/a/../b" -> error', [("the key contains a `.` or `..` segment", '"/a/../b"', None)]),
         (
             'test "/a" -> "/b/.."',
-            [
-                (
-                    "the key contains a `.` or `..` segment",
-                    '"/b/.."',
-                    "expect `error` if the result is refused",
-                )
-            ],
+            [("the key contains a `.` or `..` segment", '"/b/.."', "expect `error` if the result is refused")],
         ),
-        (
-            'test "/a" method PATCH -> "/b"',
-            [
-                (
-                    "unknown method `PATCH`",
-                    "PATCH",
-                    "use `GET`, `HEAD`, `PUT`, `DELETE`",
-                )
-            ],
-        ),
+        ('test "/a" method PATCH -> "/b"', [("unknown method `PATCH`", "PATCH", "use `GET`, `HEAD`, `PUT`, `DELETE`")]),
         (
             'test "/a/" method PUT -> "/b"',
             [("the key of a `PUT` ends with the name of a file, not with `/`", '"/a/"', "add the name of the file")],
@@ -95,16 +77,8 @@ def test_clauses_describe_the_user(clauses, user):
         (
             'test "/a" user-groups "x" email "e" -> "/b"',
             [
-                (
-                    "`user-groups` describes a user, but nobody is signed in",
-                    '"x"',
-                    'name the user with `as "…"`',
-                ),
-                (
-                    "`email` describes a user, but nobody is signed in",
-                    '"e"',
-                    'name the user with `as "…"`',
-                ),
+                ("`user-groups` describes a user, but nobody is signed in", '"x"', 'name the user with `as "…"`'),
+                ("`email` describes a user, but nobody is signed in", '"e"', 'name the user with `as "…"`'),
             ],
         ),
         (

@@ -26,8 +26,7 @@ def test_file_has_a_limited_number_of_diagnostics():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["} " * 2000, "target x y\n" * 2000, "target x\n" + "rewrite }\n" * 2000, "target a {" + "; " * 2000],
+    "text", ["} " * 2000, "target x y\n" * 2000, "target x\n" + "rewrite }\n" * 2000, "target a {" + "; " * 2000]
 )
 def test_file_with_too_many_mistakes_has_no_blocks(text):
     """The document of a file with too many mistakes is empty, wherever the parser stopped."""
@@ -121,15 +120,7 @@ def test_statements_around_foreign_lines_are_read(lines):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "rewrite ^/a => /b;",
-        "rewrite ^/a -> /b;",
-        'rewrite `^/a` => "/b";',
-        "rewrite ^/a; b",
-        "sources: x",
-        "{",
-    ],
+    "text", ["rewrite ^/a => /b;", "rewrite ^/a -> /b;", 'rewrite `^/a` => "/b";', "rewrite ^/a; b", "sources: x", "{"]
 )
 def test_similar_lines_are_not_reported_as_foreign(text):
     """A mistake in a rule is not reported as nginx, YAML or JSON."""

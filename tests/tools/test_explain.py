@@ -100,11 +100,7 @@ OUTCOMES = [
         {"actions": Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))},
         ["plan        sign    folder1/a, for 60 seconds"],
     ),
-    (
-        ["DELETE /a", ""],
-        {"actions": Actions(delete=DeleteAction(enabled=True))},
-        ["plan        remove  folder1/a"],
-    ),
+    (["DELETE /a", ""], {"actions": Actions(delete=DeleteAction(enabled=True))}, ["plan        remove  folder1/a"]),
     (
         ["PUT /d/", ""],
         {"actions": Actions(put=PutAction(enabled=True))},

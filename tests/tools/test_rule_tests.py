@@ -47,8 +47,7 @@ def test_templates_see_the_data_of_their_target():
 
 
 @pytest.mark.parametrize(
-    ("selected", "keys"),
-    [("^/[ac]$", ["/a", "/c"]), ("^other$", ["/x"]), (r"site\.rules:9:", ["/c"]), ("nothing", [])],
+    ("selected", "keys"), [("^/[ac]$", ["/a", "/c"]), ("^other$", ["/x"]), (r"site\.rules:9:", ["/c"]), ("nothing", [])]
 )
 def test_tests_are_selected_by_target_key_or_place(selected, keys):
     """The pattern is searched in the target's name, the key and the place."""

@@ -14,13 +14,7 @@ from tornado_proxy.routing.request import BadAddress, parse_request_path
 from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.log import access_log
-from tornado_proxy.tools.simulator import (
-    LoggedRequest,
-    RequestDefaults,
-    Simulator,
-    UnreadableLog,
-    read_line,
-)
+from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator, UnreadableLog, read_line
 
 COMMON = '192.0.2.1 - ann [10/Oct/2025:13:55:36 +0000] "GET /a%20b?q=1 HTTP/1.1" 200 2326'
 

@@ -204,24 +204,7 @@ def test_a_disabled_option_has_no_remark(text):
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"), max_size=8
 ) | st.sampled_from(
-    [
-        "yes",
-        "1",
-        "~",
-        "a: b",
-        "# x",
-        "",
-        "null",
-        "2024-01-01",
-        "*a",
-        "5GiB",
-        "\ufeff",
-        "a/b",
-        "-",
-        "1e3",
-        "0x1",
-        ".inf",
-    ]
+    ["yes", "1", "~", "a: b", "# x", "", "null", "2024-01-01", "*a", "5GiB", "\ufeff", "a/b", "-", "1e3", "0x1", ".inf"]
 )
 SETTINGS = st.dictionaries(
     TEXTS,

@@ -137,15 +137,7 @@ def test_a_missing_option_has_its_default():
         bool(root.section("a")),
         root.section("a").text("b", "x"),
         root.sections("a"),
-    ) == (
-        "",
-        False,
-        7,
-        [],
-        False,
-        "x",
-        [],
-    )
+    ) == ("", False, 7, [], False, "x", [])
 
 
 @pytest.mark.parametrize(

@@ -353,9 +353,7 @@ def test_a_resource_for_get_covers_head():
     assert conversion.messages(OptionOutcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy needs it to be named"]
 
 
-USERS = {
-    "{user: bob}": "it has no password",
-}
+USERS = {"{user: bob}": "it has no password"}
 
 
 @pytest.mark.parametrize(("user", "reason"), USERS.items())

@@ -84,14 +84,7 @@ def assert_same_key(rules, configured, path, method="GET"):
     expected = requested_key(s3_proxy_result)
     if path.endswith("/") or not path:
         expected, converted_key = expected.rstrip("/"), converted_key.rstrip("/")
-    assert converted_key == expected, (
-        rules,
-        configured,
-        path,
-        conversions,
-        converted_key,
-        expected,
-    )
+    assert converted_key == expected, (rules, configured, path, conversions, converted_key, expected)
 
 
 NAMES = st.sampled_from(["a", "b", "f", "ab", "f.a", "x.html"])

@@ -264,10 +264,7 @@ def test_only_enabled_actions_are_converted(text, methods):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (
-            "redirectWithTrailingSlashForNotFoundFile: true",
-            "a missing file is redirected only if there is a directory",
-        ),
+        ("redirectWithTrailingSlashForNotFoundFile: true", "a missing file is redirected only if there is a directory"),
         ("disableListing: true", "a directory is answered with 403; s3-proxy shows an empty one"),
     ],
 )

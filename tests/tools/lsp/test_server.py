@@ -332,11 +332,7 @@ def test_only_cr_lf_and_both_together_end_a_line(text, position):
     assert Lines(text, PositionCodec()).position(text.index("b")) == types.Position(*position)
 
 
-@pytest.mark.parametrize(
-    ("position", "offset"),
-    [((0, 99), 2), ((7, 0), 7), ((1, 99), 7), ((1, 3), 6)],
-    ids=str,
-)
+@pytest.mark.parametrize(("position", "offset"), [((0, 99), 2), ((7, 0), 7), ((1, 99), 7), ((1, 3), 6)], ids=str)
 def test_a_position_beyond_the_text_is_at_its_end(position, offset):
     """A position beyond a line is at the line's end, and one beyond the last line is at the text's end."""
     assert Lines("ab\r\nc😀d", PositionCodec()).offset(types.Position(*position)) == offset
