@@ -62,7 +62,6 @@ def test_a_socket_in_the_file_system_needs_no_certificate(command, certificate_f
 
 
 def test_a_missing_socket_is_a_failure(command):
-    """The status is 2, and the message gives the reason."""
     result = command("reload", "--admin", "unix:/run/none.sock")
     assert (result.status, result.err) == (
         2,
@@ -130,7 +129,6 @@ def test_unusable_certificate_files_are_a_failure(command, certificate_folder, m
     ],
 )
 def test_a_url_that_is_not_of_a_listener_is_a_usage_error(text):
-    """A path, a user or another scheme is a usage error."""
     with pytest.raises(argparse.ArgumentTypeError, match="is not the URL of an admin listener"):
         admin_url(text)
 
@@ -145,7 +143,6 @@ def test_a_url_that_is_not_of_a_listener_is_a_usage_error(text):
     ],
 )
 def test_the_default_scheme_is_http(text, url):
-    """An address without a scheme is used with plain HTTP."""
     assert admin_url(text).geturl() == url
 
 

@@ -59,7 +59,6 @@ def test_commands_are_completed(complete):
 
 
 def test_options_of_a_command_are_completed(complete):
-    """Only the options that begin with the typed text are offered."""
     assert complete("diff", "old", "new", "--re") == ["--requests"]
     assert complete("fmt", "--d") == ["--diff"]
 
@@ -99,7 +98,6 @@ def test_bash_completes_the_program_with_our_function():
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_can_parse_its_script(shell):
-    """The shell's own parser reports no error."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     subprocess.run([shell, "-n", str(script(shell))], check=True)

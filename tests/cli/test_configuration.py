@@ -28,7 +28,6 @@ def configuration(command):
 
 
 def test_secrets_are_not_shown(command, configuration):
-    """The output has the source of each secret instead of its value."""
     result = command("config", "show", "--config", "proxy.yaml")
     assert "not-to-be-shown" not in result.out
     pair = yaml.safe_load(result.out)["targets"]["site"]["bucket"]["credentials"]
@@ -36,7 +35,6 @@ def test_secrets_are_not_shown(command, configuration):
 
 
 def test_json_and_yaml_show_the_same_values(command, configuration):
-    """Both formats have the same content."""
     plain = yaml.safe_load(command("config", "show", "--config", "proxy.yaml").out)
     assert json.loads(command("config", "show", "--config", "proxy.yaml", "--format", "json").out) == plain
 
@@ -50,7 +48,6 @@ def test_an_invalid_configuration_is_not_shown(command):
 
 
 def test_a_missing_configuration_is_a_failure(command):
-    """`config show` without a configuration has status 2."""
     assert command("config", "show", "--config", "nowhere.yaml").status == 2
 
 
@@ -70,7 +67,6 @@ def _convert(*words):
 
 
 def test_the_report_can_be_printed_as_json(s3_proxy_folder, tmp_path, capsys):
-    """`--format json` prints one document."""
     assert _convert(s3_proxy_folder, "--out", tmp_path / "out", "--format", "json") == ExitStatus.CLEAN
     assert json.loads(capsys.readouterr().out)["complete"] is True
 
@@ -118,7 +114,6 @@ def test_keys_are_read_as_documented_on_request(s3_proxy_folder, tmp_path):
 
 
 def test_files_are_replaced_only_with_force(s3_proxy_folder, tmp_path, capsys):
-    """A second conversion to the same directory needs `--force`."""
     assert _convert(s3_proxy_folder, "--out", tmp_path) == ExitStatus.CLEAN
     assert _convert(s3_proxy_folder, "--out", tmp_path) == ExitStatus.FAILED
     assert "exists; `--force` replaces it" in capsys.readouterr().err
@@ -170,7 +165,6 @@ def test_a_conversion_needs_what_it_is_of(words, message, capsys):
     "text", ["targets: [", CONVERTIBLE.replace("bucket:", "actions: {GET: {enabled: maybe}}, bucket:")]
 )
 def test_an_invalid_file_is_a_failure(text, s3_proxy_folder, tmp_path, capsys):
-    """The mistake is reported, and no file is written."""
     (s3_proxy_folder / "a.yaml").write_text(text)
     assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FAILED
     assert "error" in capsys.readouterr().err
@@ -251,7 +245,6 @@ def test_an_invalid_timeout_is_a_usage_error(command, configure, closed_url, sec
 
 
 def test_an_unknown_target_is_a_failure(command, configure, closed_url):
-    """The message suggests a similar target, and the status is 2."""
     configure(closed_url)
     result = command("probe", "--config", "proxy.yaml", "sight")
     assert (result.status, result.err) == (2, "tornado-proxy probe: unknown target `sight`; did you mean `site`?\n")
@@ -266,7 +259,6 @@ def test_an_invalid_configuration_is_not_probed(command, configure, closed_url):
 
 
 def test_a_missing_configuration_cannot_be_probed(command):
-    """The message names the missing file, and the status is 2."""
     result = command("probe", "--config", "nowhere.yaml")
     assert (result.status, result.err) == (
         2,
@@ -286,7 +278,6 @@ def test_systemd_credentials_cannot_be_used_from_a_shell(command, configure, clo
 
 
 def test_check_with_probe_reports_files_and_buckets(command, configure, closed_url):
-    """`serve --check --probe` reports that the files are valid and that the bucket cannot be reached."""
     configure(closed_url)
     result = command("serve", "--check", "--probe", "--config", "proxy.yaml")
     first, second, _ = result.out.splitlines()

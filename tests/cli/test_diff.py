@@ -299,7 +299,6 @@ def test_what_a_service_does_not_keep_is_said(live):
 
 
 def test_a_service_that_cannot_be_reached_is_a_failure(command, tmp_path):
-    """Nothing is compared."""
     for name in ("old.rules", "new.rules"):
         Path(name).write_text("target site {}\n")
     result = command("diff", "old.rules", "new.rules", "--live", "--admin", f"unix:{tmp_path}/nothing")

@@ -61,7 +61,6 @@ def test_a_directory_without_rules_is_a_failure(command):
 
 
 def test_a_file_that_cannot_be_read_is_a_failure(command):
-    """An unreadable file gives status 2 and no findings."""
     Path("a.rules").symlink_to("nowhere")
     result = command("lint")
     assert (result.status, result.out) == (2, "")
@@ -76,7 +75,6 @@ def test_a_file_that_is_not_utf_8_is_a_finding(command):
 
 
 def test_a_file_that_cannot_be_written_is_a_failure(command):
-    """The error is reported, and the file is unchanged."""
     name = f"{'a' * 245}.rules"  # a temporary file beside it would have too long a name
     _write(name, RELATIVE)
     result = command("lint", "--fix")
@@ -109,7 +107,6 @@ def test_an_empty_selection_is_a_failure(command):
 
 
 def test_repeated_selections_are_united(command):
-    """Repeated `--select` and repeated `--ignore` each apply together."""
     _write("a.rules", DOT)
     assert "unescaped-dot" in command("lint", "--select", "unescaped-dot", "--select", "tests").out
     result = command("lint", "--ignore", "unescaped-dot", "--ignore", "unanchored-source")
@@ -150,7 +147,6 @@ def test_the_garbage_collector_is_enabled_after_a_run(command):
 
 
 def test_a_fix_keeps_line_ends_and_byte_order_mark(command):
-    """`--fix` keeps CR LF and a byte order mark."""
     text = b"\xef\xbb\xbf" + RELATIVE.replace("\n", "\r\n").encode()
     Path("a.rules").write_bytes(text)
     command("lint", "--fix")

@@ -19,7 +19,6 @@ def test_the_bare_command_lists_all_subcommands(capsys):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_subcommand_has_a_help_page(name, capsys):
-    """`--help` after a subcommand prints its usage."""
     with pytest.raises(SystemExit) as caught:
         main([name, "--help"])
     assert caught.value.code == ExitStatus.CLEAN
@@ -27,7 +26,6 @@ def test_every_subcommand_has_a_help_page(name, capsys):
 
 
 def test_the_version_is_printed(capsys):
-    """`--version` prints the name and a version."""
     assert main(["--version"]) == ExitStatus.CLEAN
     assert capsys.readouterr().out.startswith("tornado-proxy 0.")
 

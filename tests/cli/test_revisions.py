@@ -57,7 +57,6 @@ def test_a_path_is_read_from_the_working_tree(repository):
 
 
 def test_a_file_of_a_revision_is_read(repository):
-    """The content is the committed one, and the name is the given one."""
     assert _contents_by_name("main:rules/site.rules") == {"main:rules/site.rules": b"# committed\n"}
 
 

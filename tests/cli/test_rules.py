@@ -36,7 +36,6 @@ def test_the_current_directory_is_formatted_by_default(command, untidy):
 
 
 def test_only_the_directory_rules_is_formatted_if_there_is_one(command, untidy):
-    """Without arguments, files outside `rules` are unchanged."""
     Path("rules").mkdir()
     Path("rules/team.rules").write_text(UNTIDY)
     assert command("fmt").out == "formatted rules/team.rules\n"
@@ -62,7 +61,6 @@ def test_line_ends_and_byte_order_mark_are_normalized(command, untidy):
 
 
 def test_a_file_that_is_not_utf_8_is_a_finding(command, untidy):
-    """The file is reported and stays unchanged."""
     untidy.write_bytes(b"target \xff {}")
     result = command("fmt")
     assert result.status == 1
@@ -71,7 +69,6 @@ def test_a_file_that_is_not_utf_8_is_a_finding(command, untidy):
 
 
 def test_a_missing_path_does_not_stop_the_formatting_of_others(command, untidy):
-    """The other files are formatted, and the status is 2."""
     assert command("fmt", "nowhere.rules", "site.rules").status == 2
     assert untidy.read_text() == TIDY
 
@@ -181,7 +178,6 @@ def test_a_missing_configuration_ends_the_server(tmp_path, capsys):
 
 
 def test_an_invalid_configuration_ends_the_server(tmp_path, capsys):
-    """The diagnostics are printed on standard error, and the status is 1."""
     (tmp_path / "proxy.yaml").write_text("targets: 7\n", encoding="utf-8")
     assert main(["lsp", "--config", str(tmp_path / "proxy.yaml")]) == ExitStatus.FINDINGS
     assert "proxy.yaml:1:10" in capsys.readouterr().err

@@ -136,7 +136,6 @@ def compare(expected: Transcript, actual: Transcript, path: Path) -> None:
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_a_command_line_agrees_with_its_transcript(path, tmp_path, monkeypatch, capsys):
-    """Output, status and written files are those of the transcript."""
     expected = read_transcript(path)
     write_input(expected, tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -170,11 +169,9 @@ def test_a_process_agrees_with_its_transcript(name, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in TESTED_ELSEWHERE])
 def test_every_command_has_a_transcript_of_each_status(name):
-    """A transcript exists for each status with which a command may end."""
     statuses = {transcript.status for transcript in map(read_transcript, TRANSCRIPTS) if transcript.words[:1] == [name]}
     assert statuses == ({0, 2} if name in NO_FINDINGS else {0, 1, 2})
 
 
 def test_there_are_at_least_sixty_transcripts():
-    """The transcripts cover the commands broadly."""
     assert len(TRANSCRIPTS) >= 60

@@ -99,14 +99,12 @@ def test_a_unit_without_credentials_has_none(command, systemd):
 
 
 def test_an_unknown_unit_is_a_failure(command, systemd):
-    """The message names the unit."""
     systemd()
     result = _check(command, "back.service")
     assert (result.status, "there is no unit `back.service`" in result.err) == (2, True)
 
 
 def test_without_systemd_the_option_is_a_failure(command, monkeypatch, tmp_path):
-    """The message says what is missing."""
     Path("proxy.yaml").write_text("targets: {}\n")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "`--unit` needs systemd: `systemctl` cannot be run" in _check(command).err

@@ -106,7 +106,6 @@ def test_tracing_is_off_unless_it_is_configured():
     ],
 )
 def test_a_mistake_in_a_webhook_is_reported(hook, message):
-    """An incomplete or invalid webhook is an error."""
     diagnostics = codes_and_messages_in_target(_get_action(hook))
     assert any(message in text for _, text in diagnostics), diagnostics
 
@@ -120,5 +119,4 @@ def test_a_mistake_in_a_webhook_is_reported(hook, message):
     ],
 )
 def test_a_mistake_in_tracing_is_reported(text, message):
-    """A missing endpoint and an invalid value are reported."""
     assert message in report(f"tracing: {text}\n{MINIMAL}")

@@ -48,7 +48,6 @@ def test_items_of_a_list_have_places(context):
 
 
 def test_a_missing_option_has_the_place_of_its_section(context):
-    """A diagnostic about a missing option points at its section."""
     put = context.settings.targets[0].actions.put
     assert _texts((context.key(put, "enabled"), *context.values(put, "enabled"))) == ["{config: {maxSize: 5}}"] * 2
     assert not context.is_set(put, "enabled")
@@ -190,7 +189,6 @@ FOUND = {
 
 @pytest.mark.parametrize(("text", "code", "message"), FOUND.values(), ids=FOUND)
 def test_options_that_contradict_each_other_are_found(text, code, message):
-    """There is one diagnostic for each mistake."""
     assert codes_and_messages(text) == [(code, message)]
 
 
@@ -282,7 +280,6 @@ def _only_diagnostic(*resources, **parts):
     ],
 )
 def test_an_unknown_provider_has_a_help(providers, help):
-    """The help names the similar provider, or all providers, or the section to declare one."""
     assert _only_diagnostic(f"path: /**, provider: staf, {USERS}", providers=providers).help == help
 
 

@@ -92,7 +92,6 @@ def test_an_empty_text_has_no_fault(text):
     ],
 )
 def test_a_fault_has_its_place(text, message, marked_text):
-    """YAML that a configuration can't contain is reported with its place."""
     ((_, fault, fault_text),) = _faults(text)
     assert (fault, fault_text) == (message, marked_text)
 

@@ -159,7 +159,6 @@ def test_every_option_is_in_the_docs(heading, table):
 
 
 def test_docs_have_no_other_option():
-    """The docs have no row for an option that doesn't exist."""
     expected = {row for rows in _rows().values() for row in rows}
     options_of_docs = re.findall(r"^\| `[A-Za-z0-9.*]+` \|.*\|.*\|.*\|$", TEXT, re.MULTILINE)
     assert [row for row in options_of_docs if row not in expected] == []
@@ -181,7 +180,6 @@ def test_an_invalid_example_is_reported_as_shown(text, expected):
 
 
 def test_the_first_example_has_every_section():
-    """The first example has all sections, and several targets."""
     settings = compile_configuration(SourceFile("config.yaml", VALID_EXAMPLES[0]), Path(), unresolved).settings
     assert [target.name for target in settings.targets] == ["site", "files"]
     top = {path.path[0] for path in all_options(Settings)}

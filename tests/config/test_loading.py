@@ -64,7 +64,6 @@ def test_a_missing_file_is_reported(tmp_path):
 
 
 def test_a_directory_is_refused(tmp_path):
-    """A directory can't be read as a configuration."""
     (diagnostic,) = load(tmp_path, {}).diagnostics
     assert diagnostic.message.endswith("cannot be read: Is a directory")
 
@@ -123,7 +122,6 @@ def test_a_byte_order_mark_is_ignored():
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "\n\n"])
 def test_an_empty_configuration_is_reported(text):
-    """A file without content has a message of its own."""
     (diagnostic,) = compiled(text).diagnostics
     assert (diagnostic.code, diagnostic.message, diagnostic.help) == (
         "empty-value",
@@ -164,7 +162,6 @@ _WORDS = st.sampled_from(
     st.lists(st.tuples(_WORDS, st.sampled_from([" ", ": ", "\n", "\n  ", "\n    ", "\n      - ", ", "])), max_size=30)
 )
 def test_any_text_gives_settings_or_diagnostics(parts):
-    """Compiling any text gives settings or diagnostics, and every diagnostic can be rendered."""
     text = "".join(word + separator for word, separator in parts)
     loaded = compiled(text)
     assert loaded.settings or loaded.diagnostics
@@ -185,6 +182,5 @@ _VALUES = st.recursive(
 
 @given(_VALUES)
 def test_any_value_of_a_target_gives_settings_or_diagnostics(value):
-    """Compiling any value in place of a target gives settings or diagnostics."""
     loaded = compiled(f"targets: {{site: {value!r}}}".replace("None", "~").replace("True", "true"))
     assert loaded.settings or loaded.diagnostics

@@ -13,7 +13,6 @@ from tornado_proxy.config.values import KIB, MIB
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_section_is_frozen(section):
-    """The fields of a section can't be changed."""
     assert section.__struct_config__.frozen
 
 
@@ -70,13 +69,11 @@ def test_providers_are_read_by_name(name):
     ],
 )
 def test_numbers_have_bounds(text):
-    """A number out of bounds is refused."""
     assert [code for code, _ in codes_and_messages(f"{text}\n{MINIMAL}")] == ["bad-value"]
 
 
 @pytest.mark.parametrize("option", list(all_options(Settings)), ids=lambda option: option.dotted)
 def test_every_option_is_described(option):
-    """Each option has a sentence that explains it."""
     assert description(option.option).endswith(".")
 
 
@@ -140,7 +137,6 @@ def test_an_empty_list_of_resources_is_a_mistake():
     ],
 )
 def test_a_reference_to_a_secret_names_one_place(reference, message):
-    """A reference names exactly one place, with a valid name."""
     user = f"{{user: ann, password: {reference}}}"
     diagnostics = codes_and_messages_in_target(
         f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]"
@@ -160,6 +156,5 @@ def test_a_reference_to_a_secret_names_one_place(reference, message):
     ],
 )
 def test_numbers_of_a_bucket_have_bounds(options):
-    """A number that S3 doesn't accept is refused."""
     ((code, _),) = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}")
     assert code == "bad-value"

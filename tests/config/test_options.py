@@ -30,7 +30,6 @@ def test_all_options_are_found_at_every_depth(dotted):
 
 
 def test_no_option_is_found_twice():
-    """Each path is found once."""
     paths = [option.path for option in all_options(Settings)]
     assert len(paths) == len(set(paths))
 
@@ -84,11 +83,9 @@ def test_a_group_is_part_of_the_path():
 
 @pytest.mark.parametrize(("section", "holds"), [(_Lock, True), (_Door, True), (Log, False), (Mount, False)])
 def test_secrets_are_found_at_any_depth(section, holds):
-    """A section holds secrets if an option at any depth below it does."""
     assert holds_secrets(section) is holds
 
 
 def test_a_mapping_of_secrets_is_found():
-    """A section with a mapping of secrets holds secrets."""
     assert holds_secrets(Webhook)
     assert not holds_secrets(SystemMetadata)

@@ -26,7 +26,6 @@ def test_pages_of_a_target_may_be_in_its_bucket():
 
 
 def test_all_pages_have_a_name():
-    """`PAGES` has the attributes of all pages."""
     assert (PAGES[0], PAGES[1], PAGES[-1]) == ("folder_list", "not_found_error", "target_list")
     assert len(PAGES) == 9
 

@@ -115,7 +115,6 @@ def test_sign_in_by_certificates_with_client_auth_is_valid():
     ],
 )
 def test_a_mistake_is_reported(text, message):
-    """A mistake in a provider, or in its use by a resource, is reported."""
     assert message in report(text)
 
 

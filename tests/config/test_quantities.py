@@ -31,7 +31,6 @@ def test_a_size_is_read_as_bytes(value, size):
 
 @pytest.mark.parametrize("value", ["5", "5G", "5gib", "GiB", "-1KB", "1e3B", "", True, 1.5, None, [], "9" * 16 + "B"])
 def test_an_invalid_size_is_refused(value):
-    """Any other notation is refused."""
     with pytest.raises(InvalidValue, match="is not a size"):
         Size(0).read(value)
 
@@ -47,7 +46,6 @@ def test_a_duration_is_read_as_seconds(value, seconds):
 
 @pytest.mark.parametrize("value", ["30", "soon", "5 m", "-5s", "1w", "", True, None, {}])
 def test_an_invalid_duration_is_refused(value):
-    """Any other notation is refused."""
     with pytest.raises(InvalidValue, match="is not a duration"):
         Duration(0).read(value)
 
@@ -74,7 +72,6 @@ def test_bounds_are_reported_with_units(bounds, value, message):
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_quantity_or_an_invalid_value(text):
-    """Any text is read as a quantity, or raises InvalidValue."""
     for quantity in (Size(0), Duration(0)):
         with suppress(InvalidValue):
             assert quantity.read(text) >= 0

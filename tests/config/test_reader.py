@@ -76,7 +76,6 @@ def test_relative_paths_start_from_the_directory_of_the_file():
 
 
 def test_credentials_are_resolved():
-    """A bucket's key pair and session token are resolved from their references."""
     references = "accessKey: {env: ACCESS}, secretKey: {env: SECRET}, sessionToken: {env: ANN}"
     (parsed,) = settings(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{references}}}}}}}}}").targets
     credentials = parsed.bucket.credentials
@@ -102,7 +101,6 @@ def test_a_resource_for_get_is_for_head_too(methods, all_methods):
 
 
 def test_users_of_a_resource_are_read():
-    """A resource lists its users with their passwords."""
     users = "{user: ann, password: {env: ANN}}, {user: bob, password: {env: BOB}}"
     text = f"resources: [{{path: /**, provider: staff, basic: {{credentials: [{users}]}}}}]"
     parsed = settings(
@@ -170,7 +168,6 @@ def test_equal_sections_at_different_places_are_equal():
 
 
 def test_a_group_must_be_a_mapping():
-    """A group of options that is not a mapping is a mistake."""
     assert codes_and_messages_in_target("actions: {GET: {config: 5}}") == [
         ("wrong-type", "`config` must be a mapping, but is a number")
     ]

@@ -192,7 +192,6 @@ def test_a_long_text_is_cut():
     ],
 )
 def test_secrets_are_hidden_at_every_depth(text, expected):
-    """Secrets are hidden at every depth, from the top of the file."""
     assert _redact(text) == expected
 
 

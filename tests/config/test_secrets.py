@@ -59,7 +59,6 @@ def test_rich_shows_no_secret(shown):
 
 
 def test_a_resolver_hides_its_environment():
-    """The `repr` of a resolver contains no value of the environment."""
     assert "hunter2" not in repr(resolver(ENV, Path()))
 
 
@@ -106,7 +105,6 @@ def test_one_line_end_is_removed(content, secret):
     ],
 )
 def test_a_missing_secret_is_named(reference, message):
-    """A missing, empty or unreadable secret is named by its reference."""
     assert _missing_secret(reference).message == message
 
 
@@ -170,7 +168,6 @@ def test_a_large_file_is_refused(tmp_path):
 
 
 def test_an_unresolved_secret_is_empty():
-    """An unresolved secret has its origin and an empty value."""
     assert unresolved(Reference(env="NO")) == Secret("the environment variable `NO`", "")
 
 

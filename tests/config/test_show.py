@@ -72,7 +72,6 @@ def test_the_published_schema_is_current():
 
 
 def test_the_schema_is_valid():
-    """The schema obeys the draft that it names."""
     schema = json_schema()
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == DIALECT
@@ -99,7 +98,6 @@ _DATA = st.recursive(
 
 @given(st.sampled_from(_OPTIONS), _DATA)
 def test_the_schema_is_never_stricter_than_the_loader(option, value):
-    """The schema accepts any value that the loader accepts at any option."""
     data = yaml.safe_load(
         MINIMAL.replace("my-bucket}", "my-bucket, credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}")
     )
@@ -275,7 +273,6 @@ def test_no_secret_is_shown_as_changed():
 
 
 def test_rules_are_named_relative_to_their_configuration():
-    """The same configuration elsewhere has the same rules."""
     target = "targets: {site: {bucket: {name: files}}}"
     old, new = (
         compile_configuration(SourceFile("proxy.yaml", f"rules: [rules, {last}]\n{target}"), Path(place), unresolved)

@@ -8,7 +8,6 @@ from tornado_proxy.config.values import GuardedUrl, InvalidValue
 
 @pytest.mark.parametrize("text", ["1.2", "TLSv1.2", "TLS 1.2", "tls-1_2", "TLS_1-2", "tls1.2", "TLs 1-2"])
 def test_a_version_may_have_the_notations_of_s3_proxy(text):
-    """All notations name the same version."""
     assert tls_version(text) == "TLSv1.2"
 
 
@@ -41,7 +40,6 @@ def test_cipher_suites_have_the_names_of_go():
     ],
 )
 def test_the_location_of_a_document_is_read(text, location):
-    """A location is split into its kind and its parts."""
     assert (Location.of(text), document_url(text)) == (location, GuardedUrl(text))
 
 
@@ -69,7 +67,6 @@ def test_tls_of_a_listener_is_read():
 
 
 def test_a_self_signed_certificate_has_no_empty_name():
-    """No certificate can be for an empty name."""
     text = f"server: {{ssl: {{selfSignedHostnames: [a.test, '']}}}}\n{MINIMAL}"
     assert codes_and_messages(text) == [("bad-value", "an item of `selfSignedHostnames` is empty")]
 
@@ -106,7 +103,6 @@ def test_a_self_signed_certificate_has_no_empty_name():
     ],
 )
 def test_an_invalid_location_is_refused(text):
-    """An invalid location is refused at load, and the help shows valid ones."""
     with pytest.raises(InvalidValue, match="cannot be") as error:
         document_url(text)
     assert error.value.help.startswith("a file, or a place such as")

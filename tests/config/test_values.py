@@ -58,7 +58,6 @@ from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
     ],
 )  # fmt: skip
 def test_a_value_is_normalized(read, text, value):
-    """A valid text is converted to the normalized value."""
     assert read(text) == value
 
 
@@ -127,7 +126,6 @@ def test_a_value_is_normalized(read, text, value):
     ],
 )
 def test_an_invalid_value_is_refused(read, text, message):
-    """An invalid text raises InvalidValue with a message that follows the option's name."""
     with pytest.raises(InvalidValue) as caught:
         read(text)
     assert caught.value.message == message
@@ -135,7 +133,6 @@ def test_an_invalid_value_is_refused(read, text, message):
 
 @pytest.mark.parametrize("name", ["abc", "my-bucket", "a.b.c", "1bucket", "arn:aws:s3:::x", "x" * 63])
 def test_a_name_by_the_rules_of_aws_has_no_objection(name):
-    """A bucket name that follows the rules of AWS is accepted."""
     assert values.aws_objection(name) is None
 
 

@@ -81,13 +81,11 @@ def test_a_statement_is_removed_with_its_comments():
 
 
 def test_a_statement_that_shares_its_line_is_removed_alone():
-    """Only the statement itself is removed."""
     text = "rewrite `^/$` -> `/` rewrite `^/a$` -> `/`"
     assert edited(block(text), removed(_statements(text)[0])) == block(" rewrite `^/a$` -> `/`")
 
 
 def test_a_statement_is_moved():
-    """A statement is moved with its line above another one."""
     text = "rewrite `^/$` -> `/`\nrewrite `^/a$` -> `/`"
     first, second = _statements(text)
     assert edited(block(text), moved(second, first)) == block("rewrite `^/a$` -> `/`\nrewrite `^/$` -> `/`")

@@ -52,7 +52,6 @@ def test_a_check_that_fails_is_a_finding():
 
 
 def test_findings_are_in_the_order_of_files_and_places():
-    """Findings are sorted by file in the order of reading, then by place."""
     files = rule_files(b=block(DOT), a=block(f"{DOT}\nrewrite `c` -> `d`"))
     result = lint(subject_of(compile_rule_files(files)), CHECKS)
     places = [
@@ -76,7 +75,6 @@ def test_mistakes_are_reported_beside_findings():
 
 
 def test_a_file_that_is_not_utf_8_is_a_finding():
-    """A file that is not UTF-8 has a diagnostic, and the others are linted."""
     files = [*rule_files(site=block(DOT)), replace(rule_files(x="")[0], data=b"\xff")]
     codes = {diagnostic.code for diagnostic in lint(subject_of(compile_rule_files(files)), CHECKS).diagnostics}
     assert {"not-utf-8", "unescaped-dot"} <= codes
@@ -118,7 +116,6 @@ def test_adjacent_fixes_wait_for_the_next_round():
 
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), max_size=4), st.randoms())
 def test_the_order_of_edits_does_not_matter(spans, random):
-    """Edits that don't touch give the same text in any order."""
     fixes = apart([_fix(_edit(min(span), max(span), "-")) for span in spans])
     edits = [edit for fix in fixes for edit in fix.edits]
     shuffled = random.sample(edits, len(edits))
@@ -147,7 +144,6 @@ def test_a_fix_that_would_break_the_file_is_not_applied():
 
 
 def test_a_fix_that_would_break_the_file_does_not_stop_others():
-    """Of many fixes in one round, only the one that would break the file is not applied."""
     fixable = "".join(f"rewrite `^/{letter}$` -> `{letter}x`\n" for letter in "bcde")
     broken = "rewrite `^/a$` -> `/{{ printf 'x' }}`\n"
     result = _fixed(block(fixable + broken + fixable.replace("^/", "^/x")).encode())
@@ -234,13 +230,11 @@ def test_no_temporary_file_is_left(tmp_path):
 
 
 def test_a_missing_file_is_not_created(tmp_path):
-    """Replacing a missing file raises an error."""
     with pytest.raises(FileNotFoundError):
         replace_file(tmp_path / "site.rules", b"new")
 
 
 def test_a_failed_replacement_leaves_only_the_old_file(tmp_path):
-    """A failed write leaves no temporary file behind."""
     path = tmp_path / "site.rules"
     path.write_text("old")
     with pytest.raises(TypeError):

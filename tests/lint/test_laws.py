@@ -126,7 +126,6 @@ def test_no_text_makes_a_check_fail(text):
 @slow
 @given(blocks)
 def test_no_rules_make_a_check_fail(text):
-    """No check fails on any combination of rules, with or without mistakes."""
     assert _is_consistent(_lint(rule_files(site=text)))
 
 
@@ -152,7 +151,6 @@ def test_no_source_is_too_large_for_a_check(text):
 @slow
 @given(st.lists(documents, max_size=2))
 def test_no_tree_makes_a_check_fail(trees):
-    """No check fails on a tree that was not read from a file."""
     compiled = compile_documents(trees)
     report = lint(subject_of(LoadedRules(tuple(trees), compiled.rule_sets, compiled.diagnostics)), CHECKS)
     assert INTERNAL_ERROR not in {diagnostic.code for diagnostic in report.diagnostics}
@@ -206,7 +204,6 @@ def _mistakes(text: str) -> int:
 @given(blocks)
 @example('target site {\ngone `^/a$`\nredirects "moved.txt" ignoring case\nrewrites "keys.txt" ignoring case\n}\n')
 def test_a_fix_removes_a_finding(text):
-    """Each fix, applied alone, leaves fewer findings of its check."""
     files = rule_files(site=text)
     report = _lint(files)
     for diagnostic in report.diagnostics:
@@ -241,6 +238,5 @@ def test_an_unreachable_rewrite_matches_no_short_key(sources):
 @given(text=blocks | st.text(max_size=30), file=st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=8))
 @settings(max_examples=15)
 def test_every_format_prints_any_report(name, text, file):
-    """Every reporter prints any text of a file and any name."""
     report = _lint([RuleFile(file, text.encode(errors="replace"))])
     assert isinstance(FORMATS[name](report), str)

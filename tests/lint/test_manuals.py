@@ -47,13 +47,11 @@ def test_the_example_to_avoid_has_findings(check):
 
 
 def test_the_example_to_prefer_is_clean(check):
-    """The example under Prefer has no finding of any check."""
     assert [render(diagnostic) for diagnostic in _report(check, "Prefer").diagnostics] == []
 
 
 @pytest.mark.parametrize("heading", ["Avoid", "Prefer"])
 def test_examples_are_formatted(check, heading):
-    """The examples are formatted as by `fmt`."""
     assert print_document(_subject(check, heading).documents[0]) == _example(check, heading)
 
 
@@ -85,5 +83,4 @@ def test_every_page_explains_a_check():
 
 
 def test_a_check_that_needs_a_configuration_has_one(check):
-    """The page of a check has a configuration if, and only if, the check needs one."""
     assert check.needs_configuration == (_example(check, "Configuration", "yaml") is not None)

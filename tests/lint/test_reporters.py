@@ -30,7 +30,6 @@ def test_the_full_format_has_every_finding(report, golden):
 
 
 def test_colours_are_off_by_default(harmless):
-    """The full format has escape sequences only with `color`."""
     assert "\x1b[" in render_full(harmless, color=True)
     assert "\x1b[" not in render_full(harmless)
 
@@ -50,7 +49,6 @@ def test_github_gets_a_command_for_each_finding(report, golden):
 
 
 def test_a_clean_run_has_no_commands(clean):
-    """Without findings, the output for GitHub is empty."""
     assert render_github(clean) == ""
 
 
@@ -89,19 +87,16 @@ def test_gitlab_gets_an_entry_for_each_finding(report, golden):
 
 
 def test_fingerprints_are_unique(report):
-    """Two findings never have the same fingerprint."""
     entries = json.loads(render_gitlab(report))
     assert len({entry["fingerprint"] for entry in entries}) == len(entries)
 
 
 def test_fingerprints_do_not_depend_on_lines():
-    """An edit above a finding doesn't change its fingerprint."""
     text = "rewrite `^/a.b$` -> `/b`\ntest `/a.b` -> `/b`"
     assert _fingerprints(block(text)) == _fingerprints(block(f"# A comment.\n\n  {text}"))
 
 
 def test_a_clean_run_is_an_empty_list(clean):
-    """Without findings, the report for GitLab is an empty list."""
     assert json.loads(render_gitlab(clean)) == []
 
 
@@ -111,7 +106,6 @@ def test_junit_gets_a_suite_for_each_file(report, golden):
 
 
 def test_failures_are_those_that_fail_the_run(report):
-    """A finding that doesn't fail the run is not a failure."""
     root = fromstring(render_junit(report))
     assert root.get("failures") == str(len(report.failing))
     assert fromstring(render_junit(replace(report, fail_level=None))).get("failures") == "0"
@@ -128,7 +122,6 @@ def test_a_clean_run_has_passing_cases(clean):
 
 
 def test_characters_that_xml_forbids_are_replaced():
-    """Characters that XML can't contain have a replacement."""
     diagnostic = Diagnostic("odd", "\x00\ufffe\ud800", severity=Severity.ERROR)
     root = fromstring(render_junit(LintReport((diagnostic,))))
     assert root.find(".//failure").get("message") == "\u2400\ufffd\ufffd"
@@ -150,7 +143,6 @@ def test_the_json_document_is_complete(report, golden):
 
 @pytest.mark.parametrize("name", ["report", "clean", "harmless"])
 def test_the_json_document_obeys_the_schema(name, schema, request):
-    """The schema describes every document."""
     jsonschema.validate(json.loads(render_json(request.getfixturevalue(name))), schema)
 
 

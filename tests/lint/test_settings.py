@@ -16,7 +16,6 @@ def _category(name):
 
 
 def test_all_checks_run_by_default():
-    """Without settings, all checks are selected."""
     assert LintSettings().checks(CHECKS) == list(CHECKS)
 
 
@@ -112,7 +111,6 @@ def test_the_nearest_file_is_read(tmp_path):
 
 
 def test_the_search_for_a_file_begins_in_its_directory(tmp_path):
-    """The settings of a file are those of its directory."""
     (tmp_path / "site.rules").touch()
     (tmp_path / "tornado-proxy.toml").write_text('[lint]\nfail-level = "error"')
     assert find_settings(tmp_path / "site.rules", CHECKS).fail_level is Severity.ERROR
@@ -162,7 +160,6 @@ def test_a_mistake_names_file_and_setting(tmp_path, text, message):
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path):
-    """Each mistake has a line of its own."""
     with pytest.raises(SettingsMistake) as raised:
         _settings(tmp_path, '[lint]\nselct = []\nignore = 1\nselect = []\nfail-level = "hint"')
     messages = str(raised.value).splitlines()
@@ -175,13 +172,11 @@ def test_all_mistakes_are_reported_at_once(tmp_path):
     [("[lnt]\nselect = []", "tornado-proxy.toml"), ("[tool.tornado-proxy.lnt]\nselect = []", "pyproject.toml")],
 )
 def test_a_misspelt_table_is_a_mistake(tmp_path, text, name):
-    """A misspelt table is reported instead of being ignored."""
     with pytest.raises(SettingsMistake, match="unknown table `lnt`; the only one is `lint`"):
         _settings(tmp_path, text, name)
 
 
 def test_an_invalid_tool_is_a_mistake(tmp_path):
-    """A `tool` that is not a table is reported."""
     with pytest.raises(SettingsMistake, match=r"`tool.tornado-proxy.lint` is not a table"):
         _settings(tmp_path, 'tool = "tornado-proxy"', "pyproject.toml")
 
@@ -199,7 +194,6 @@ def test_an_unreadable_file_is_a_mistake(tmp_path):
 
 
 def test_a_file_below_the_current_directory_has_a_relative_name(tmp_path, monkeypatch):
-    """The message has the path relative to the current directory."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsMistake, match=r"^`tornado-proxy\.toml` is not TOML"):
         _settings(tmp_path, "[")

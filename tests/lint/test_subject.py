@@ -12,7 +12,6 @@ CONFIGURATION = "targets: {site: {mount: {path: [/]}, bucket: {name: files, regi
 
 
 def test_a_target_has_its_blocks_of_all_files():
-    """The rules of a target are those of all its blocks."""
     files = rule_files(a=block("") + "target other {}", b=block("rewrite `^/$` -> `/a`"))
     site, other = subject_of(compile_rule_files(files)).targets
     assert (site.name, len(site.blocks), len(site.rewrites)) == ("site", 2, 1)
@@ -34,7 +33,6 @@ def test_a_key_has_a_taker_and_a_result():
 
 
 def test_templates_read_the_configured_target():
-    """Tests and results read the target's configuration."""
     text = "rewrite `^/a$` -> jinja `/{{ target.bucket.name }}`\ntest `/a` -> `/files`"
     (rules,) = subject(text, settings(CONFIGURATION)).targets
     assert rules.result("/a") == "/files"

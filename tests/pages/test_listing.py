@@ -39,7 +39,6 @@ def test_a_link_decodes_to_its_path(name):
 
 @given(NAMES)
 def test_only_valid_paths_have_links(name):
-    """A name has a link if and only if its path is valid."""
     assert (link_to("/a/", name) is None) == (path_objection("/a/" + name) is not None)
 
 
@@ -148,7 +147,6 @@ def test_an_order_of_all_pages_begins_at_the_first():
 
 
 def test_the_link_to_all_names_keeps_the_order():
-    """The link that ends a search keeps the order and the size of pages."""
     query = {"begins": "a", "after": "YQ", "limit": "5", "sort": "size"}
     assert Listing("/", "/", (), query).unfiltered == "/?limit=5&sort=size"
 
@@ -193,13 +191,11 @@ def test_a_page_may_have_no_previous_page(query):
 
 
 def test_invalid_tokens_are_left_out():
-    """Invalid tokens in `via` are not in the link back."""
     listing = Listing("/", "/", (), {"after": "YQ", "via": '"><script>.b.' + "x" * 2000})
     assert listing.previous_page == "/?after=b&via="
 
 
 def test_times_are_formatted_in_utc():
-    """A time of another zone is converted to UTC."""
     assert timestamp(datetime(2026, 5, 1, 14, 0, tzinfo=timezone(timedelta(hours=2)))) == "2026-05-01T12:00:00Z"
 
 
@@ -273,7 +269,6 @@ def test_a_search_says_what_it_found(lines, text):
 
 
 def test_the_sorted_column_is_marked():
-    """Only the column by which the page is sorted has `aria-sort`."""
     html = Pages().listing(Listing("/", "/", (Entry("a"),), {"sort": "date", "order": "desc"}), Form.HTML).body.decode()
     assert re.findall(r'aria-sort="([a-z]+)"><a href="[^"]+" rel="nofollow">(\w+)', html) == [
         ("descending", "Modified")

@@ -39,7 +39,6 @@ def test_template_places_are_the_configured_files():
 
 
 def test_unreadable_files_are_reported(tmp_path):
-    """A file that cannot be read or is too large is reported at its path."""
     pages = "put: {path: a}, delete: {path: b}, folderList: {path: c}, helpers: [a, d]"
     configured = settings(MINIMAL + f"templates: {{{pages}}}\n")
     configured = structs.replace(configured, directory=tmp_path)
@@ -131,7 +130,6 @@ def test_rules_can_use_helpers_in_files():
 
 @pytest.mark.parametrize("content", [b"\xff", b"a\0"])
 def test_a_file_must_be_text(content):
-    """A file that is not UTF-8 or has a null character is reported."""
     read = Read((RuleFile("etc/a.tpl", content),))
     loaded = compile_pages(settings(MINIMAL + "templates: {put: {path: a.tpl}}\n"), read)
     assert [diagnostic.code for diagnostic in loaded.diagnostics] == ["not-utf-8"]

@@ -103,13 +103,11 @@ def test_a_listing_equals_its_golden_file(pages, name, form):
 
 @pytest.mark.parametrize("form", Form)
 def test_a_failure_equals_its_golden_file(pages, form):
-    """An error page in each form equals its golden file."""
     _compare(f"failure.{SUFFIXES[form]}", pages.failure(FAILURE, form).body)
 
 
 @pytest.mark.parametrize("form", [Form.JSON, Form.TEXT])
 def test_the_answer_to_an_upload_equals_its_golden_file(pages, form):
-    """The answer to an upload in JSON and text equals its golden file."""
     _compare(f"upload.{SUFFIXES[form]}", pages.upload("/a%20b/c.txt", 12, '"e"', form).body)
 
 
@@ -157,7 +155,6 @@ def test_an_error_has_links_home_and_up(pages, root, path, up):
 
 
 def test_a_401_has_a_link_to_sign_in(pages):
-    """The link leads to the requested path."""
     html = pages.failure(Failure(401, "a sentence", "id", "/", "/a b"), Form.HTML).body.decode()
     assert '<a class="button" href="/a%20b">Sign in</a>' in html
 

@@ -15,7 +15,6 @@ REST = Resource("/**", provider="staff", users=(BEN,))
 
 
 def test_a_target_without_resources_is_open():
-    """Everyone has access to a target without resources."""
     assert Access(()).guard(parse_request_path("/x"), "DELETE") == Anyone()
 
 
@@ -36,12 +35,10 @@ def test_the_first_resource_that_covers_the_path_decides(path, guard):
     ("method", "guard"), [("PUT", SignedIn("staff", (ANN,))), ("DELETE", Nobody()), ("PATCH", Nobody())]
 )
 def test_a_resource_covers_its_methods_only(method, guard):
-    """A resource applies to its methods only; nobody has access with other methods."""
     assert Access([PRIVATE, REST]).guard(parse_request_path("/private/a"), method) == guard
 
 
 def test_a_resource_for_head_does_not_cover_get():
-    """A resource for HEAD alone gives no access with GET."""
     assert Access([Resource("/**", ("HEAD",), white_list=True)]).guard(parse_request_path("/a"), "GET") == Nobody()
 
 
@@ -181,6 +178,5 @@ def test_no_spelling_of_an_address_evades_a_rule(rule, email, permits):
 
 
 def test_a_signed_in_user_who_is_not_listed_is_refused():
-    """A list of users refuses all others, even if they are signed in."""
     guard = SignedIn("staff", (ANN,))
     assert (guard.permits(User("ann")), guard.permits(User("ben"))) == (True, False)

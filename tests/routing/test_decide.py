@@ -114,7 +114,6 @@ def test_a_failing_rewrite_is_refused(decide_request, scripted_template, make_si
 
 
 def test_a_decision_contains_its_rewriting(decide_request, make_site):
-    """A decision contains the rewrite, its captures and the new key, for the log."""
     decision = decide_request(make_site(("^/(?P<rest>.*)$", "/new/$rest")), "GET /a")
     assert decision.data.key == "/a"
     assert decision.rewritten.key == "/new/a"
@@ -142,7 +141,6 @@ def test_an_upload_without_a_file_name_is_a_plan_to_read_its_form(decide_request
 
 
 def test_a_path_without_a_target_is_not_found(decide_request, make_site):
-    """A path outside all mounts gets 404, without checks of access."""
     decision = decide_request(make_site(mount="/m/"), "GET /x")
     assert (decision.plan, decision.match, decision.checks) == (
         (Refuse(404, "no target is mounted at this host and path"),),
@@ -160,7 +158,6 @@ def test_a_path_without_a_target_is_not_found(decide_request, make_site):
     ],
 )
 def test_a_refused_request_is_not_rewritten(decide_request, make_site, request_line, user, refused):
-    """If access is refused, no rule is applied."""
     decision = decide_request(make_site((".", "/x"), resources=[OPEN, STAFF]), request_line, user)
     assert (decision.plan, decision.data) == ((refused,), None)
 
@@ -526,7 +523,6 @@ def trace_path(decide_request, make_site):
 
 
 def test_a_trace_shows_the_rewrite_that_matched(trace_path):
-    """A trace has the first rewrite that matches, its captures and its result."""
     trace_result = trace_path("/b", ("^/a", "/1"), ("^/(b)", "/2$1"), ("^/b", "/3"))
     assert trace_result.matched.label == "#2"
     assert trace_result.captures.groups == ("/b", "b")
@@ -583,13 +579,11 @@ def test_a_policy_server_decides_after_the_rules(make_site):
 
 
 def test_a_request_without_rewriting_has_no_trace(decide_request, make_site):
-    """A path without a target and a refused method give no trace."""
     nowhere, refused = decide_request(make_site(mount="/m/"), "GET /x"), decide_request(make_site(), "POST /x")
     assert (trace(nowhere), trace(refused)) == (None, None)
 
 
 def test_a_key_that_no_rewrite_matches_is_unchanged(decide_request, make_site):
-    """If no rewrite matches, the key is the requested one, and no rewrite is named."""
     decision = decide_request(make_site(("^/x$", "/y")), "GET /a")
     assert (decision.rewritten.key, decision.rewrite, decision.plan[0]) == ("/a", None, Serve("a"))
 

@@ -23,7 +23,6 @@ def _find(mounts, host, path):
 
 
 def test_targets_are_joined_with_their_rules():
-    """Each target has the rule set of its name; a target without rules has an empty rule set."""
     rule_set = RuleSet("a", tests=())
     targets = [Target(name, Mount(), Bucket(name), resources=(Resource("/x"),)) for name in ("a", "b")]
     first, second = sites(targets, {"a": rule_set, "unknown": RuleSet("unknown")})
@@ -56,7 +55,6 @@ def test_the_longest_mount_path_wins(path, expected):
 
 
 def test_a_path_outside_all_mounts_has_no_target():
-    """A path or a host without a mount has no target."""
     mounts = Mounts([_site("a", "a.example", "/a/")])
     assert _find(mounts, "a.example", "/b") is None
     assert _find(mounts, "b.example", "/a/") is None
@@ -179,7 +177,6 @@ def test_templates_read_the_target():
 
 
 def test_an_endpoint_that_is_not_configured_is_empty():
-    """A template reads an empty text if no endpoint is configured."""
     assert target_data(Target("site", Mount(), Bucket("b"))).bucket_s3_endpoint == ""
 
 

@@ -204,7 +204,6 @@ def test_a_rewritten_directory_gets_its_slash(plan_request, make_site, method):
 
 
 def test_a_file_is_removed(plan_request, make_site):
-    """DELETE of a file removes the object of its rewritten key."""
     assert plan_request(make_site(("^/a$", "/b"), bucket=FOLDER), "DELETE /a") == (Remove("folder1/b"),)
 
 
@@ -313,7 +312,6 @@ ATTEMPTS = [
 
 
 def test_the_union_of_attempts_is_complete():
-    """The union `Attempt` has a member for each class of attempt."""
     assert {type(attempt) for attempt in ATTEMPTS} == set(Attempt.__args__)
 
 
@@ -426,7 +424,6 @@ def test_a_rewritten_directory_does_not_end_the_attempts(plan_request, make_site
 
 
 def test_isolated_users_try_addresses_of_their_own(decide_request, make_site, resources_for):
-    """Each address is in the directory of the user."""
     site = make_site(actions=_trying(*CLEAN, user_isolation=True), resources=resources_for("ann"))
     plan = decide_request(site, "GET /a", user="ann").plan
     assert [each.key for each in plan[:-1]] == ["ann/a", "ann/a.html", "ann/a/index.html", "ann/index.html"]

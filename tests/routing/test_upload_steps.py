@@ -89,7 +89,6 @@ def test_a_part_has_the_limit_of_its_file(number, max_total, max_size, may_excee
     ],
 )
 def test_a_step_with_an_invalid_query_is_refused(plan_step, query, reason):
-    """The reason and the message state the mistake in the query."""
     (refused,) = plan_step(query)
     assert (refused.status, refused.reason) == (400, reason)
     assert refused.message == f"The query of an upload in parts is not valid: {reason}"

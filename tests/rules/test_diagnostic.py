@@ -25,7 +25,6 @@ TEXT = SourceFile("a.rules", "one\ntwo\r\nthrée")
 
 @pytest.mark.parametrize("offset", [0, 3, 4, 9, 14])
 def test_position_has_its_offset(offset):
-    """The line and the column of an offset give the same offset again."""
     assert TEXT.offset(*TEXT.position(offset)) == offset
 
 
@@ -56,7 +55,6 @@ def test_closest_candidate_is_suggested(word, candidate):
 
 
 def test_suggestion_has_the_case_of_the_candidate():
-    """The suggestion is the candidate as it is written."""
     assert did_you_mean("indexdocument", ["indexDocument"]) == "indexDocument"
 
 
@@ -77,14 +75,12 @@ def test_only_a_long_text_is_shortened():
 
 @pytest.mark.parametrize("regular", [True, False])
 def test_a_file_may_have_the_largest_size(tmp_path, regular):
-    """A file of the largest size is read to its last byte."""
     (tmp_path / "a").write_bytes(b"12345")
     assert read_file(tmp_path / "a", 5, regular=regular) == b"12345"
 
 
 @pytest.mark.parametrize("regular", [True, False])
 def test_a_file_that_is_too_large_is_an_error(tmp_path, regular):
-    """A file above the largest size raises an error that names the size."""
     (tmp_path / "a").write_bytes(b"12345")
     with pytest.raises(OSError, match="it is larger than 4 bytes"):
         read_file(tmp_path / "a", 4, regular=regular)
@@ -121,7 +117,6 @@ def test_text_in_another_encoding_has_a_diagnostic():
 
 
 def test_utf16_is_recognised():
-    """The help about a file in UTF-16 names the encoding."""
     diagnostic = decode("a.rules", "target".encode("utf-16"))
     assert diagnostic.help == "the file seems to be UTF-16; save it as UTF-8"
 
@@ -191,7 +186,6 @@ def _marked_offsets(marked: str) -> tuple[int, int]:
 
 
 def test_diagnostic_without_a_place_has_no_excerpt():
-    """A diagnostic without a span is shown as one line."""
     assert render(Diagnostic("no-files", "no rule file was found")) == "error[no-files]: no rule file was found"
 
 
@@ -218,7 +212,6 @@ def test_help_and_notes_follow_the_excerpt():
 
 
 def test_colours_mark_severity_place_and_help():
-    """The severity, the place and the help of a diagnostic are coloured on a terminal."""
     diagnostic = Diagnostic("code", "the fact", Span(SOURCE, 0, 6), "the cure", severity=Severity.WARNING)
     assert render(diagnostic, color=True).splitlines() == [
         "\x1b[1;33mwarning[code]\x1b[0m\x1b[1m: the fact\x1b[0m",
@@ -267,5 +260,4 @@ def test_width_counts_columns_of_a_terminal(text, columns):
 
 
 def test_padding_counts_columns():
-    """A padded text has the requested number of columns."""
     assert padded("日本", 6) == "日本  "

@@ -127,7 +127,6 @@ def test_clauses_describe_the_user(clauses, user):
     ],
 )
 def test_a_test_that_cannot_be_run_has_all_its_mistakes(text, mistakes):
-    """All mistakes of a test are reported, each with its message, its place and its help."""
     result = _mistakes(text)
     expected = [
         (message, place, advice or actual)

@@ -144,7 +144,6 @@ def test_lists_are_read_with_therules_of(tmp_path):
 
 
 def test_lists_have_a_size(tmp_path, monkeypatch):
-    """Lists that are larger together than the limit are not read."""
     monkeypatch.setattr("tornado_proxy.rules.lists.LARGEST_LISTS", 6)
     (tmp_path / "site.rules").write_text("target site { redirects `a` redirects `b` }")
     for name in "ab":
@@ -164,7 +163,6 @@ def test_an_unchanged_list_is_not_read_again():
 
 
 def test_an_unchanged_target_is_that_of_before():
-    """A rule set without a change is the one before it."""
     before = loaded("redirects `m.txt`\ngone `^/a`", m=MOVED)
     rules = RuleFile("rules/site.rules", b"target site {\nredirects `m.txt`\ngone `^/a`\n}\n# more\n")
     after = compile_rule_files([rules], before, list_file=Read((), lists={"rules/m.txt": MOVED.encode()}).list_file)

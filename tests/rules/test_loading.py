@@ -115,7 +115,6 @@ def test_circular_links_are_not_followed_for_ever():
     ],
 )
 def test_a_path_without_rule_files_is_a_mistake(path, message):
-    """A path that is missing or has no rule file is reported."""
     for name in ("empty", ".rules"):
         Path(name).mkdir()
     assert _messages(path) == [message]
@@ -132,7 +131,6 @@ def test_a_directory_in_the_place_of_a_rule_file_is_reported(path):
 
 
 def test_a_broken_link_is_reported():
-    """A link to a missing file is reported, and the other files are read."""
     _write("r/b.rules")
     Path("r/a.rules").symlink_to("nowhere")
     assert _messages("r") == ["`r/a.rules` cannot be read: No such file or directory"]
@@ -147,14 +145,12 @@ def test_a_pipe_among_rule_files_is_not_waited_for():
 
 
 def test_a_rule_file_that_is_too_large_is_not_read():
-    """A file above the limit is reported and not read."""
     with Path("large.rules").open("wb") as file:
         file.truncate(LARGEST_RULES + 1)
     assert _messages("large.rules") == ["the rule files are larger than 8 MiB together, counted up to `large.rules`"]
 
 
 def test_the_sizes_of_rule_files_are_added_up(monkeypatch):
-    """The limit holds for all rule files together."""
     monkeypatch.setattr(loading, "LARGEST_RULES", 30)
     _write("r/a.rules", "r/b.rules", text="target a {}\n")
     assert _messages("r") == []
@@ -231,7 +227,6 @@ def _diagnostic(statements):
 
 
 def test_blocks_of_one_target_add_up_in_order():
-    """Blocks of one target are joined in order, and their rewrites are numbered together."""
     compiled = _compiled(
         'target a { rewrite `1` -> "/1" } target b { rewrite `2` -> "/2" }',
         'target a { rewrite `3` -> "/3" test "/1" -> "/1" }',
@@ -299,7 +294,6 @@ def test_one_run_finds_all_mistakes_of_a_template(template, marked):
 
 
 def test_at_most_ten_mistakes_of_a_template_are_reported():
-    """A template with thirty mistakes has ten diagnostics."""
     assert len(_compiled("target site { rewrite `a` -> go `/" + "{{ nofunc }}" * 30 + "` }").diagnostics) == 10
 
 
@@ -311,7 +305,6 @@ def test_a_rewrite_with_a_mistake_is_left_out_and_counted():
 
 
 def test_a_test_with_a_mistake_is_left_out():
-    """A test with two mistakes has two diagnostics and is not in the rule set."""
     compiled = _compiled('target a { test "x" -> "y" test "/x" -> error }')
     assert len(compiled.rule_sets["a"].tests) == 1
     assert [diagnostic.code for diagnostic in compiled.diagnostics] == ["bad-test", "bad-test"]
@@ -359,7 +352,6 @@ def _unknown_targets(text, *names):
 
 
 def test_known_targets_are_not_reported():
-    """A target that the configuration names is not reported."""
     assert _unknown_targets("target site {}", "site", "team") == []
 
 
@@ -371,7 +363,6 @@ def test_misspelt_target_is_reported_with_a_suggestion():
 
 
 def test_the_fix_of_a_target_quotes_a_name_if_necessary():
-    """The fix writes a name with a space and an apostrophe between quotes."""
     (diagnostic,) = _unknown_targets("target annsfiles {}", "ann's files")
     assert diagnostic.fixes[0].edits[0].text == '"ann\'s files"'
 

@@ -62,7 +62,6 @@ def test_an_invalid_key_has_a_reason(text, reason):
 
 
 def test_a_key_may_be_as_long_as_an_object_key_of_s3():
-    """A key may have as many bytes as an object key of S3, besides its leading slash."""
     assert objection("/" + "a" * LONGEST_OBJECT_KEY) is None
     assert objection("/" + "a" * (LONGEST_OBJECT_KEY + 1)) == "is longer than 1024 bytes"
 
@@ -75,7 +74,6 @@ def test_a_path_may_be_of_any_length():
 
 @given(st.lists(st.sampled_from(["a", ".", "..", "/", "b"])))
 def test_dot_segments_are_refused(pieces):
-    """A text is valid if and only if it has no `.` or `..` segment."""
     text = "".join(pieces)
     assert (objection(text) is None) is (not {".", ".."} & set(text.split("/")))
 
@@ -96,7 +94,6 @@ def test_dot_segments_are_refused(pieces):
     ],
 )
 def test_a_name_is_one_segment_of_a_key(name, objection):
-    """The name of a file or a user is one valid segment of a key."""
     assert segment_objection(name) == objection
 
 
@@ -119,13 +116,11 @@ def test_an_invalid_host_has_a_reason(host, objection):
 
 @given(st.text("/.ab\x85\n\x7f\ud800é", max_size=8))
 def test_proofs_and_rules_have_the_same_valid_keys(text):
-    """The proofs about sources and the rules agree about any text whether it is a valid key."""
     assert is_valid_key(text) == (text.startswith("/") and objection(text) is None)
 
 
 @pytest.mark.parametrize(("text", "valid"), [("/" + "a" * (LONGEST_KEY - 1), True), ("/" + "a" * LONGEST_KEY, False)])
 def test_proofs_and_rules_have_the_same_longest_key(text, valid):
-    """The proofs about sources and the rules agree on the length of the longest key."""
     assert ((objection(text) is None), is_valid_key(text)) == (valid, valid)
 
 
@@ -249,7 +244,6 @@ def test_a_test_may_expect_the_key_of_an_address_that_is_tried(statement, passed
 
 
 def test_a_template_that_reads_a_user_needs_one():
-    """A template that reads the user fails with `UserRequired` if nobody is signed in."""
     rules = rule_set('rewrite `^/home` -> jinja "/users/{{ user.username }}"')
     assert rules.rewrite("/home", user="ann").key == "/users/ann"
     with pytest.raises(UserRequired, match=r"reads `user.username`, but nobody is signed in"):
@@ -258,7 +252,6 @@ def test_a_template_that_reads_a_user_needs_one():
 
 @given(st.text(max_size=8), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
 def test_a_result_is_a_valid_key_for_any_user_and_key(username, name):
-    """For any user name and key, the result is a valid key or refused."""
     rules = rule_set("rewrite `(?s)^/(.*)$` -> jinja `/{{ user.username }}/{{ groups[1] }}`")
     try:
         key = rules.rewrite(f"/{name}", user=username).key

@@ -14,12 +14,10 @@ from tornado_proxy.rules.tree import Verdict, print_document
 
 @pytest.mark.parametrize(("word", "expected"), [("unchanged", Verdict.UNCHANGED), ("error", Verdict.ERROR)])
 def test_test_may_expect_a_verdict(word, expected):
-    """The word `unchanged` or `error` behind the arrow is a verdict."""
     assert statement(f'test "/a" -> {word}').expected is expected
 
 
 def test_test_without_clauses_has_none():
-    """A clause that is left out is `None`, and headers are empty."""
     clauses = statement('test "/a" -> "/b"').clauses
     assert (clauses.user, clauses.method, clauses.host, clauses.headers, clauses.email) == (None, None, None, (), None)
 
@@ -43,7 +41,6 @@ def _texts(comments):
 
 
 def test_comment_in_the_middle_of_a_statement_moves_above_it():
-    """Comments between the tokens of a statement move above it."""
     text = 'target site {\n# above\nrewrite # one\n`^/a` # two\n-> # three\n"/b" # behind\n}'
     ((rewrite,),) = (block.statements for block in document(text).blocks)
     assert _texts(rewrite.comments) == ["# above", "# one", "# two", "# three"]
@@ -51,7 +48,6 @@ def test_comment_in_the_middle_of_a_statement_moves_above_it():
 
 
 def test_comment_in_the_middle_of_a_first_line_moves_above_the_block():
-    """Comments before the opening brace of a block move above the block."""
     (block,) = document("target # one\nsite # two\n{ # opening\n}").blocks
     assert (_texts(block.comments), block.opening.text) == (["# one", "# two"], "# opening")
 
@@ -68,7 +64,6 @@ _NEARLY_RULES = st.lists(_FRAGMENTS, max_size=30).map("".join)
 
 
 def test_keywords_are_valid_names():
-    """Keywords are valid as names of targets, rewrites, users and headers."""
     text = """
     target target {
         rewrite rewrite `x` -> "y"
@@ -110,7 +105,6 @@ def test_lone_surrogate_is_replaced():
 
 
 def test_diagnostics_have_the_order_of_the_text():
-    """The diagnostics of the lexer and the parser are sorted together."""
     text = 'target a { rewrite "\\." => "/b" # \x01\n rewrite "\\d" = "/c" }'
     offsets = [diagnostic.span.start for diagnostic in parsed(text).diagnostics]
     assert len(offsets) == 5
@@ -119,7 +113,6 @@ def test_diagnostics_have_the_order_of_the_text():
 
 @given(documents)
 def test_printed_document_is_read_as_the_same_document(document):
-    """Any document is printed as a text that parses to the same document, with either kind of line end."""
     text = print_document(document)
     for ends in ("\n", "\r\n"):
         result = parsed(text.replace("\n", ends))
@@ -128,14 +121,12 @@ def test_printed_document_is_read_as_the_same_document(document):
 
 @given(scattered_texts())
 def test_comments_between_any_tokens_are_kept(text_and_comments):
-    """The document has each comment between two tokens, in order."""
     text, comments = text_and_comments
     assert comment_texts(document(text)) == comments
 
 
 @given(st.text(st.characters(), max_size=60) | _NEARLY_RULES | _NEARLY_RULES.map(lambda text: f"target a {{\n{text}"))
 def test_no_text_makes_the_parser_raise(text):
-    """Any text has a document, and diagnostics with sorted places in the text."""
     result = parsed(text)
     spans = [diagnostic.span for diagnostic in result.diagnostics]
     assert all(0 <= span.start <= span.end <= len(text) for span in spans)
@@ -144,7 +135,6 @@ def test_no_text_makes_the_parser_raise(text):
 
 @given(_NEARLY_RULES)
 def test_document_of_a_broken_file_is_valid(text):
-    """The document of a text with mistakes is printed and read again without syntax errors."""
     document = parsed(text).document
     result = parsed(print_document(document))
     assert result.document == document
@@ -192,7 +182,6 @@ def _unfinished_at_end(text: str) -> Unfinished:
     ],
 )
 def test_unfinished_text_has_its_next_tokens(text, where, accepted):
-    """The state at the end of a text has the tokens that may follow."""
     state = _unfinished_at_end(text)
     assert (state.where, state.accepts - {"$END"}, state.open) == (where, accepted, None)
 
@@ -213,14 +202,12 @@ def test_unfinished_text_has_its_open_string_or_comment(text, opened):
 
 
 def test_unfinished_text_has_the_tokens_of_its_statement():
-    """The state at the end of a text has the tokens of the statement that has begun."""
     state = _unfinished_at_end('target site { rewrite home `^/(?P<rest>.*)$` -> jinja "/{{ ')
     assert [str(token) for token in state.begun] == ["rewrite", "home", "`^/(?P<rest>.*)$`", "->", "jinja"]
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from('target{}rewrite`"->#\n $\ud800'), st.characters()), max_size=60))
 def test_any_unfinished_text_has_a_state(text):
-    """Any text before an offset has a state."""
     assert _unfinished_at_end(text).where in Where
 
 

@@ -29,7 +29,6 @@ def test_file_has_a_limited_number_of_diagnostics():
     "text", ["} " * 2000, "target x y\n" * 2000, "target x\n" + "rewrite }\n" * 2000, "target a {" + "; " * 2000]
 )
 def test_file_with_too_many_mistakes_has_no_blocks(text):
-    """The document of a file with too many mistakes is empty, wherever the parser stopped."""
     assert parsed(text).diagnostics[-1].code == "too-many-mistakes"
     assert parsed(text).document.blocks == ()
 
@@ -114,7 +113,6 @@ def test_the_configuration_of_another_program_is_reported_once(text, message):
     ],
 )
 def test_statements_around_foreign_lines_are_read(lines):
-    """Statements before and behind lines of another program are read."""
     document = parsed(f"target site {{\n{_TEST}{lines}{_TEST}{lines}{_TEST}}}\n").document
     assert [len(block.statements) for block in document.blocks] == [3]
 
@@ -123,7 +121,6 @@ def test_statements_around_foreign_lines_are_read(lines):
     "text", ["rewrite ^/a => /b;", "rewrite ^/a -> /b;", 'rewrite `^/a` => "/b";', "rewrite ^/a; b", "sources: x", "{"]
 )
 def test_similar_lines_are_not_reported_as_foreign(text):
-    """A mistake in a rule is not reported as nginx, YAML or JSON."""
     assert not [message for message in messages(text) if "nginx" in message or "YAML" in message or "JSON" in message]
 
 

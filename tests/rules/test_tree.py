@@ -29,7 +29,6 @@ def test_part_of_a_value_has_a_span_in_the_file(start, end, text):
 
 
 def test_literal_without_offsets_has_one_span():
-    """Every part of a literal without offsets has the span of the literal."""
     assert Literal("x", Span(SOURCE, 1, 3)).at(0, 1) == Span(SOURCE, 1, 3)
 
 
@@ -117,7 +116,6 @@ NOWHERE = Span(SourceFile("a.rules", ""), 0, 0)
     [("site", "site"), ("target", "target"), ("a-b.c_1", "a-b.c_1"), ("", '""'), ("1st", '"1st"'), ("a->", '"a->"')],
 )
 def test_name_is_quoted_only_if_necessary(name, text):
-    """A name that is a word is printed without quotes."""
     assert name_text(Literal(name, NOWHERE)) == text
 
 
@@ -200,7 +198,6 @@ def test_untidy_text_gets_the_canonical_layout():
 
 
 def test_tidy_text_is_unchanged():
-    """A text in the canonical layout is printed as it is."""
     assert print_document(document(TIDY)) == TIDY
 
 
@@ -240,14 +237,12 @@ target site {
 
 @given(documents)
 def test_printed_text_is_unchanged(document):
-    """A printed document is printed again as the same text, with its blank lines."""
     text = print_document(document)
     assert print_document(parsed(text).document) == text
 
 
 @given(documents)
 def test_every_comment_is_printed_once(document):
-    """The printer loses and repeats no comment, and keeps their order."""
     assert comment_texts(parsed(print_document(document)).document) == comment_texts(document)
 
 

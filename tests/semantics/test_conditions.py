@@ -237,13 +237,11 @@ def test_dates_at_the_edge_of_the_grammar_are_read(text, expected):
     ],
 )  # fmt: skip
 def test_a_text_that_is_not_a_date_gives_none(text):
-    """A text that is not an HTTP date, or names an impossible date, gives None."""
     assert parse_date(text) is None
 
 
 @given(st.datetimes(min_value=datetime(1, 1, 1), max_value=datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants bounds without a zone
 def test_a_written_date_is_read_back(moment):
-    """Reading a written date gives the same moment, to the second."""
     assert parse_date(format_date(moment)) == moment.replace(microsecond=0)
 
 
@@ -309,7 +307,6 @@ def test_an_answer_to_one_user_is_private(sent, expected):
 
 
 def test_freshness_is_read_in_linear_time():
-    """A header of 300,000 characters is read in linear time."""
     assert freshness("a=" * 100_000 + '"' * 100_000, None, NOW) == inf
 
 
@@ -374,7 +371,6 @@ def test_a_range_resolves_against_a_size(text, size, expected):
 
 @given(first=st.none() | st.integers(0, 200), length=st.integers(0, 200), size=st.integers(0, 200))
 def test_a_resolved_range_lies_within_the_size(first, length, size):
-    """A range resolves to those requested bytes that exist."""
     requested = ByteRange(first, length if first is None else first + length)
     resolved = requested.resolve(size)
     data = list(range(size))
@@ -393,7 +389,6 @@ def test_a_resolved_range_lies_within_the_size(first, length, size):
     ],
 )
 def test_a_content_range_is_read_and_written(text, content_range, length):
-    """Reading and writing a Content-Range are inverse to each other."""
     assert (ContentRange.from_header(text), content_range.to_header(), content_range.length) == (
         content_range,
         text,

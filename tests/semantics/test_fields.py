@@ -69,7 +69,6 @@ def test_a_malformed_member_is_ignored(malformed):
 
 
 def test_long_runs_of_blanks_are_read_in_linear_time():
-    """A header full of blanks is read in linear time."""
     assert negotiate("text/plain" + f"; {' ' * 30000}" * 2 + "?", (HTML, JSON, TEXT)) == HTML
 
 
@@ -137,7 +136,6 @@ def test_a_header_without_credentials_gives_none(text):
 
 
 def test_a_password_is_never_shown():
-    """The `repr` of credentials doesn't contain the password."""
     assert repr(BasicCredentials("ann", "hunter2")) == "BasicCredentials(user='ann')"
 
 
@@ -146,7 +144,6 @@ def test_a_password_is_never_shown():
     password=st.text(st.characters(exclude_categories=["Cc", "Cs"])),
 )
 def test_written_credentials_are_read_back(user, password):
-    """Reading written credentials gives the same user and password."""
     assert BasicCredentials.from_header(basic_header(f"{user}:{password}".encode())) == BasicCredentials(user, password)
 
 
@@ -160,7 +157,6 @@ def test_written_credentials_are_read_back(user, password):
     ],
 )
 def test_a_challenge_quotes_its_realm(realm, expected):
-    """A challenge contains any realm as a quoted string."""
     assert challenge(realm) == expected
 
 
@@ -209,7 +205,6 @@ def test_a_file_name_is_read_as_clients_write_it(text, filename):
     ],
 )
 def test_a_malformed_disposition_raises(text):
-    """A malformed or ambiguous disposition raises ValueError."""
     with pytest.raises(ValueError, match="`"):
         Disposition.from_header(text)
 

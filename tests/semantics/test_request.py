@@ -94,7 +94,6 @@ def test_values_that_the_client_wrote_are_ignored():
 
 
 def test_host_and_scheme_are_those_of_the_outermost_trusted_proxy():
-    """If each proxy appends a host and a scheme, those of the outermost trusted proxy count."""
     chain = ("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")
     hosts, schemes = ("X-Forwarded-Host", "forged.test, a.test, inner.test"), ("X-Forwarded-Proto", "http, https, http")
     assert _origin_behind(chain, hosts, schemes) == Origin("198.51.100.9", "https", "a.test")
@@ -195,7 +194,6 @@ def test_a_line_of_version_1_names_the_client(line, address):
     ],
 )
 def test_a_malformed_line_of_version_1_is_refused(line):
-    """A malformed line raises NotProxied."""
     with pytest.raises(NotProxied):
         read_proxy_line(line)
 
@@ -243,19 +241,16 @@ def test_any_bytes_are_read_or_refused(data):
     ],
 )
 def test_a_client_has_an_address_or_a_prefix(address, network):
-    """An IPv6 address counts with the 64 bits that one client is given; IPv4 in IPv6 is IPv4."""
     assert client_at(address) == network
 
 
 @pytest.mark.parametrize("host", ["a b", "a/b", "a@b", "a.test:80:80", "a?b", "", "a" * 400, "é"])
 def test_an_invalid_host_is_ignored(host):
-    """An invalid X-Forwarded-Host is ignored."""
     assert _origin_behind(("X-Forwarded-Host", host)) == PEER
 
 
 @pytest.mark.parametrize("command", [0x11, 0x22, 0x31])
 def test_an_unknown_version_or_command_is_refused(command):
-    """A header of another version or with another command raises NotProxied."""
     with pytest.raises(NotProxied):
         proxy_header_rest(_head(command, 0x11, 12))
     with pytest.raises(NotProxied):
@@ -263,7 +258,6 @@ def test_an_unknown_version_or_command_is_refused(command):
 
 
 def test_a_header_shorter_than_its_addresses_is_refused():
-    """A header whose announced length doesn't include the addresses raises NotProxied."""
     with pytest.raises(NotProxied):
         read_proxy_header(_head(0x21, 0x11, 4), IPV4_ADDRESSES[:4])
 
@@ -314,13 +308,11 @@ def test_groups_in_a_header_are_separated_by_commas(header, groups):
 
 
 def test_the_data_of_a_request_is_frozen():
-    """The fields of a user cannot be changed."""
     with pytest.raises(AttributeError):
         User("ann").username = "bob"
 
 
 def test_the_identifier_of_a_user_is_a_name_or_an_address():
-    """The identifier of a user is the user name, or else the email address."""
     assert User("ann", email="ann@example.org").identifier == "ann"
     assert User("", email="ann@example.org").identifier == "ann@example.org"
 
@@ -351,12 +343,10 @@ def test_a_shortage_is_found_among_causes(number):
 
 @pytest.mark.parametrize("error", [None, ValueError("x"), OSError(errno.ENOENT, "x"), _raised_from(KeyError("x"))])
 def test_other_errors_are_not_shortages(error):
-    """Any other error is not a shortage."""
     assert shortage(error) is None
 
 
 def test_a_circle_of_causes_is_searched_once():
-    """A chain of causes may be a circle."""
     error, cause = ValueError("one"), ValueError("other")
     error.__context__, cause.__context__ = cause, error
     assert shortage(error) is None

@@ -17,7 +17,6 @@ DOCUMENTATION = (Path(__file__).parents[2] / "docs/jinja-templates.md").read_tex
     ids=["filters", "tests", "functions", "methods", "variables", *RECORDS],
 )
 def test_every_name_of_the_dialect_is_documented(names):
-    """The documentation has each filter, test, function, method, variable and field."""
     assert [name for name in names if f"`{name}`" not in DOCUMENTATION] == []
 
 
@@ -30,7 +29,6 @@ def test_every_name_of_the_dialect_is_documented(names):
     ],
 )
 def test_a_template_that_the_compiler_refuses_is_a_mistake(text, message):
-    """An error of Jinja's compiler is reported as a mistake of the template."""
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, {}, 0)
     assert str(caught.value) == message
@@ -46,7 +44,6 @@ def test_a_template_that_the_compiler_refuses_is_a_mistake(text, message):
     ],
 )
 def test_errors_of_python_are_render_errors(text, message):
-    """An error of Python at rendering becomes a `RenderError`."""
     with pytest.raises(RenderError) as caught:
         rendered(text)
     assert message is None or str(caught.value) == message

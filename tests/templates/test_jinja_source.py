@@ -58,7 +58,6 @@ def test_a_lone_brace_has_the_end_that_is_meant(text, help):
 
 
 def test_an_unclosed_statement_is_reported_at_the_end():
-    """The place of an unclosed statement is after the last character."""
     with pytest.raises(TemplateMistake, match="unexpected end of template") as caught:
         parse(ENVIRONMENT, "{% if a %}b")
     assert (caught.value.offset, caught.value.end) == (11, None)
@@ -73,7 +72,6 @@ def test_a_number_that_is_too_large_is_refused(number):
 
 
 def test_a_number_of_a_hundred_digits_is_read():
-    """A number may have a hundred digits."""
     parse(ENVIRONMENT, "{{ " + "9" * 100 + " }}")
 
 
@@ -136,7 +134,6 @@ def test_a_name_without_its_record_has_a_suggestion(text, help):
 
 
 def test_templates_that_nest_too_deeply_are_refused():
-    """A template is refused if Jinja2 and Python would recurse too deeply."""
     for text in ("{{ " + "not " * 100 + "1 }}", "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}"):
         with pytest.raises(TemplateMistake, match="the template nests"):
             compile_template(text, {}, 0)

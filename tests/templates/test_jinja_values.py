@@ -65,7 +65,6 @@ def test_filters_have_the_results_of_jinja(text, result):
     ],
 )
 def test_a_filter_that_fails_has_a_message(text, message):
-    """A filter that fails raises an error instead of returning an empty text."""
     with pytest.raises(RenderError) as caught:
         rendered(text)
     assert str(caught.value) == message
@@ -109,7 +108,6 @@ def test_random_and_unsafe_filters_are_left_out():
     ],
 )  # fmt: skip
 def test_tests_have_the_results_of_jinja(condition):
-    """Each test passes for a value that fulfils it."""
     assert rendered(f"{{{{ {condition} }}}}") == "True"
 
 

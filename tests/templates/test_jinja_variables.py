@@ -49,7 +49,6 @@ def test_a_missing_name_is_an_error(text, message):
     "text", ["{{ request.headers['X-None']|default('d') }}", "{{ request.query.none is defined and 1 or 'd' }}"]
 )
 def test_a_missing_name_may_have_a_default(text):
-    """A default replaces a header that was not sent."""
     assert rendered(text) == "d"
 
 

@@ -188,7 +188,6 @@ def test_the_json_report_has_errors_and_guards():
 
 
 def test_the_json_report_of_a_request_without_a_target_has_null_steps():
-    """Steps that were not reached are null."""
     report = to_json(_trace("GET /x", mount=Mount("", ("/m/",))))
     assert (report["target"], report["access"], report["rewriting"]) == (None, [], None)
     assert report["plan"][0]["status"] == 404
@@ -222,7 +221,6 @@ def test_a_near_miss_has_the_longest_matching_part_of_a_source(source, key, expe
 
 
 def test_a_near_miss_has_parts_of_source_and_key():
-    """The four parts are texts of the source and of the key."""
     assert near_miss(r"^/old/(.*)", "/older") == NearMiss("^/old", "/old", "/", "er")
 
 

@@ -42,7 +42,6 @@ def test_every_test_of_every_target_is_run():
 
 
 def test_templates_see_the_data_of_their_target():
-    """The data of a target is found by the target's name."""
     assert _run([("site", TargetData("site", "files"))]).targets[0].failed == 0
 
 
@@ -67,7 +66,6 @@ def test_coverage_counts_only_selected_tests():
 
 
 def test_coverage_without_rewrites_is_complete():
-    """Without rewrites the coverage is 100 %."""
     assert TestRun("site", (), ()).coverage == 100
 
 

@@ -49,7 +49,6 @@ def test_a_request_is_read_from_a_line_of_any_format(line, expected):
 @pytest.mark.parametrize("log_format", ["text", "json"])
 @given(path=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20))
 def test_a_line_of_our_own_log_is_read_as_the_same_request(log_format, path):
-    """The line that the access log writes about a path is read as the same path."""
     lines = []
     record = RequestRecord("id", 0.0, "192.0.2.1", "GET", "h", f"/{path}", 1, user="ann")
     access_log(log_format, lines.append)(Served(record, 200, 1, 0, 0.1))
@@ -80,7 +79,6 @@ def test_the_path_of_a_refusal_with_a_target_is_read_as_decoded():
 
 @given(st.text(max_size=60))
 def test_any_line_can_be_read(line):
-    """No line makes the reader fail."""
     read_line(line.encode(errors="surrogatepass").decode("latin-1"))
 
 
@@ -106,7 +104,6 @@ def test_a_compressed_log_is_read_with_any_name(tmp_path):
     ids=["cut off", "overwritten"],
 )
 def test_a_damaged_compressed_log_cannot_be_read(tmp_path, content):
-    """A truncated or overwritten gzip file is an error."""
     log = tmp_path / "access.log.gz"
     log.write_bytes(content)
     with pytest.raises(UnreadableLog):

@@ -19,7 +19,6 @@ from gotemplate.regexp.syntax import Sequence, Text
 
 
 def test_every_letter_is_the_other_case_of_its_other_case():
-    """Pairs in the table of cases are symmetric."""
     assert {letter: OTHER_CASE[other] for letter, other in OTHER_CASE.items()} == {
         letter: letter for letter in OTHER_CASE
     }
@@ -55,7 +54,6 @@ def _ranges(text):
 @pytest.mark.parametrize("flags", ["", "(?i)", "(?s)"])
 @pytest.mark.parametrize("text", ONE_CHARACTER)
 def test_a_node_has_the_characters_that_the_matcher_finds(text, flags):
-    """A class, a character or a dot has exactly the characters that the matcher finds for it."""
     ranges = _ranges(flags + text)
     pattern = compile_pattern(rf"\A{flags}{text}\z")
     wrong = [

@@ -60,7 +60,6 @@ def _matches(source: Language, key: str) -> bool:
 
 @given(SOURCES, st.lists(TEXTS, min_size=1, max_size=8))
 def test_automata_and_matchers_agree(text, keys):
-    """The automaton and the matcher of any expression find it in the same texts."""
     source = language(text)
     assume(is_treatable(source))
     assert [finds(source, key) for key in keys] == [_matches(source, key) for key in keys]
@@ -68,7 +67,6 @@ def test_automata_and_matchers_agree(text, keys):
 
 @given(st.text(st.sampled_from(r"ab/^$.*+?{}[]()|\dQEpLx1,-:<>P!i" + "é\n"), max_size=12))
 def test_any_text_is_treatable_unsupported_or_invalid(text):
-    """The automaton of any text agrees with the matcher, unless the text is unsupported or invalid."""
     source = language(text)
     try:
         pattern = compile_pattern(text)
@@ -80,7 +78,6 @@ def test_any_text_is_treatable_unsupported_or_invalid(text):
 
 @given(st.text())
 def test_parsing_any_text_ends_in_a_tree_or_in_a_mistake(text):
-    """The parser returns a tree or raises a `PatternError` for any text."""
     with suppress(PatternError):
         parse(text)
 
@@ -172,7 +169,6 @@ def test_pairs_of_a_list_are_those_that_overlap(languages):
 
 @given(LANGUAGES, KEYS)
 def test_every_key_has_the_literal_prefix_and_suffix(source, key):
-    """Every key of a source begins with its literal prefix and ends with its literal suffix."""
     assume(_matches(source, key))
     assert fold_case(key).startswith(folded_edge(source, STARTS))
     assert fold_case(key).endswith(folded_edge(source, ENDS))
@@ -180,14 +176,12 @@ def test_every_key_has_the_literal_prefix_and_suffix(source, key):
 
 @given(LANGUAGES, TEXTS)
 def test_progress_has_no_failing_part_if_the_source_matches(source, key):
-    """Progress has a failing part if and only if the matcher does not find the source."""
     progress = longest_matching_part(source.text, key)
     assert (progress.failing is None) == _matches(source, key)
 
 
 @given(st.lists(st.sampled_from(PIECES).filter(lambda piece: "(?" not in piece), max_size=5), TEXTS)
 def test_the_longest_part_matches_and_a_longer_one_does_not(pieces, key):
-    """The matcher finds the longest matching part in the key, and does not find it with the next part."""
     text = "".join(pieces)
     source = language(text)
     progress = longest_matching_part(source.text, key)

@@ -132,7 +132,6 @@ def _limited(patterns, known=None, **limits):
 @given(st.lists(st.sampled_from(SOURCES), max_size=8), KEYS)
 @example(SOURCES, "/é/x12y")
 def test_first_match_agrees_with_a_naive_search(sources, key):
-    """The first matching pattern and its captures are the same with one set, several sets and no set."""
     patterns = [compile_pattern(source) for source in sources]
     expected = _naive_first_match(patterns, key)
     assert FirstMatch(patterns).find(key) == expected
@@ -158,7 +157,6 @@ class _ExhaustedSet:
 
 @pytest.mark.parametrize(("key", "index"), [("/ab", 1), ("/c", None)])
 def test_patterns_are_tried_alone_if_their_set_lacks_memory(key, index):
-    """If a set has no memory for a search, its patterns are searched one by one."""
     first_match = FirstMatch([compile_pattern("^/x"), compile_pattern("^/a")])
     (portion,) = first_match._portions
     first_match._portions = (portion._replace(combined=_ExhaustedSet()),)
@@ -168,7 +166,6 @@ def test_patterns_are_tried_alone_if_their_set_lacks_memory(key, index):
 
 @given(st.lists(st.sampled_from(SOURCES), max_size=6), st.lists(st.sampled_from(SOURCES), max_size=6), KEYS)
 def test_known_portions_do_not_change_the_result(sources, known_sources, key):
-    """A search with the portions of another list has the same result as without them."""
     patterns = [compile_pattern(source) for source in sources]
     known = _limited([compile_pattern(source) for source in known_sources], instructions=40)
     assert _limited(patterns, known, instructions=40).find(key) == _naive_first_match(patterns, key)
@@ -329,7 +326,6 @@ def test_references_are_expanded_as_in_go(template, result):
     ],
 )
 def test_references_have_places(template, references):
-    """A text has the place of each group reference."""
     assert Expansion.read(template).group_references == references
 
 
@@ -369,7 +365,6 @@ def test_progress_has_the_longest_matching_part(text, key, part, reached, failin
 
 @pytest.mark.parametrize("text", ["^/a", "", "a|b", "(?:b|a)"])
 def test_a_matching_source_has_no_failing_part(text):
-    """The progress of a source that matches has no failing part."""
     assert longest_matching_part(text, "/a").failing is None
 
 

@@ -25,7 +25,6 @@ def test_only_the_last_character_of_a_quotation_is_repeated():
 
 
 def test_nodes_have_the_extents_of_their_text():
-    """Every node covers its text, in code points."""
     text = r"^é/(?P<n>a{2}|[^\d-])\.$"
     extents = [node.extent for node in walk(_tree(text))]
     assert [text[start:end] for start, end in extents] == [

@@ -14,7 +14,6 @@ def test_re2_writes_nothing_to_standard_error(capfd):
 
 
 def test_a_program_that_is_too_large_is_refused():
-    """A program that does not fit into the largest memory raises the error of RE2."""
     with pytest.raises(ProgramRefused, match="pattern too large"):
         compile_program(rb".{1000}" * 300, memory=(8 << 20, 16 << 20))
 

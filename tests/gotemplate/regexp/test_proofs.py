@@ -157,7 +157,6 @@ def test_an_untreatable_source_covers_nothing(texts, kind):
 
 
 def test_a_proof_without_budget_stays_open():
-    """A proof that takes more steps than its budget is unknown."""
     assert covered([language("^/.*a$")], language("^/.{900}b"), Budget(1000)) == Unknown(
         "the proof would take too long"
     )
@@ -291,11 +290,9 @@ def test_untreatable_sources_are_in_no_pair():
 
 
 def test_all_pairs_share_one_budget():
-    """When the steps are spent, no further pair is reported."""
     texts = [f"a{number}" for number in range(50)]
     assert 0 < len(_overlaps(*texts, steps=1000)) < len(_overlaps(*texts, steps=1_000_000)) == 50 * 49 // 2
 
 
 def test_the_examples_of_the_module_are_correct():
-    """The functions return the values that the docstring of the module shows."""
     assert doctest.testmod(proofs) == doctest.TestResults(failed=0, attempted=5)

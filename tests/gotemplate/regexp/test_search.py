@@ -46,7 +46,6 @@ def test_keys_of_any_length_count_in_a_proof():
 
 
 def test_a_search_for_a_key_has_a_budget():
-    """A search that takes more steps than its budget raises an exception."""
     with pytest.raises(Exhausted):
         _shortest(["^/.{1000}"], steps=1000)
 
@@ -58,5 +57,4 @@ def test_excluded_positions_do_not_multiply_states():
 
 
 def test_a_key_of_two_large_automata_is_found():
-    """A key that two large automata match is found without making them deterministic."""
     assert _shortest(["a.{30}b", "c.{30}d"], steps=100_000) is not None

@@ -9,7 +9,6 @@ def _tree(text):
 
 
 def test_the_representation_of_a_node_has_no_place():
-    """The representation of a node leaves out its extent."""
     assert repr(_tree("ab")) == "Text(characters='ab', folded=False)"
 
 

@@ -107,7 +107,6 @@ def test_a_refused_group_has_a_message_and_a_place(text, start, end, message):
     ],
 )
 def test_a_refused_property_is_named(text, end, message):
-    """A property that Go does not have is refused with its name and its place."""
     with pytest.raises(PatternError) as caught:
         read_unicode_class(text, 0, folded=False)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, 0, end)

@@ -11,7 +11,6 @@ from tornado_proxy.templates.go import PAGE_LIMITS, compile_page, compile_templa
 
 
 def test_a_template_may_fail_with_its_own_message():
-    """The error of `fail` has the message of the template."""
     assert failure('{{ fail "no key for you" }}') == 'no key for you, in `fail "no key for you"`'
 
 

@@ -80,7 +80,6 @@ def test_durations_are_read(text, nanoseconds):
     ],
 )
 def test_invalid_durations_are_refused(text):
-    """A duration that is invalid or too long is an error."""
     with pytest.raises(ExecutionError):
         parse_duration(text)
 
@@ -105,7 +104,6 @@ def test_durations_are_written(nanoseconds, text):
 
 @given(st.integers(-(2**53), 2**53))
 def test_written_durations_are_read_as_the_same(nanoseconds):
-    """Every duration is the same after writing and reading."""
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds
 
 

@@ -32,7 +32,6 @@ B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
     ],
 )
 def test_invalid_base64_is_decoded_to_go_s_message(text, offset):
-    """The result for invalid base 64 is Go's message with the same offset."""
     assert B64DEC(text) == b"illegal base64 data at input byte %d" % offset
 
 
@@ -52,13 +51,11 @@ def test_invalid_base64_is_decoded_to_go_s_message(text, offset):
     ],
 )
 def test_invalid_base32_is_decoded_to_go_s_message(text, offset):
-    """The result for invalid base 32 is Go's message with the same offset."""
     assert B32DEC(text) == b"illegal base32 data at input byte %d" % offset
 
 
 @given(st.binary(max_size=30))
 def test_encoded_bytes_are_decoded_to_the_same_bytes(text):
-    """Any bytes are the same after encoding and decoding, in base 64 and base 32."""
     assert B64DEC(base64.b64encode(text)) == text
     assert B32DEC(base64.b32encode(text)) == text
 
@@ -150,7 +147,6 @@ def test_a_value_without_a_yaml_form_is_empty():
 
 
 def test_the_size_of_a_yaml_text_is_limited():
-    """A large value in YAML exceeds the limit of texts."""
     with pytest.raises(LimitError):
         compile_page("{{ toYaml .V }}").render({"V": ["x"] * 100}, RenderLimits(steps=10_000, text=200))
 

@@ -18,7 +18,6 @@ def test_other_lists_are_not_changed():
     ],
 )  # fmt: skip
 def test_values_that_are_not_lists_are_refused(call):
-    """The error reports that the value is not a list."""
     assert "is not a list" in failure(f"{{{{ {call} }}}}")
 
 
@@ -35,7 +34,6 @@ def test_values_that_are_not_lists_are_refused(call):
     ],
 )
 def test_list_functions_that_panic_in_go_fail(call, message):
-    """Bounds and sizes out of range are errors."""
     assert failure(f"{{{{ {call} }}}}", DATA).startswith(message)
 
 
@@ -43,7 +41,6 @@ SETUP = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
 
 
 def test_a_deep_copy_shares_no_values():
-    """A change in a nested dictionary of a copy does not change the original."""
     text = SETUP + '{{ $e := deepCopy $d }}{{ $_ := set $e.b "c" 9 }}{{ $d.b.c }}{{ $e.b.c }}'
     assert rendered(text) == "29"
 

@@ -12,7 +12,6 @@ from gotemplate.template.values import ExecutionError
     [b"", b"x", b"1.2.3.4", b"1.2.3-", b"1.2.3-01", b"1.2.3-a_b", b"99999999999999999999.0.0", b"18446744073709551616"],
 )
 def test_invalid_versions_are_refused(text):
-    """Numbers have a range, and a number in a pre-release does not begin with zero."""
     with pytest.raises(ExecutionError):
         parse_version(text)
 
@@ -36,7 +35,6 @@ def test_a_number_out_of_range_is_compared_as_a_word():
 
 @pytest.mark.parametrize("suffix", ["a+b", "a_b", "01"])
 def test_an_invalid_suffix_is_refused(suffix):
-    """A pre-release that isn't valid cannot be set."""
     assert failure(f'{{{{ (semver "1.2.3").SetPrerelease "{suffix}" }}}}')
 
 
@@ -45,7 +43,6 @@ def test_an_invalid_suffix_is_refused(suffix):
     ["", "bad", "1.2.3.4", ">>1", "1.2.3 ||", "99999999999999999999", "1.99999999999999999999", "1.2.3-01", "1|2.x"],
 )
 def test_invalid_constraints_are_refused(constraint):
-    """A constraint that isn't valid is an error."""
     assert failure('{{ semverCompare .c "1.2.3" }}', {"c": constraint})
 
 

@@ -30,7 +30,6 @@ def test_texts_are_wrapped_at_spaces(call, expected):
     ],
 )
 def test_calls_that_panic_in_go_fail(call, message):
-    """Bounds and counts out of range are errors."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)
 
 
@@ -60,7 +59,6 @@ def test_paths_are_split(path, base, directory, clean, extension, absolute):
 
 
 def test_urls_are_parsed_to_dictionaries():
-    """The dictionary of a URL has its parts by name."""
     result = rendered('{{ urlParse "http://u:p@h.com:80/p%20q?x=1#f" | toJson }}')
     assert result == (
         '{"fragment":"f","host":"h.com:80","hostname":"h.com","opaque":"","path":"/p q","query":"x=1","scheme":"http","userinfo":"u:p"}'
@@ -76,5 +74,4 @@ def test_urls_are_parsed_to_dictionaries():
     ],
 )
 def test_invalid_urls_fail(call, message):
-    """The error of an invalid URL has the reason."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)

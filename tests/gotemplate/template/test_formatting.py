@@ -101,7 +101,6 @@ def test_addresses_and_hidden_fields_cannot_be_written(value, verb):
 
 
 def test_a_nil_interface_with_methods_is_written_as_nil():
-    """A nil interface with methods is written like nil."""
     assert _formatted(Nil(Type("x.User", "interface"))) == "<nil>"
 
 

@@ -137,6 +137,5 @@ def test_a_moment_is_read_in_a_layout(layout, text, full_text):
     ],
 )
 def test_a_text_that_does_not_match_its_layout_is_refused(layout, text):
-    """Parts out of range, invalid dates and remaining text are errors."""
     with pytest.raises(ExecutionError):
         parse_moment(layout, text)

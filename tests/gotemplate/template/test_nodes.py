@@ -26,14 +26,12 @@ def _operand(text):
     ],
 )
 def test_a_wrong_constant_or_name_is_a_mistake(text, message, offset):
-    """A mistake in a constant or a name has its offset in the action."""
     with pytest.raises(TemplateMistake) as caught:
         action_parser().parse(text)
     assert (str(caught.value), caught.value.offset) == (message, offset)
 
 
 def test_names_may_have_letters_and_digits_of_any_script():
-    """A name may have the characters that Go allows."""
     assert _operand(".日本٣") == Chain(0, 4, Dot(0, 0), ("日本٣",))
 
 
@@ -44,7 +42,6 @@ def test_keywords_are_those_of_go():
 
 
 def test_the_parser_is_built_once():
-    """All templates share one parser."""
     assert action_parser() is action_parser()
 
 
@@ -79,7 +76,6 @@ def _mistake(text):
     ],
 )
 def test_a_syntax_error_is_reported_with_its_place(text, message, offset, end):
-    """The offsets of a mistake count from the start of the template."""
     mistake = _mistake(text)
     assert (str(mistake), mistake.offset, mistake.end) == (message, offset, end)
 
@@ -99,7 +95,6 @@ def test_a_syntax_error_is_reported_with_its_place(text, message, offset, end):
     ],
 )
 def test_syntax_of_other_languages_has_help(text, help):
-    """The help about syntax of another language shows the equivalent in Go templates."""
     assert help in (_mistake(text).help or "")
 
 

@@ -31,7 +31,6 @@ def test_unclosed_constructs_are_reported_at_their_start(text, message, offset):
 
 
 def test_the_depth_of_parentheses_is_limited():
-    """Parentheses may nest to the deepest level, and one more level is a mistake."""
     assert len(_scanned("{{" + "(" * DEEPEST_TEMPLATE + "1" + ")" * DEEPEST_TEMPLATE + "}}")) == 1
     with pytest.raises(TemplateMistake, match="nest deeper"):
         _scanned("{{" + "(" * (DEEPEST_TEMPLATE + 1) + "1")
@@ -141,7 +140,6 @@ def test_unexpected_actions_are_mistakes(text, message, offset):
 
 
 def test_the_depth_of_actions_is_limited():
-    """Actions may nest to the deepest level, and one more level is a mistake."""
     assert parse("{{if .}}" * DEEPEST_TEMPLATE + "{{end}}" * DEEPEST_TEMPLATE).body
     with pytest.raises(TemplateMistake, match="nest deeper"):
         parse("{{if .}}" * (DEEPEST_TEMPLATE + 1))

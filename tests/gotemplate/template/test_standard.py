@@ -66,7 +66,6 @@ def test_values_of_one_kind_are_compared(first, operands, equal):
     ],
 )
 def test_values_that_cannot_be_compared_fail(first, operands, message):
-    """Values of two kinds, lists and maps cannot be compared."""
     with pytest.raises(ExecutionError) as caught:
         eq(first, *operands)
     assert str(caught.value) == message
@@ -83,7 +82,6 @@ def test_values_that_cannot_be_compared_fail(first, operands, message):
     ],
 )
 def test_values_without_an_order_fail(first, other, message):
-    """An order comparison of values other than numbers and strings is an error."""
     with pytest.raises(ExecutionError) as caught:
         lt(first, other)
     assert str(caught.value) == message
@@ -169,7 +167,6 @@ DATA = {"L": [1, [2, 3]], "M": {"a": {"b": 5}}, "S": "aé", "N": None, "E": {}}
     ],
 )
 def test_go_s_functions_fail_as_in_go(text, message):
-    """A function fails where that of Go fails, with a reason."""
     assert failure(text, DATA, GO).startswith(message)
 
 

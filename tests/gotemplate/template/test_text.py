@@ -101,7 +101,6 @@ def test_a_character_constant_has_one_character(literal):
 
 @given(st.binary(max_size=40))
 def test_quoted_strings_are_read_as_the_same_strings(string):
-    """Any bytes are the same after quoting and unquoting."""
     assert unquote(quote(string).decode()) == string
     assert unquote(quote(string, ascii_only=True).decode()) == string
 
@@ -158,7 +157,6 @@ def test_a_constant_has_a_value_of_each_type_that_can_hold_it(text, expected):
     ],
 )
 def test_invalid_constants_are_refused(text):
-    """A constant that is too large or not a number is an error."""
     with pytest.raises(NumberError):
         number(text)
 

@@ -55,7 +55,6 @@ def test_urls_are_parsed(text, url):
     ],
 )  # fmt: skip
 def test_invalid_urls_are_refused(text):
-    """Control characters, invalid escapes, invalid ports and invalid hosts are errors."""
     with pytest.raises(UrlError):
         parse(text)
 
@@ -68,7 +67,6 @@ def test_invalid_urls_are_refused(text):
     ],
 )  # fmt: skip
 def test_parsed_urls_have_their_text(text):
-    """A parsed URL is written as the same text."""
     assert bytes(parse(text)) == text
 
 
@@ -150,7 +148,6 @@ def test_a_header_is_read_in_any_case():
 
 
 def test_query_values_are_read_by_their_exact_names():
-    """The names of query values are case-sensitive."""
     query = collected(VALUES, [(b"x", b"1"), (b"y z", b"&"), (b"x", b"2")])
     get, has, encode = (VALUES.methods[name].call for name in (b"Get", b"Has", b"Encode"))
     assert (get(query, b"x"), get(query, b"X"), has(query, b"x"), has(query, b"X")) == (b"1", b"", True, False)

@@ -34,7 +34,6 @@ def test_templates_have_the_recorded_results_of_go():
 
 @pytest.mark.parametrize("stage", ["parse", "exec"])
 def test_mistakes_at_load_are_those_of_go_s_parse(stage):
-    """A template has a mistake at load if and only if Go's Parse returns an error."""
     different = []
     for vector in VECTORS:
         if vector.get("stage") == stage:

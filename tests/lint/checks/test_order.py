@@ -13,7 +13,6 @@ DRAFTS = "rewrite `^/[^/]+/draft/(?P<page>[^/]+)$` -> `/drafts/$page`"
 
 
 def test_an_overlap_is_reported_with_a_key():
-    """The message names the earlier rewrite and a key that both match."""
     (finding,) = findings(OVERLAPPING_REWRITES, f"{BLOG}\n{DRAFTS}")
     assert finding.message == "`blog` comes first and takes keys that this source also matches, such as `/blog/draft/a`"
 
@@ -143,7 +142,6 @@ UNREACHABLE_REWRITE = "unreachable-rewrite"
 
 @pytest.mark.parametrize("source", ["^/docs/", "docs/", "^.", r"^/\.well-known/", r"^/a\.\.b$"])
 def test_a_source_that_matches_a_key_has_no_finding(source):
-    """A source that matches some key is accepted."""
     assert marked_texts(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == []
 
 
@@ -155,7 +153,6 @@ def test_a_source_that_matches_no_key_is_reported(source):
 
 
 def test_a_missing_slash_is_reported():
-    """A source that requires a key without a leading slash has its own message."""
     (finding,) = findings(UNMATCHABLE_SOURCE, "rewrite `^docs/(.*)$` -> `/manual/$1`")
     assert finding.message == "no key can match this: every key begins with `/`"
     assert finding.help == "write `^/docs/(.*)$`"
@@ -209,7 +206,6 @@ def test_the_fix_deletes_a_duplicate():
 
 
 def test_equal_sources_in_two_targets_have_no_finding():
-    """Two targets may have the same source."""
     assert findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target other { rewrite `^/a$` -> `/1`") == []
 
 
@@ -260,12 +256,10 @@ def test_two_sources_for_the_same_keys_have_no_fix_by_moving():
 
 
 def test_a_duplicate_is_not_reported_as_unreachable():
-    """A duplicate source is reported by its own check only."""
     assert marked_texts(UNREACHABLE_REWRITE, "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`") == []
 
 
 def test_only_the_first_of_two_unreachable_duplicates_is_reported():
-    """Of two equal unreachable sources, the first one is reported as unreachable."""
     assert marked_texts(
         UNREACHABLE_REWRITE, "rewrite `^/` -> `/1`\nrewrite `^/a$` -> `/2`\nrewrite `^/a$` -> `/3`"
     ) == ["`^/a$`"]
@@ -280,7 +274,6 @@ def test_the_fix_moves_the_special_case_up():
 
 
 def test_a_statement_that_shares_its_line_is_not_moved():
-    """Statements on the same line have no fix."""
     (finding,) = findings(UNREACHABLE_REWRITE, f"{GENERAL} {SPECIAL}")
     assert finding.fixes == ()
 

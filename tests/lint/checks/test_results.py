@@ -36,7 +36,6 @@ def test_a_result_that_may_be_a_key_has_no_finding(template):
     ],
 )
 def test_a_result_that_is_never_a_key_is_reported(template, reason):
-    """The message states why every result is refused."""
     (finding,) = findings(REFUSED_RESULT, f"rewrite `^/(.*)$` -> {template}")
     assert finding.message == f"the result is always refused: it {reason}"
 
@@ -161,7 +160,6 @@ def test_a_rewrite_within_a_kind_has_no_finding(source, template):
     ],
 )  # fmt: skip
 def test_a_change_of_kind_is_reported_with_a_key(source, template, message):
-    """The message has a key and its result."""
     assert [finding.message for finding in findings(KIND_CHANGE, f"rewrite `{source}` -> {template}")] == [message]
 
 
@@ -255,7 +253,6 @@ def test_a_target_without_rewrites_needs_no_test():
 
 @pytest.mark.parametrize("second", ["rewrite `^/a$` -> `/c`", "rewrite `^a` -> `/c`"])
 def test_an_unreachable_rewrite_needs_no_test(second):
-    """No test can reach an unreachable rewrite."""
     assert marked_texts(UNTESTED_REWRITE, f'rewrite `^/a$` -> `/b`\n{second}\ntest "/a" -> "/b"') == []
 
 

@@ -39,7 +39,6 @@ def test_a_user_may_be_missing_without_resources():
 
 
 def test_a_protected_target_has_no_finding():
-    """If all requests need a sign-in, there is always a user."""
     assert marked_texts(MISSING_USER, HOME, _configuration(STAFF % "/docs/**")) == []
 
 
@@ -253,7 +252,6 @@ def test_the_finding_is_at_the_name_of_the_value():
 
 
 def test_an_unmatchable_rewrite_is_not_tried():
-    """A rewrite without an example key is not rendered."""
     assert marked_texts(UNSAFE_INSERTION, "rewrite `^a$` -> jinja `/{{ user.email }}`") == []
 
 

@@ -109,7 +109,6 @@ def test_an_unescaped_dot_is_reported(source, column):
 
 
 def test_every_unescaped_dot_is_reported():
-    """Each dot has its own finding."""
     assert marked_texts(UNESCAPED_DOT, "rewrite `^/v1.2.3/a.html$` -> `/x`") == [".", ".", "."]
 
 
@@ -174,7 +173,6 @@ def test_the_fix_writes_the_intended_reference(template, expected):
 
 
 def test_a_bad_escape_is_reported_once():
-    """A bad escape is a diagnostic of the parser, and the check doesn't repeat it."""
     diagnostics = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), check=UNKNOWN_GROUP).diagnostics
     assert [(diagnostic.code, diagnostic.help) for diagnostic in diagnostics] == [
         ("bad-escape", "write `${1}` in a plain template for what the group captured")

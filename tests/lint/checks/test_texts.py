@@ -104,18 +104,15 @@ CONFIGURATION = "targets: {team: {mount: {path: [/]}, bucket: {name: files, regi
 
 
 def test_without_a_configuration_no_target_is_reported():
-    """Without a configuration, every target name is accepted."""
     assert marked_texts(UNKNOWN_TARGET, "rewrite `^/a$` -> `/b`") == []
 
 
 def test_an_unknown_target_is_reported():
-    """A target that the configuration doesn't have is reported, with the service's message."""
     (finding,) = findings(UNKNOWN_TARGET, "", settings(CONFIGURATION))
     assert finding.message == "the configuration has no target `site`"
 
 
 def test_a_known_target_has_no_finding():
-    """A target that the configuration has is accepted."""
     assert marked_texts(UNKNOWN_TARGET, "", settings(CONFIGURATION.replace("team", "site"))) == []
 
 
@@ -160,7 +157,6 @@ def test_allowances_in_a_file_with_a_mistake_have_no_finding():
 
 
 def test_the_fix_corrects_the_name():
-    """A misspelt name is corrected."""
     assert (
         fixed(UNUSED_ALLOWANCE, "rewrite `^/a$` -> `/b`  # allow: unescaped-dto")
         == "rewrite `^/a$` -> `/b`  # allow: unescaped-dot"

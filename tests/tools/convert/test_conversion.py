@@ -76,7 +76,6 @@ def test_the_configuration_names_each_rule_file():
 
 
 def test_an_unknown_option_is_reported_with_its_place():
-    """The report has the option's name, file and line."""
     conversion = converted(f"{MINIMAL}surprise: 1\n")
     (remark,) = conversion.report.of(OptionOutcome.LEFT_OUT)
     assert (remark.subject, where(remark.place)) == ("surprise", "0.yaml:2")
@@ -126,7 +125,6 @@ def test_a_misspelt_option_is_reported_with_the_one_that_was_meant(text, subject
     ],
 )
 def test_an_option_without_an_equivalent_is_reported_with_the_reason(option, reason):
-    """The report explains why an option has no equivalent."""
     conversion = converted(f"{MINIMAL}{option}\n")
     assert conversion.messages(OptionOutcome.LEFT_OUT) == [reason]
 
@@ -196,7 +194,6 @@ def test_a_page_of_all_targets_with_a_mount_pattern_is_left_out():
     ],
 )
 def test_a_disabled_option_has_no_remark(text):
-    """Options that are off need no review."""
     assert converted(text).messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
@@ -391,7 +388,6 @@ def test_force_replaces_existing_files(tmp_path):
 
 
 def test_a_failed_write_has_a_reason(tmp_path):
-    """The message explains why a file cannot be written."""
     (tmp_path / "rules").write_text("a file where a directory should be")
     with pytest.raises(Unsaved, match="cannot be written: "):
         save(FILES, tmp_path)

@@ -111,7 +111,6 @@ UNPROVED = {
 
 @pytest.mark.parametrize(("target_and_surroundings", "reason"), UNPROVED.items())
 def test_a_template_is_not_converted_without_a_proof(target_and_surroundings, reason):
-    """The message has the reason that prevents the conversion."""
     target, surroundings = target_and_surroundings
     with pytest.raises(NotConvertible) as caught:
         go_target_here(target, SOURCE, surroundings)

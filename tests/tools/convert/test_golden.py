@@ -47,12 +47,10 @@ def test_each_output_is_the_golden_file(name, conversion_outputs):
 
 
 def test_every_output_has_a_golden_file(conversion_outputs):
-    """The conversion writes no file without a golden file."""
     assert sorted(conversion_outputs) == sorted(NAMES)
 
 
 def test_the_configuration_loads():
-    """The configuration loads without an error."""
     loaded = load(EXPECTED / "tornado-proxy.yaml", {}, unresolved)
     assert loaded.settings
     assert errors(loaded.diagnostics) == ()

@@ -95,14 +95,12 @@ def test_a_file_of_an_unsupported_format_is_refused(tmp_path):
 
 
 def test_files_are_merged_in_the_given_order(tmp_path):
-    """Several files are merged in the order of the arguments."""
     (tmp_path / "a.yaml").write_text("\ufeffa: 1")
     (tmp_path / "b.yaml").write_text("a: 2")
     assert Section(read([tmp_path / "b.yaml", tmp_path / "a.yaml"])).text("a") == "1"
 
 
 def test_missing_and_unreadable_files_are_refused(tmp_path):
-    """A missing file, a directory without files, and a text that is not UTF-8 are errors."""
     (tmp_path / "latin").write_bytes(b"a: \xe9")
     (tmp_path / "empty").mkdir()
     for name, message in (

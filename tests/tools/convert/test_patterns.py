@@ -59,7 +59,6 @@ UNPROVED_SOURCES = {
 
 @pytest.mark.parametrize(("source_and_prefix", "reason"), UNPROVED_SOURCES.items())
 def test_a_source_is_not_converted_without_a_proof(source_and_prefix, reason):
-    """The message has the reason that prevents the conversion."""
     with pytest.raises(NotConvertible) as caught:
         source_here(*source_and_prefix)
     assert str(caught.value) == reason
@@ -108,7 +107,6 @@ UNPROVED_TARGETS = {
 
 @pytest.mark.parametrize(("rewrite_and_prefix", "reason"), UNPROVED_TARGETS.items())
 def test_a_target_is_not_converted_without_a_proof(rewrite_and_prefix, reason):
-    """The message has the reason that prevents the conversion."""
     target, source, prefix = rewrite_and_prefix
     with pytest.raises(NotConvertible) as caught:
         plain_target_here(target, Here(source), prefix)

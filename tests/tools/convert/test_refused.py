@@ -142,7 +142,6 @@ def test_a_configuration_that_s3_proxy_refuses_is_refused(text, message):
 
 
 def test_all_reasons_are_reported():
-    """One run reports every reason."""
     with pytest.raises(Unreadable) as caught:
         converted("listTargets: {enabled: true}\ntemplates: {helpers: []}")
     assert len(caught.value.diagnostics) == 2

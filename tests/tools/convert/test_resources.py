@@ -126,7 +126,6 @@ def _covers_in_s3_proxy(glob, path):
 @example("/b/**/a", "/b/a")
 @example("/a/a/**/a/a/", "/a/a/a/")
 def test_converted_globs_cover_the_same_paths(glob, path):
-    """The converted globs together cover exactly the paths of s3-proxy's."""
     converted_globs = globs_here(glob)
     assert (not converted_globs) == ("***" in glob)
     if converted_globs:
@@ -136,7 +135,6 @@ def test_converted_globs_cover_the_same_paths(glob, path):
 
 @given(PLAIN_GLOBS, PLAIN_GLOBS, SHORT_PATHS)
 def test_separate_globs_cover_no_common_path(first, second, path):
-    """Globs with different beginnings cover no common path."""
     if apart(first, second):
         assert not (_covers_in_s3_proxy(first, path) and _covers_in_s3_proxy(second, path))
 
@@ -218,7 +216,6 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize(("options", "reason"), LEFT_OUT.items())
 def test_a_resource_that_cannot_be_converted_is_closed(options, reason):
-    """The report names the closed resource and the reason."""
     conversion = converted_target(
         f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {options}}}]", providers=PROVIDERS
     )

@@ -269,7 +269,6 @@ def test_only_enabled_actions_are_converted(text, methods):
     ],
 )
 def test_an_option_with_another_answer_is_reported(option, message):
-    """The option is converted, and the report names the difference."""
     conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
     assert conversion.messages(OptionOutcome.CHANGED)[0].startswith(message)
     assert conversion.document["targets"]["site"]["actions"]["GET"]["config"] == {option.partition(":")[0]: True}
@@ -391,7 +390,6 @@ def _convert_mount(text):
     ],
 )
 def test_a_mount_is_converted(text, host, paths):
-    """Host and paths are the same."""
     conversion = _convert_mount(text)
     (site,) = conversion.settings.targets
     assert (site.mount.host, site.mount.paths) == (host, paths)
@@ -406,7 +404,6 @@ def test_a_mount_is_converted(text, host, paths):
     ],
 )
 def test_a_host_with_another_meaning_is_reported(host, message):
-    """The report names the difference."""
     assert _convert_mount(f"host: '{host}', path: /").messages(OptionOutcome.CHANGED) == [message]
 
 
@@ -437,7 +434,6 @@ def test_a_single_key_of_a_pair_is_dropped(keys):
 
 @pytest.mark.parametrize(("size", "expected"), [(5000, 5000), (50_000, 10_000), (10, 10), (1000, 1000)])
 def test_the_size_of_a_listing_is_the_size_of_a_page(size, expected):
-    """The number of entries becomes the size of a page."""
     conversion = _convert_bucket(f"s3ListMaxKeys: {size}")
     assert conversion.settings.targets[0].bucket.list_max_keys == expected
     assert len(conversion.messages(OptionOutcome.CHANGED)) == (size != 1000)

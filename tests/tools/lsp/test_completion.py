@@ -78,7 +78,6 @@ def test_groups_of_the_source_are_completed_in_a_template(template, labels):
     ],
 )
 def test_variables_and_functions_are_completed_in_templates(template, expected):
-    """The names of the dialect that are valid at the cursor are offered."""
     assert expected <= set(_labels(f"target site {{ {_PAGE}{template}"))
 
 
@@ -119,7 +118,6 @@ _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
     ],
 )
 def test_keywords_and_names_are_completed(text, labels):
-    """Keywords and names are offered where the parser accepts them."""
     assert _labels(text) == labels
 
 
@@ -153,7 +151,6 @@ def test_nothing_is_offered_in_other_strings():
 
 
 def test_a_completion_replaces_the_word_before_the_cursor():
-    """The typed part of the word is replaced."""
     text = site(f'{_PAGE}jinja "/{{{{ user.user‸ }}}}"')
     word, items = completions(*split_at_cursor(text))
     assert "username" in [item.label for item in items]

@@ -170,7 +170,6 @@ def test_the_hover_of_a_finding_has_its_manual_page():
     "text", ["‸", "# a com‸ment\n", "target site { ‸ }", "# allow: nothing-kn‸own\ntarget site {}"]
 )
 def test_comments_and_blanks_have_no_hover(text):
-    """Positions between statements and in comments have no explanation."""
     assert "Matches" not in (_hover_text(text) or "")
 
 
@@ -391,7 +390,6 @@ def test_prose_escapes_all_markdown_but_backticks():
     ],
 )
 def test_every_construct_has_a_phrase(expression, expected):
-    """Every construct of Go's regular expressions is described."""
     assert phrase(language(expression).tree) == expected
 
 

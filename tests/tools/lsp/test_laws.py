@@ -74,7 +74,6 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
 
 @given(st.lists(_PIECES, max_size=25).map(" ".join))
 def test_all_safe_fixes_together_add_no_mistake(text):
-    """A valid file is still valid after all safe fixes are applied at once."""
     original = analysed(text)
     assume(original.document(NAME))
     edits = [edit for fix in safe_fixes(original, original.document(NAME)) for edit in fix.edits]

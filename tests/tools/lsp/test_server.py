@@ -23,7 +23,6 @@ _TEST = site('test "/a" -> "/b"')
 
 
 def test_files_beside_an_open_one_are_checked_with_it(vscode):
-    """Files on disk are read, and their findings are published, too."""
     (vscode.folder / "b.rules").write_text(_MOVE, encoding="utf-8")
     vscode.show("a.rules", site('test "/a" -> "/c"'))
     (finding,) = vscode.diagnostics("a.rules", "failing-test")
@@ -43,7 +42,6 @@ def test_a_file_that_changes_on_disk_is_read_again(vscode):
 
 
 def test_a_removed_file_has_no_findings(vscode):
-    """The diagnostics of a removed file are withdrawn."""
     other = vscode.folder / "b.rules"
     other.write_text("target", encoding="utf-8")
     vscode.show("a.rules", "")
@@ -54,7 +52,6 @@ def test_a_removed_file_has_no_findings(vscode):
 
 
 def test_invalid_utf_8_in_a_neighbouring_file_is_a_finding(vscode):
-    """The finding has the position of the invalid byte."""
     (vscode.folder / "b.rules").write_bytes(b"# caf\xe9\n")
     vscode.show("a.rules", "")
     (finding,) = vscode.diagnostics("b.rules", "not-utf-8")
@@ -192,14 +189,12 @@ def test_a_pattern_has_a_hover(vscode):
 
 
 def test_an_empty_line_has_no_hover(vscode):
-    """The response has no hover."""
     position = vscode.show("a.rules", "‸\n")
     parameters = types.HoverParams(vscode.document("a.rules"), position)
     assert vscode.run(vscode.client.text_document_hover_async(parameters)) is None
 
 
 def test_the_definition_of_a_reference_is_its_group(vscode):
-    """The definition leads from the template to the source."""
     position = vscode.show("a.rules", site(_MOVE_TO_B.replace("$re", "$re‸")))
     parameters = types.DefinitionParams(vscode.document("a.rules"), position)
     (location,) = vscode.run(vscode.client.text_document_definition_async(parameters))
@@ -275,7 +270,6 @@ def test_a_file_is_formatted(vscode):
 
 
 def test_document_symbols_are_targets_with_their_rewrites(vscode):
-    """The symbols of rewrites are children of their target."""
     vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B))
     parameters = types.DocumentSymbolParams(vscode.document("a.rules"))
     (target,) = vscode.run(vscode.client.text_document_document_symbol_async(parameters))
@@ -350,7 +344,6 @@ def test_the_position_of_any_offset_leads_back_to_it(text, encoding, data):
 
 @given(TEXTS, st.sampled_from(types.PositionEncodingKind), st.integers(0, 50), st.integers(0, 50))
 def test_any_position_has_an_offset_in_the_text(text, encoding, line, character):
-    """No position leads out of the text."""
     assert 0 <= Lines(text, PositionCodec(encoding)).offset(types.Position(line, character)) <= len(text)
 
 
@@ -371,7 +364,6 @@ def test_an_open_file_has_the_uri_of_the_client():
 
 
 def test_a_diagnostic_has_all_its_parts():
-    """The diagnostic has message and help, code, severity, tags and related positions."""
     text = site('rewrite a `^/a$` -> "/b"', 'rewrite b `^/a$` -> "/c"', 'test "/a" -> "/b"')
     analysis = analysed(text)
     (diagnostic,) = Translation().diagnostics(analysis.diagnostics_of(NAME))
@@ -396,7 +388,6 @@ def test_an_editor_without_snippets_gets_the_label(snippets, text):
 
 
 def test_edits_of_several_files_are_grouped_by_file():
-    """Each file of a workspace edit has its own edits."""
     edits = [Edit(_SPAN, "y"), Edit(Span(SourceFile("untitled:1", "z"), 0, 1), "")]
     workspace_edit = Translation().workspace_edit(edits)
     assert {uri: len(changes) for uri, changes in workspace_edit.changes.items()} == {

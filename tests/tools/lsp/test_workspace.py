@@ -56,7 +56,6 @@ def test_no_directory_above_the_folder_of_the_client_is_read(folder):
 
 
 def test_a_file_outside_any_folder_is_read_alone(folder):
-    """Files beside a single open file are ignored."""
     _write(folder, "a.rules", "b.rules", "more/c.rules")
     assert _names(Workspace().sources(str(folder / "a.rules")), folder) == ["a.rules"]
     assert _names(Workspace((folder / "more",)).sources(str(folder / "a.rules")), folder) == ["a.rules"]
@@ -113,7 +112,6 @@ def test_given_places_are_read_together(folder):
 
 
 def test_the_text_of_an_editor_replaces_the_file_on_disk(folder):
-    """An open file has the text of the editor."""
     _write(folder, "a.rules")
     name = str(folder / "a.rules")
     workspace = Workspace((folder,), texts={name: "# new\n"})
@@ -150,7 +148,6 @@ def test_a_file_with_another_extension_is_read_alone(name):
 
 
 def test_a_file_that_is_not_utf8_is_a_mistake(folder):
-    """The file is omitted, and a diagnostic reports it."""
     _write(folder, "a.rules")
     (folder / "b.rules").write_bytes(b"# \xff\n")
     analysis = analyse(Workspace((folder,)).sources(str(folder / "a.rules")), LintSettings())
@@ -168,7 +165,6 @@ def test_a_named_pipe_is_ignored(folder):
 
 
 def test_a_missing_file_has_no_text(folder):
-    """A file that is neither open nor on disk has no source."""
     assert Workspace((folder,)).sources(str(folder / "gone/a.rules")).files == ()
 
 
@@ -189,7 +185,6 @@ def test_files_that_are_read_together_are_checked_together():
 
 
 def test_compiled_rewrites_and_outcomes_are_found_by_statement():
-    """The analysis maps statements to compiled rewrites and outcomes of tests."""
     analysis = analysed(_TEXT)
     rewrite, test = analysis.document(NAME).blocks[0].statements
     assert analysis.rewrite(rewrite).name == "a"
@@ -203,7 +198,6 @@ def test_tests_have_no_outcome_while_there_are_mistakes():
 
 
 def test_an_analysis_of_unchanged_files_is_reused():
-    """The last analysis is returned if neither files nor settings have changed."""
     first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), LintSettings())
     assert analyse(Read((RuleFile(NAME, _TEXT.encode()),)), LintSettings(), before=first) is first
 
@@ -217,7 +211,6 @@ def test_changed_settings_need_another_analysis():
 
 
 def test_only_changed_files_are_parsed_again():
-    """The trees of the other files are kept."""
     other = RuleFile("other.rules", b"target other {}\n")
     first = analyse(Read((RuleFile(NAME, _TEXT.encode()), other)), LintSettings())
     second = analyse(Read((RuleFile(NAME, b"# new\n"), other)), LintSettings(), before=first)
@@ -234,7 +227,6 @@ def test_rewrites_that_only_move_have_their_new_places():
 
 
 def test_an_unknown_file_has_no_document():
-    """A file that was not read has no document."""
     assert analysed(_TEXT).document("other.rules") is None
 
 
@@ -255,7 +247,6 @@ def _allow(text: str, name: str) -> str:
 
 
 def test_the_title_of_a_fix_warns_of_changed_keys():
-    """A fix that may change keys is unsafe and has a warning in its title."""
     text = site(_DOT, 'test "/a.b" -> "/c"  # allow: unescaped-dot')
     fixes = [(fix.message, fix.safety) for _, fix in _fixes(text)]
     assert ("escape the dot (keys may change)", Safety.UNSAFE) in fixes
@@ -351,7 +342,6 @@ def test_a_formatted_or_invalid_file_has_no_formatting_edits(text):
 
 @given(st.text(alphabet='target{} site\n\r"`#\u2028->', max_size=50))
 def test_any_valid_text_is_formatted(text):
-    """The edits of a text without mistakes give its canonical layout."""
     file = parsed(text)
     if not file.diagnostics:
         assert edited(text, layout_edits(file)) == print_document(file.document)
