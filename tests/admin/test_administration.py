@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections import Counter
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
 from files import CONFIGURATION, Files
-from in_force import generation_of
+from in_force import RecordingServing
 
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.status import Explanation, PathStep, shown_wait
@@ -17,7 +18,7 @@ from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import EditState
-from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
+from tornado_proxy.service.reload.snapshot import compile_snapshot
 from tornado_proxy.storage.probe import BucketProblem, Outlook, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
@@ -34,19 +35,11 @@ def in_force(tmp_path):
     return files.load()
 
 
-class _FakeServing:
+@dataclass
+class _FakeServing(RecordingServing):
     """Serving a configuration, with a fixed activity."""
 
-    worker_ends = 0
-
-    def __init__(self, configuration: Configuration, activity: Activity | None = None) -> None:
-        self.configuration = configuration
-        self.generation = generation_of(configuration)
-        self.activity = activity or Activity()
-
-    def workers(self) -> list[dict[str, object]]:
-        """No workers."""
-        return []
+    activity: Activity = field(default_factory=Activity)
 
     async def requests(self) -> list[KeptRequest]:
         """One request."""
@@ -76,7 +69,7 @@ def _process(serving, probes=None, bus=None) -> SimpleNamespace:
 
 
 def _administration(in_force, activity=None, probes=None) -> Administration:
-    return Administration(_process(_FakeServing(in_force, activity), probes))
+    return Administration(_process(_FakeServing(in_force, activity=activity or Activity()), probes))
 
 
 def _overview(in_force, activity=None, **fields):
@@ -229,8 +222,8 @@ def test_refused_requests_are_listed_newest_first(in_force):
 class _BusyServing(_FakeServing):
     """Serving with ten more requests in each report."""
 
-    def __init__(self, configuration: Configuration) -> None:
-        super().__init__(configuration)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.fifth_report = asyncio.Event()
 
     async def report(self, *, has_metrics: bool = False) -> ProcessReport:

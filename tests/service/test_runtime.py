@@ -12,6 +12,11 @@ import pytest
 from tornado_proxy.service import runtime
 from tornado_proxy.service.runtime import CannotServe, guarded, in_background, raise_descriptor_limit, run_event_loop
 
+RETURNING = """
+from tornado_proxy.service.runtime import end_process
+assert end_process(3) == 3
+print("last line")
+"""
 HANGING_THREAD = """
 import sys, threading
 from tornado_proxy.service.runtime import end_process
@@ -19,29 +24,6 @@ threading.Thread(target=threading.Event().wait).start()
 print("last line")
 sys.exit(end_process(3))
 """
-
-
-RETURNING = """
-from tornado_proxy.service.runtime import end_process
-assert end_process(3) == 3
-print("returned")
-"""
-
-
-def test_without_hanging_threads_the_status_is_returned():
-    """Without hanging threads, `end_process` returns and the interpreter ends normally."""
-    result = subprocess.run([sys.executable, "-c", RETURNING], capture_output=True, text=True, timeout=20, check=False)
-    assert (result.returncode, result.stdout) == (0, "returned\n")
-
-
-def test_a_hanging_thread_does_not_delay_the_end():
-    """The process ends with its status, and its output is complete."""
-    result = subprocess.run(
-        [sys.executable, "-c", HANGING_THREAD], capture_output=True, text=True, timeout=20, check=False
-    )
-    assert (result.returncode, result.stdout) == (3, "last line\n")
-
-
 HANGING_CALL = """
 import asyncio, sys, threading
 from tornado_proxy.service.runtime import DetachedExecutor, end_process
@@ -50,16 +32,21 @@ async def main():
     loop.set_default_executor(DetachedExecutor())
     loop.run_in_executor(None, threading.Event().wait)
 asyncio.run(main())
+print("last line")
 sys.exit(end_process(3))
 """
 
 
-def test_a_hanging_call_does_not_delay_the_end():
-    """A call in the default executor that never returns does not keep the process alive."""
-    result = subprocess.run(
-        [sys.executable, "-c", HANGING_CALL], capture_output=True, text=True, timeout=20, check=False
-    )
-    assert (result.returncode, result.stderr) == (3, "")
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [(RETURNING, 0), (HANGING_THREAD, 3), (HANGING_CALL, 3)],
+    ids=["nothing hangs", "a thread", "a call in the default executor"],
+)
+def test_nothing_that_hangs_delays_the_end(script, status):
+    """The process ends with its status, and its output is complete; `end_process` returns where nothing hangs."""
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (status, "last line\n", "")
 
 
 def test_the_collector_does_not_look_at_what_a_start_has_made():

@@ -65,20 +65,18 @@ def test_each_outcome_of_reloads_has_a_count():
     assert counts == {"refused": 2, "loaded": 0}
 
 
-@pytest.mark.parametrize("is_current", [True, False])
-def test_the_files_on_disk_are_in_force_or_not(is_current):
-    """The metric is 1 or 0."""
-    assert _value("config_last_reload_successful", is_current=is_current) == is_current
-
-
-def test_the_digest_is_a_label():
-    """A fleet can be counted by digest."""
-    assert _value("generation_info", {"digest": "def"}, digest="def") == 1
-
-
-def test_the_version_is_a_label():
-    """The metric of the build has the version as a label."""
-    assert _value("build_info", {"version": "1.2", "python": python_version()}) == 1
+@pytest.mark.parametrize(
+    ("name", "labels", "state", "value"),
+    [
+        ("generation_info", {"digest": "def"}, {"digest": "def"}, 1),
+        ("build_info", {"version": "1.2", "python": python_version()}, {}, 1),
+        ("config_last_reload_successful", {}, {"is_current": True}, 1),
+        ("config_last_reload_successful", {}, {"is_current": False}, 0),
+    ],
+)
+def test_the_state_of_a_service_has_metrics(name, labels, state, value):
+    """A fleet can be counted by digest and by version; files on disk are in force or not."""
+    assert _value(name, labels, **state) == value
 
 
 def test_each_bucket_is_up_or_down():

@@ -20,13 +20,19 @@ def files(tmp_path):
 @pytest.fixture
 def snapshot(files):
     """A snapshot of the files."""
-    return read_snapshot(files.configuration, ENVIRONMENT)
+    return files.read()
 
 
-def test_a_copy_is_read_back(files, snapshot, tmp_path):
-    """A copy has the configuration and the rules of its snapshot, under their own names."""
+@pytest.fixture
+def last_good(snapshot, tmp_path):
+    """A directory with the copy of the snapshot."""
     last_good = LastGood(tmp_path / "kept")
     last_good.keep(snapshot)
+    return last_good
+
+
+def test_a_copy_is_read_back(last_good, files, snapshot, tmp_path):
+    """A copy has the configuration and the rules of its snapshot, under their own names."""
     copy = LastGood(tmp_path / "kept").read(files.configuration, ENVIRONMENT)
     assert (last_good.trouble, copy.digest, copy.rules) == ("", snapshot.digest, snapshot.rules)
 
@@ -42,21 +48,17 @@ def test_the_copy_of_another_version_is_read(files, tmp_path):
     assert (file.name, file.data) == ("a.rules", b'target site { rewrite `^/a$` -> "/b" }')
 
 
-def test_a_copy_replaces_the_previous_one(files, snapshot, tmp_path):
+def test_a_copy_replaces_the_previous_one(last_good, files):
     """The directory has one file, with the latest snapshot."""
-    last_good = LastGood(tmp_path / "kept")
-    last_good.keep(snapshot)
     files.write('rewrite a `^/a$` -> "/c"')
-    later = read_snapshot(files.configuration, ENVIRONMENT)
+    later = files.read()
     last_good.keep(later)
     assert last_good.read(files.configuration, ENVIRONMENT).rules == later.rules
-    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["snapshot.json"]
+    assert [path.name for path in last_good.directory.iterdir()] == [COPY]
 
 
-def test_a_copy_belongs_to_one_configuration(files, snapshot, tmp_path):
+def test_a_copy_belongs_to_one_configuration(last_good, tmp_path):
     """A copy of another configuration file is not used."""
-    last_good = LastGood(tmp_path / "kept")
-    last_good.keep(snapshot)
     with pytest.raises(NoLastGood, match="has the copy of"):
         last_good.read(tmp_path / "other.yaml", ENVIRONMENT)
 
@@ -73,11 +75,9 @@ def test_a_copy_belongs_to_one_configuration(files, snapshot, tmp_path):
         b'{"configuration": "", "text": "", "rules": [["a", 1]], "templates": []}',
     ],
 )
-def test_a_damaged_copy_is_not_used(files, snapshot, tmp_path, content):
+def test_a_damaged_copy_is_not_used(last_good, files, content):
     """A damaged copy is an error that names the directory."""
-    last_good = LastGood(tmp_path / "kept")
-    last_good.keep(snapshot)
-    (tmp_path / "kept" / "snapshot.json").write_bytes(content)
+    (last_good.directory / COPY).write_bytes(content)
     with pytest.raises(NoLastGood, match="has no copy"):
         last_good.read(files.configuration, ENVIRONMENT)
 
@@ -89,25 +89,22 @@ def test_the_reason_for_a_missing_copy_is_that_of_the_system(files, tmp_path):
     assert str(caught.value) == f"`{tmp_path}` has no copy: No such file or directory"
 
 
-def test_only_the_owner_can_read_a_copy(snapshot, tmp_path):
+def test_only_the_owner_can_read_a_copy(last_good):
     """The modes of directory and file exclude other users, since a configuration can contain secrets."""
-    LastGood(tmp_path / "kept").keep(snapshot)
-    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "kept", tmp_path / "kept" / "snapshot.json")]
+    modes = [path.stat().st_mode & 0o777 for path in (last_good.directory, last_good.directory / COPY)]
     assert modes == [0o700, 0o600]
 
 
-def test_bytes_that_are_not_text_are_kept(files, tmp_path):
+def test_bytes_that_are_not_text_are_kept(last_good, files):
     """A rule file that is not UTF-8 is kept unchanged."""
     (files.folder / "rules" / "site.rules").write_bytes(b'rewrite `^/a` -> "/b" # \xff')
-    snapshot = read_snapshot(files.configuration, ENVIRONMENT)
-    last_good = LastGood(tmp_path / "kept")
+    snapshot = files.read()
     last_good.keep(snapshot)
     assert last_good.read(files.configuration, ENVIRONMENT).rules == snapshot.rules
 
 
-def test_the_copy_of_another_configuration_is_not_replaced(files, snapshot, tmp_path):
+def test_the_copy_of_another_configuration_is_not_replaced(last_good, files, snapshot, tmp_path):
     """A second service with the same directory reports the conflict and keeps no copy."""
-    LastGood(tmp_path / "kept").keep(snapshot)
     other = files.folder / "other.yaml"
     other.write_bytes(files.configuration.read_bytes())
     last_good = LastGood(tmp_path / "kept")
@@ -136,63 +133,52 @@ class _BlockedLastGood(LastGood):
             self._loop.call_soon_threadsafe(self.kept.set)
 
 
-def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
+async def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
     """A failure is logged once, and the snapshot is kept as soon as this is possible."""
     caplog.set_level("INFO", "tornado_proxy")
-
-    async def scenario():
-        loop = asyncio.get_running_loop()
-        last_good = _BlockedLastGood(tmp_path / "kept", loop)
-        keeping = loop.create_task(keep_each(last_good, lambda: snapshot, asyncio.Event(), retry=0.001))
-        await last_good.kept.wait()
-        keeping.cancel()
-        await asyncio.wait([keeping])
-
-    asyncio.run(asyncio.wait_for(scenario(), 10))
+    loop = asyncio.get_running_loop()
+    last_good = _BlockedLastGood(tmp_path / "kept", loop)
+    keeping = loop.create_task(keep_each(last_good, lambda: snapshot, asyncio.Event(), retry=0.001))
+    await last_good.kept.wait()
+    keeping.cancel()
+    await asyncio.wait([keeping])
     messages = [record.getMessage() for record in caplog.records]
     warning = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot be written: File exists"
     assert messages[0] == warning
     assert messages[1:] in ([], ["the last good snapshot is kept again"])
 
 
-def test_a_change_during_a_copy_is_kept(snapshot, tmp_path):
+async def test_a_change_during_a_copy_is_kept(snapshot, tmp_path):
     """An edit while a slow disk stores the previous snapshot causes another copy."""
+    loop, changed, kept_again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
 
-    async def scenario():
-        loop, changed, kept_again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
+    class Slow(LastGood):
+        """A copy that gets an edit while it keeps the first snapshot."""
 
-        class Slow(LastGood):
-            """A copy that gets an edit while it keeps the first snapshot."""
+        def keep(self, snapshot):
+            kept.append(snapshot)
+            loop.call_soon_threadsafe((changed if len(kept) == 1 else kept_again).set)
 
-            def keep(self, snapshot):
-                kept.append(snapshot)
-                loop.call_soon_threadsafe((changed if len(kept) == 1 else kept_again).set)
-
-        keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: snapshot, changed))
-        await kept_again.wait()
-        keeping.cancel()
-        await asyncio.wait([keeping])
-
-    asyncio.run(asyncio.wait_for(scenario(), 10))
+    keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: snapshot, changed))
+    await kept_again.wait()
+    keeping.cancel()
+    await asyncio.wait([keeping])
 
 
-def test_an_unfinished_copy_is_replaced(files, snapshot, tmp_path):
+def test_an_unfinished_copy_is_replaced(last_good, files):
     """A longer temporary file of a killed process leaves no bytes in the next copy."""
-    last_good = LastGood(tmp_path / "kept")
-    last_good.keep(snapshot)
-    copy = tmp_path / "kept" / COPY
-    (tmp_path / "kept" / f"{COPY}.new").write_bytes(copy.read_bytes() * 2)
+    copy = last_good.directory / COPY
+    copy.with_name(f"{COPY}.new").write_bytes(copy.read_bytes() * 2)
     files.write('rewrite `^/b$` -> "/c"')
-    last_good.keep(read_snapshot(files.configuration, ENVIRONMENT))
+    last_good.keep(files.read())
     assert last_good.read(files.configuration, ENVIRONMENT).digest == files.read().digest
 
 
-def test_templates_are_kept(files, tmp_path):
+def test_templates_are_kept(last_good, files):
     """Templates are read back under their own names."""
     files.configure(files.configuration.read_text() + "templates: {put: {path: p.tpl}}\n")
     (files.folder / "p.tpl").write_text("stored")
-    snapshot = read_snapshot(files.configuration, ENVIRONMENT)
-    last_good = LastGood(tmp_path / "kept")
+    snapshot = files.read()
     last_good.keep(snapshot)
     (files.folder / "p.tpl").unlink()
     copy = last_good.read(files.configuration, ENVIRONMENT)
@@ -200,16 +186,14 @@ def test_templates_are_kept(files, tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
-def test_a_directory_of_others_is_refused(files, snapshot, tmp_path, mode):
+def test_a_directory_of_others_is_refused(last_good, files, snapshot, mode):
     """A directory that other users can write to is neither read nor written: whoever plants a copy decides who may pass."""
-    last_good = LastGood(tmp_path / "kept")
-    last_good.keep(snapshot)
     last_good.directory.chmod(mode)
     with pytest.raises(NoLastGood, match="other users can write to it"):
         last_good.read(files.configuration, ENVIRONMENT)
-    last_good = LastGood(tmp_path / "kept")
+    last_good = LastGood(last_good.directory)
     last_good.keep(snapshot)
-    assert last_good.trouble == f"`{tmp_path / 'kept'}` cannot be written: other users can write to it"
+    assert last_good.trouble == f"`{last_good.directory}` cannot be written: other users can write to it"
 
 
 def test_no_link_is_followed(files, snapshot, tmp_path):

@@ -60,18 +60,10 @@ def _remove_a_secret(files):
     (files.folder / "secret").unlink()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _edit_rules,
-        _add_a_file,
-        _rename_a_file,
-        _remove_all,
-        _edit_configuration,
-        _break_configuration,
-        _remove_a_secret,
-    ],
-)
+EDITS = (_edit_rules, _add_a_file, _rename_a_file, _remove_all, _edit_configuration, _break_configuration)
+
+
+@pytest.mark.parametrize("change", [*EDITS, _remove_a_secret])
 def test_an_edit_changes_the_digest(files, change):
     """Rules, names of files, the configuration and missing secrets are part of the digest."""
     before = files.read()
@@ -139,18 +131,7 @@ def test_a_credential_is_watched(files):
     assert not read_snapshot(files.configuration, environment, before).is_as(before)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _edit_rules,
-        _add_a_file,
-        _remove_all,
-        _edit_configuration,
-        _break_configuration,
-        _change_a_secret,
-        _remove_a_secret,
-    ],
-)
+@pytest.mark.parametrize("change", [*EDITS, _change_a_secret, _remove_a_secret])
 def test_a_known_snapshot_hides_no_change(files, change):
     """Reading with a previous snapshot returns the same as reading without one."""
     before = files.read()
@@ -326,10 +307,8 @@ def test_mistakes_of_all_files_are_reported_in_one_run(files):
     files.write("rewrit", "other")
     configuration = files.load()
     assert not configuration.usable
-    assert {diagnostic.span.source.name.rpartition("/")[2] for diagnostic in configuration.diagnostics} == {
-        "site.rules",
-        "other.rules",
-    }
+    names = {diagnostic.span.source.name.rpartition("/")[2] for diagnostic in configuration.diagnostics}
+    assert names == {"site.rules", "other.rules"}
 
 
 def test_an_invalid_configuration_is_reported(files):
@@ -346,21 +325,17 @@ authProviders: {basic: {staff: {realm: Files}}}
 """
 
 
-def test_an_invalid_hash_is_an_error(files):
-    """A password that is an invalid hash is reported with its place and without its text."""
+@pytest.mark.parametrize(
+    ("text", "code", "usable"),
+    [("$2b$nonsense", "unreadable-hash", False), ("{SHA}nonsense=", "doubtful-password", True)],
+    ids=["invalid", "unsupported"],
+)
+def test_a_hash_that_cannot_be_read_is_reported(files, text, code, usable):
+    """With its place, without its text; an unsupported one would be a plain password, which is possible but unlikely."""
     files.configure(files.configuration.read_text() + RESOURCES)
-    configuration = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"}))
+    configuration = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": text}))
     (diagnostic,) = configuration.diagnostics
-    assert (diagnostic.code, diagnostic.span.text) == ("unreadable-hash", "password")
-    assert "nonsense" not in diagnostic.message
-
-
-def test_an_unsupported_hash_is_a_warning(files):
-    """An unsupported hash would be a plain password, which is possible but unlikely."""
-    files.configure(files.configuration.read_text() + RESOURCES)
-    configuration = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="}))
-    (diagnostic,) = configuration.diagnostics
-    assert (diagnostic.code, configuration.usable) == ("doubtful-password", True)
+    assert (diagnostic.code, diagnostic.span.text, configuration.usable) == (code, "password", usable)
     assert "nonsense" not in diagnostic.message
 
 
@@ -403,9 +378,8 @@ def test_templates_belong_to_the_snapshot(files):
     configuration = compile_snapshot(before)
     assert configuration.usable
     assert configuration.pages.pages.find(None, "put") is not None
-    assert (
-        compile_snapshot(files.read(), configuration).pages is configuration.pages
-    )  # unchanged, so not compiled again
+    again = compile_snapshot(files.read(), configuration)
+    assert again.pages is configuration.pages  # unchanged, so not compiled again
     assert configuration.rule_sets["site"].rewrite("/a").key == "/one"
     assert str(files.folder / "h.tpl") in [file.name for file in configuration.snapshot.files]
     (files.folder / "h.tpl").write_text('{{ define "a" }}two{{ end }}')

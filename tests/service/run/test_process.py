@@ -14,12 +14,11 @@ from functools import partial
 
 import pytest
 from files import CONFIGURATION, Files
-from in_force import generation_of
+from in_force import RecordingServing
 from tornado.httpclient import AsyncHTTPClient
 
 from tornado_proxy.admin.application import admin_listener
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run import process
 from tornado_proxy.service.run.process import (
     Launch,
@@ -29,37 +28,23 @@ from tornado_proxy.service.run.process import (
     open_sockets,
     watchdog_period,
 )
-from tornado_proxy.telemetry.metrics import ProcessReport
 
 
 @dataclass
-class _FakeServing:
+class _FakeServing(RecordingServing):
     """Serving with settable states of its workers."""
 
-    configuration: Configuration
-    worker_ends: int = 0
     serves: bool = True
     responds: bool = True
     can_end: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.can_end.set()
-        self.generation = generation_of(self.configuration)
-
-    async def start(self, _sockets, *, inherited) -> None:
-        """Do nothing."""
 
     def responsive(self) -> list[bool]:
         """One worker that serves or not, and one that responds or not."""
         return [self.serves, self.serves and self.responds]
-
-    async def activate(self, number, configuration) -> None:
-        """Note it."""
-        self.configuration, self.generation = configuration, generation_of(configuration, number)
-
-    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
-        """An empty report."""
-        return ProcessReport()
 
     async def wind_down(self, _grace) -> None:
         """Wait until the last request can end."""
@@ -94,12 +79,19 @@ class _Manager:
 
 
 @pytest.fixture
-def manager(tmp_path):
-    """A service manager."""
+def inbox(tmp_path):
+    """The socket of a service manager that receives messages."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(str(tmp_path / "notify"))
-        listening.setblocking(False)
-        yield _Manager(listening)
+        listening.settimeout(10)
+        yield listening
+
+
+@pytest.fixture
+def manager(inbox):
+    """A service manager, as coroutines see it."""
+    inbox.setblocking(False)
+    return _Manager(inbox)
 
 
 @asynccontextmanager
@@ -194,15 +186,6 @@ async def test_stopping_extends_the_timeout(files, manager):
         await manager.receive("STATUS=generation 2")
     async with asyncio.timeout(10):
         assert (await manager.receive("STOPPING=1"))[1] == "EXTEND_TIMEOUT_USEC=17000000"
-
-
-@pytest.fixture
-def inbox(tmp_path):
-    """The socket of a service manager that receives messages."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
-        listening.bind(str(tmp_path / "notify"))
-        listening.settimeout(10)
-        yield listening
 
 
 def _message(inbox) -> list[str]:

@@ -1,6 +1,7 @@
 """Listening sockets are opened, named and inherited."""
 
 import socket
+from contextlib import contextmanager
 
 import pytest
 
@@ -8,13 +9,24 @@ from tornado_proxy.config.server import Listener
 from tornado_proxy.service.run.process import CannotListen, local_socket, named, open_sockets
 
 
+@contextmanager
+def _opened(host: str):
+    """The sockets of a listener at any free port."""
+    sockets = open_sockets(Listener(host, 0))
+    try:
+        yield sockets
+    finally:
+        for each in sockets.sockets:
+            each.close()
+
+
 def test_port_zero_is_any_free_port():
-    """The URL has the port that was chosen."""
-    sockets = open_sockets(Listener("127.0.0.1", 0))
-    port = sockets.sockets[0].getsockname()[1]
-    assert sockets.url == f"http://127.0.0.1:{port}"
-    for each in sockets.sockets:
-        each.close()
+    """The URL has the port that was chosen; an accept without a client returns at once."""
+    with _opened("127.0.0.1") as sockets:
+        port = sockets.sockets[0].getsockname()[1]
+        assert sockets.url == f"http://127.0.0.1:{port}"
+        with pytest.raises(BlockingIOError):
+            sockets.sockets[0].accept()
 
 
 def test_a_used_address_is_reported():
@@ -35,19 +47,8 @@ def test_all_addresses_of_a_name_have_one_port(monkeypatch):
     """All addresses use the free port that the first one got."""
     addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 0)) for address in ("127.0.0.1", "127.0.0.2")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: addresses)
-    sockets = open_sockets(Listener("localhost", 0))
-    assert len({sock.getsockname()[1] for sock in sockets.sockets}) == 1
-    for each in sockets.sockets:
-        each.close()
-
-
-def test_sockets_do_not_block():
-    """An accept without a client returns at once."""
-    sockets = open_sockets(Listener("127.0.0.1", 0))
-    with pytest.raises(BlockingIOError):
-        sockets.sockets[0].accept()
-    for each in sockets.sockets:
-        each.close()
+    with _opened("localhost") as sockets:
+        assert len({sock.getsockname()[1] for sock in sockets.sockets}) == 1
 
 
 def test_the_url_of_a_unix_socket_is_its_path(tmp_path):
@@ -61,12 +62,10 @@ def test_the_url_of_a_unix_socket_is_its_path(tmp_path):
 def test_an_ipv6_address_has_brackets():
     """The URL of `::1` has brackets around the address."""
     try:
-        sockets = open_sockets(Listener("::1", 0))
+        with _opened("::1") as sockets:
+            assert sockets.url.startswith("http://[::1]:")
     except CannotListen:
         pytest.skip("loopback has no IPv6 here")
-    assert sockets.url.startswith("http://[::1]:")
-    for each in sockets.sockets:
-        each.close()
 
 
 def test_a_local_socket_is_for_its_user_only(tmp_path):
