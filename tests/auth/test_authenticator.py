@@ -72,16 +72,11 @@ def _authenticate_with_certificate(certificate, username="commonName", method="G
     )
 
 
-def test_a_certificate_names_the_user():
-    """The certificate has the user's name in its common name, the groups in its organizational units, and an email address."""
-    assert _authenticate_with_certificate(ANN) == SignIn(
-        User("ann", "CERTIFICATE", "ann@example.org", ("editors", "press"))
-    )
-
-
-def test_an_email_address_may_name_the_user():
-    """With `email`, the email address among the alternative names is the user's name."""
-    assert _authenticate_with_certificate(ANN, "email").user.username == "ann@example.org"
+@pytest.mark.parametrize(("option", "name"), [("commonName", "ann"), ("email", "ann@example.org")])
+def test_a_certificate_names_the_user(option, name):
+    """By its common name or its email address; it has the groups in its organizational units."""
+    user = User(name, "CERTIFICATE", "ann@example.org", ("editors", "press"))
+    assert _authenticate_with_certificate(ANN, option) == SignIn(user)
 
 
 @pytest.mark.parametrize(
