@@ -115,6 +115,21 @@ class EndlessBody(ScriptedBody):
             yield piece
 
 
+class PausedBody(ScriptedBody):
+    """An opened object of two chunks, the second of which comes when `go_on` is set."""
+
+    def __init__(self, first: bytes = b"hello", second: bytes = b"world") -> None:
+        super().__init__([first, second], len(first + second))
+        self.go_on = asyncio.Event()
+
+    async def chunks(self):
+        """Yields the first chunk, waits, and yields the second."""
+        first, second = self.script
+        yield first
+        await self.go_on.wait()
+        yield second
+
+
 class OneObjectStore(MemoryStore):
     """A store that opens the same body for every key."""
 

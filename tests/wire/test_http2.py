@@ -5,7 +5,7 @@ import time
 
 import pytest
 from certificates import pair
-from fakes import CountingStore, NotingStore, OneObjectStore, ScriptedBody
+from fakes import CountingStore, NotingStore, OneObjectStore, PausedBody, ScriptedBody
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 from http2_client import Http2Client, connect, connect_tls, head, tls_client, tls_setup
@@ -24,20 +24,6 @@ from tornado_proxy.service.run.serving import connection_setup
 from tornado_proxy.wire import http2, server
 
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
-
-
-class PausedBody(ScriptedBody):
-    """An opened object of two chunks, the second of which comes when `go_on` is set."""
-
-    def __init__(self) -> None:
-        super().__init__([b"x", b"y"], 2)
-        self.go_on = asyncio.Event()
-
-    async def chunks(self):
-        """Yields the first chunk, waits, and yields the second."""
-        yield b"x"
-        await self.go_on.wait()
-        yield b"y"
 
 
 # What is agreed on.
@@ -134,7 +120,7 @@ async def test_an_idle_connection_gives_way(monkeypatch):
 
 async def test_requests_are_answered_side_by_side():
     """A slow answer does not hold up the others on its connection."""
-    body = PausedBody()
+    body = PausedBody(b"x", b"y")
     async with serve(OneObjectStore(body)) as site, connect(site) as client:
         slow = await client.ask(head("GET", "/a"))
         while not client.answers[slow].body:
@@ -147,7 +133,7 @@ async def test_requests_are_answered_side_by_side():
 
 async def test_a_cancelled_request_is_broken_off():
     """A client that resets a stream ends its request; the others go on."""
-    body = PausedBody()
+    body = PausedBody(b"x", b"y")
     async with serve(OneObjectStore(body)) as site, connect(site) as client:
         number = await client.ask(head("GET", "/a"))
         while not client.answers[number].body:
@@ -281,7 +267,7 @@ async def test_a_head_that_does_not_arrive_ends_the_connection(monkeypatch):
 
 async def test_a_client_that_says_goodbye_is_answered():
     """A client that will ask no more still gets its answers."""
-    body = PausedBody()
+    body = PausedBody(b"x", b"y")
     async with serve(OneObjectStore(body)) as site, connect(site) as client:
         number = await client.ask(head("GET", "/a"))
         while not client.answers[number].body:
@@ -293,7 +279,7 @@ async def test_a_client_that_says_goodbye_is_answered():
 
 async def test_a_shutdown_finishes_running_requests():
     """The client is told to ask elsewhere, gets the answer that is under way, and then the end."""
-    body = PausedBody()
+    body = PausedBody(b"x", b"y")
     async with serve(OneObjectStore(body)) as site:
         site.server.setup = tls_setup()
         async with connect_tls(site) as client:

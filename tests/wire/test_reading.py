@@ -5,8 +5,6 @@ import gc
 import weakref
 from contextlib import suppress
 
-import pytest
-
 from tornado_proxy.wire.stream import BodyBuffer, ReadingProtocol
 
 
@@ -63,27 +61,6 @@ async def test_a_buffer_takes_what_its_reader_waits_for():
     deliveries = [body.deliver(b"ab"), body.deliver(b"cd")]
     await waiting
     assert (deliveries[0], body.peek()) == (None, b"abcd")
-
-
-async def test_an_error_comes_after_the_chunks():
-    """A body that broke off hands out what has arrived, then raises its error again and again."""
-    body = BodyBuffer(limit=10)
-    body.deliver(b"a")
-    body.end(ValueError("broken"))
-    assert await body.read() == b"a"
-    for _ in range(2):
-        with pytest.raises(ValueError, match="broken"):
-            await body.read()
-
-
-async def test_the_end_wakes_its_reader():
-    """A reader that waits gets nothing when the body ends."""
-    body = BodyBuffer(limit=10)
-    reading = asyncio.ensure_future(body.read())
-    await asyncio.sleep(0)
-    assert body.is_awaited
-    body.end()
-    assert (await reading, body.is_awaited) == (b"", False)
 
 
 class _Broken(Exception):

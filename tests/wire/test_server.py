@@ -7,7 +7,7 @@ import socket
 from contextlib import AsyncExitStack, closing, suppress
 
 import pytest
-from fakes import OneObjectStore, ScriptedBody
+from fakes import OneObjectStore, PausedBody, ScriptedBody
 from memory_store import MemoryStore
 from serving import Client, generation, serve
 from tornado.netutil import bind_sockets
@@ -18,19 +18,6 @@ from tornado_proxy.config.providers import HeaderProvider, Resource
 from tornado_proxy.config.server import Limits, Server
 from tornado_proxy.semantics.request import PROXY_SIGNATURE, TrustedProxies
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
-
-
-class _Gated(ScriptedBody):
-    """A body whose second chunk waits for a gate."""
-
-    def __init__(self) -> None:
-        super().__init__([], 10)
-        self.gate = asyncio.Event()
-
-    async def chunks(self):
-        yield b"hello"
-        await self.gate.wait()
-        yield b"world"
 
 
 async def test_a_shutdown_closes_idle_connections():
@@ -55,25 +42,25 @@ async def test_a_request_during_a_shutdown_is_answered():
 
 async def test_a_shutdown_completes_running_requests():
     """An answer that has started is completed, and its connection is closed after it."""
-    body = _Gated()
+    body = PausedBody()
     async with serve(OneObjectStore(body)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         status, headers = await client.receive_head()
         async with asyncio.TaskGroup() as group:
             group.create_task(site.server.shut_down(60))
             await asyncio.sleep(0)
-            body.gate.set()
+            body.go_on.set()
             content = await client.reader.read(-1)
     assert (status, headers["content-length"], content) == (200, "10", b"helloworld")
 
 
 async def test_an_answer_during_a_shutdown_has_connection_close():
     """An answer that starts during a shutdown has `Connection: close`."""
-    body = _Gated()
+    body = PausedBody()
 
     class _Slow(OneObjectStore):
         async def open(self, *arguments):
-            await body.gate.wait()
+            await body.go_on.wait()
             return body
 
     async with serve(_Slow(body)) as site, site.connect() as client:
@@ -83,20 +70,20 @@ async def test_an_answer_during_a_shutdown_has_connection_close():
         async with asyncio.TaskGroup() as group:
             group.create_task(site.server.shut_down(60))
             await asyncio.sleep(0)
-            body.gate.set()
+            body.go_on.set()
             answer = await client.receive()
         assert (answer.body, answer.headers["connection"], await client.is_closed()) == (b"helloworld", "close", True)
 
 
 async def test_the_grace_period_ends_running_requests():
     """After the grace period, the connection and the body are closed."""
-    body = _Gated()
+    body = PausedBody()
     async with serve(OneObjectStore(body)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
         await site.server.shut_down(0.01)
         body_part = await client.reader.read(-1)
-        body.gate.set()
+        body.go_on.set()
         await body.closed.wait()
         event = await site.last_event()
     assert (body_part, event.complete) == (b"hello", False)
@@ -166,36 +153,38 @@ class _Exhausted(socket.socket):
         return super().accept()
 
 
-async def test_too_many_open_files_pause_accepting(caplog):
+@pytest.fixture
+def exhausted():
+    """A listening socket for which there is no descriptor at first."""
+    with _Exhausted() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        listening.setblocking(False)
+        yield listening
+
+
+async def test_too_many_open_files_pause_accepting(exhausted, caplog):
     """Without a free descriptor, the server logs a warning, waits, and then accepts connections again."""
-    listening = _Exhausted()
-    listening.bind(("127.0.0.1", 0))
-    listening.listen()
-    listening.setblocking(False)
     async with serve({"a": b"x"}) as site:
         site.server.acceptor.pause = 0.001
-        site.server.add_sockets([listening])
-        client = Client(*await asyncio.open_connection(*listening.getsockname()))
+        site.server.add_sockets([exhausted])
+        client = Client(*await asyncio.open_connection(*exhausted.getsockname()))
         answer = await client.request("GET", "/a")
         await client.close()
     assert (answer.status, len(caplog.messages)) == (200, 2)
     assert caplog.messages[0] == "connections cannot be accepted: Too many open files"
 
 
-async def test_accepting_resumes_only_after_the_pause(caplog):
+async def test_accepting_resumes_only_after_the_pause(exhausted, caplog):
     """Without a free descriptor, the server does not try again in each turn of its event loop."""
+    exhausted.failures = 100
     async with serve({}) as site:
-        with _Exhausted() as listening:
-            listening.failures = 100
-            listening.bind(("127.0.0.1", 0))
-            listening.listen()
-            listening.setblocking(False)
-            site.server.acceptor.pause = 60
-            site.server.add_sockets([listening])
-            with socket.create_connection(listening.getsockname()):
-                for _ in range(20):
-                    await asyncio.sleep(0)
-                await site.server.shut_down(0)
+        site.server.acceptor.pause = 60
+        site.server.add_sockets([exhausted])
+        with socket.create_connection(exhausted.getsockname()):
+            for _ in range(20):
+                await asyncio.sleep(0)
+            await site.server.shut_down(0)
     assert len(caplog.messages) == 1
 
 
@@ -329,7 +318,7 @@ async def test_the_longest_idle_connection_gives_way(few_descriptors):
 
 async def test_no_running_request_gives_way(few_descriptors):
     """With a request on each connection, which may need another to S3, a new client waits until one has its answer."""
-    body = _Gated()
+    body = PausedBody()
     async with asyncio.timeout(30), serve(OneObjectStore(body)) as site, AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(site.connect()) for _ in range(few_descriptors)]
         for client in clients:
@@ -340,7 +329,7 @@ async def test_no_running_request_gives_way(few_descriptors):
             answer = asyncio.ensure_future(late.request("GET", "/x"))
             await asyncio.sleep(0.05)
             assert (len(site.server._connections), answer.done()) == (len(clients), False)
-            body.gate.set()
+            body.go_on.set()
             assert (await answer).body == b"helloworld"
         assert {await client.reader.readexactly(10) for client in clients} == {b"helloworld"}
 
@@ -387,30 +376,24 @@ async def test_a_new_generation_serves_the_next_request():
 
 async def test_a_request_keeps_its_generation():
     """The store of an old generation stays open until its last request is answered."""
-    gate, closed = asyncio.Event(), asyncio.Event()
-
-    class _Gated(ScriptedBody):
-        async def chunks(self):
-            yield b"one"
-            await gate.wait()
-            yield b"two"
+    body, closed = PausedBody(), asyncio.Event()
 
     class _Closing(OneObjectStore):
         async def close(self):
             closed.set()
 
-    async with serve(_Closing(_Gated([], 6))) as site, site.connect() as client:
+    async with serve(_Closing(body)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
-        first = await client.reader.readexactly(3)
+        first = await client.reader.readexactly(5)
         old = site.swap(generation(_store(b"new"), number=2))
         async with asyncio.TaskGroup() as group:
             group.create_task(old.retire())
             assert (await site.get("/a")).body == b"new"
             during = closed.is_set()
-            gate.set()
-            rest = await client.reader.readexactly(3)
-    assert (first + rest, during, closed.is_set()) == (b"onetwo", False, True)
+            body.go_on.set()
+            rest = await client.reader.readexactly(5)
+    assert (first + rest, during, closed.is_set()) == (b"helloworld", False, True)
 
 
 async def test_requests_in_flight_are_counted():
