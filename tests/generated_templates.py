@@ -71,27 +71,14 @@ class Generator:
         self._arguments = {
             "A": [*parts.STRINGS, *numbers, *lists, *maps, *others, ".R", ".R", ".R.a", ".Q"],
             "B": ["true", "false", ".T", "(eq 1 1)"],
-            "C": parts.CONSTRAINTS,
-            "D": parts.DURATIONS,
-            "E": parts.SEPARATORS,
             "F": numbers + parts.STRINGS[:8],
-            "H": parts.URLS,
-            "I": parts.INTEGERS,
-            "L": [*lists, ".Q"],
-            "M": maps,
-            "N": parts.STRINGS,
-            "O": parts.STRINGS,
-            "P": parts.REPLACEMENTS,
-            "Q": parts.STRINGS,
-            "R": parts.EXPRESSIONS,
-            "S": parts.STRINGS,
-            "U": parts.MOMENTS,
-            "V": parts.VERSIONS,
-            "W": parts.TIME_VALUES,
-            "X": parts.TIMES,
-            "Y": parts.LAYOUTS,
+            "L": [*lists, ".Q"], "M": maps,
             "Z": ['"UTC"', '""', '"Local"'],
-        }
+            "C": parts.CONSTRAINTS, "D": parts.DURATIONS, "E": parts.SEPARATORS, "H": parts.URLS, "I": parts.INTEGERS,
+            "P": parts.REPLACEMENTS, "R": parts.EXPRESSIONS, "U": parts.MOMENTS, "V": parts.VERSIONS,
+            "W": parts.TIME_VALUES, "X": parts.TIMES, "Y": parts.LAYOUTS,
+            **dict.fromkeys("NOQS", parts.STRINGS),
+        }  # fmt: skip
 
     def cases(self, count: int) -> Iterator[Case]:
         """Yields `count` cases of all kinds; an empty one stands for a case that cannot be compared."""
@@ -125,16 +112,14 @@ class Generator:
 
     def _argument(self, kind: str) -> str:
         if kind == "J":
-            small: str = self._one(parts.SMALL)
-            return small
+            return str(self._one(parts.SMALL))
         if self._often(0.05):
             return f"({self._call()})"
         if self._often(0.08):
             kind = "A"
         if self._values.can_make(kind) and self._often(0.5):
             return self._values.literal(kind)
-        value: str = self._one(self._arguments[kind])
-        return value
+        return str(self._one(self._arguments[kind]))
 
     def _call(self) -> str:
         name, *kinds = self._one(self._signatures)
@@ -165,9 +150,8 @@ class Generator:
         for _ in range(self.random.randint(1, 4)):
             choice = self.random.random()
             if choice < 0.3:
-                text = (
-                    f"({text}){self._one(['.a', '.b', '.x', '.S', '.M.c', '.c.d', '._0', '.Nope', ' .', '.', '.a.b'])}"
-                )
+                fields = [".a", ".b", ".x", ".S", ".M.c", ".c.d", "._0", ".Nope", " .", ".", ".a.b"]
+                text = f"({text}){self._one(fields)}"
             elif choice < 0.4:
                 text = f"{self._one(['$x := ', '$x, $y := ', '$x = ', ''])}{text}"
             else:
@@ -185,11 +169,8 @@ class Generator:
             "%s|js", 'printf "%%q %%c" %s {0}', "-%s", "print %s{0}", "and %s {0}", "(%s).x", "range %s", "not %s",
             "%s)",
         ]  # fmt: skip
-        form: str = self._one(forms)
-        return Case(
-            self._action(form.replace("%s", "%s", 1).replace("%%", "%").replace("%s", text, 1).replace("{0}", make())),
-            self._data,
-        )
+        filled = self._one(forms).replace("%%", "%").replace("%s", text, 1).replace("{0}", make())
+        return Case(self._action(filled), self._data)
 
     def _spaced(self) -> Case:
         """Text, comments and trim markers."""
@@ -249,9 +230,8 @@ class Generator:
         width = self._one(["", "", "", "*", "0", "1", "3", "8", "20", "1000001"] if self._often(0.3) else ["", "", "5"])
         precision = "." + self._one(["", "0", "1", "2", "5", "20", "*"]) if self._often(0.3) else ""
         last = f"[{self._one('12')}]" if self._often(0.05) else ""
-        return (
-            f"%{flags}{index}{width}{precision}{last}{self._one(parts.VERBS if self._often(0.95) else parts.ODD_VERBS)}"
-        )
+        verb = self._one(parts.VERBS if self._often(0.95) else parts.ODD_VERBS)
+        return f"%{flags}{index}{width}{precision}{last}{verb}"
 
     def _controlled(self) -> Case:
         text = ""
@@ -277,8 +257,7 @@ class Generator:
             leave = self._one(["break", "continue"])
             simple.append(lambda: self._action(f"if {self._condition()}") + self._action(leave) + self._action("end"))
         if depth <= 0:
-            statement: str = self._one(simple)()
-            return statement
+            return str(self._one(simple)())
         nested = [
             lambda: self._branch("if", depth, looping=looping),
             lambda: self._branch("with", depth, looping=looping),
@@ -286,12 +265,10 @@ class Generator:
         ]
         if not self._defining:
             nested += [self._template, lambda: self._block(depth)]
-        nested_statement: str = self._one(simple + nested)()
-        return nested_statement
+        return str(self._one(simple + nested)())
 
     def _text(self) -> str:
-        text: str = self._one(["a", " b ", "\n", " \t\n x", "é", "}", "{ "])
-        return text
+        return str(self._one(["a", " b ", "\n", " \t\n x", "é", "}", "{ "]))
 
     def _value(self) -> str:
         values = [
@@ -308,8 +285,7 @@ class Generator:
         value = self._one([".T", ".N", ".Empty", ".List", ".Missing", ".M", ".Zero", ".S", "$", ".", "$x", "$y"])
         declared = self._one(["$x := ", "$y := ", "$x = "]) + self._argument("A")
         joined = f"{self._one(['and', 'or', 'not'])} ({value})"
-        condition: str = self._one([comparison, value, value, declared, joined, self._call()])
-        return condition
+        return str(self._one([comparison, value, value, declared, joined, self._call()]))
 
     def _branch(self, keyword: str, depth: int, *, looping: bool) -> str:
         text = self._action(f"{keyword} {self._condition()}") + self._body(depth - 1, looping=looping)
@@ -363,15 +339,9 @@ class Generator:
             number = self._one(["Month", "Weekday"])
             text = f'{{{{ range {time}.{number} }}}}{{{{ printf "%T %v %d," . . . }}}}{{{{ end }}}}'
             return Case(text, self._data)
-        receiver, methods = self._one(
-            [
-                (time, parts.TIME_METHODS),
-                (time, parts.TIME_METHODS),
-                (duration, parts.DURATION_METHODS),
-                (version, parts.VERSION_METHODS),
-                (changed, parts.VERSION_METHODS),
-            ]
-        )
+        of_version = [(version, parts.VERSION_METHODS), (changed, parts.VERSION_METHODS)]
+        of_time = [(time, parts.TIME_METHODS)] * 2 + [(duration, parts.DURATION_METHODS)]
+        receiver, methods = self._one(of_time + of_version)
         name, *kinds = self._one(_signatures(methods))
         arguments["V"].append(changed)
         arguments["D"].append(duration)

@@ -122,8 +122,7 @@ class Values:
 
     def string(self) -> bytes:
         """An argument for a function of strings."""
-        text: bytes = self._one([self.text, self.words, self.words, self.path, self.digits])()
-        return text
+        return bytes(self._one([self.text, self.words, self.words, self.path, self.digits])())
 
     def digits(self) -> bytes:
         """A text with a number, or nearly one."""
@@ -149,9 +148,8 @@ class Values:
 
     def layout(self) -> bytes:
         """A layout of a time."""
-        return "".join(
-            self._one(_LAYOUT_PARTS) + self._one(_LAYOUT_BETWEEN) for _ in range(self.random.randint(0, 5))
-        ).encode()
+        count = self.random.randint(0, 5)
+        return "".join(self._one(_LAYOUT_PARTS) + self._one(_LAYOUT_BETWEEN) for _ in range(count)).encode()
 
     def duration(self) -> bytes:
         """A duration."""
@@ -165,9 +163,8 @@ class Values:
         return self._version(["0", "1", "2", "3", "10", "01", "x"] if self._often(0.1) else ["0", "1", "2", "10"])
 
     def _version(self, numbers: Sequence[str]) -> bytes:
-        text = ".".join(
-            self._one(numbers) for _ in range(self._one([1, 2, 3, 3, 3, 3, 4] if self._often(0.3) else [3]))
-        )
+        count = self._one([1, 2, 3, 3, 3, 3, 4] if self._often(0.3) else [3])
+        text = ".".join(self._one(numbers) for _ in range(count))
         label = self._one(["", "", "", "-a", "-1", "-rc.1", "-alpha.10", "-alpha.9", "-01", "-", "-a-b", "-0a", "-é"])
         return (self._one(["", "", "v", "V"]) + text + label + self._one(["", "", "+b1", "+", "+1.x-y"])).encode()
 
@@ -212,17 +209,11 @@ class Values:
             return str(self._one([1, -1]) * self.random.randint(0, self._one([1, 10, 300, 70000, 1 << 33, 1 << 64])))
         if choice < 0.6:
             return self._decimal()
-        prefix, digits = self._one(
-            [("0x", "19aF_"), ("0X", "0fE"), ("0b", "01_"), ("0o", "017_"), ("0", "0178_"), ("", "019_")]
-        )
+        forms = [("0x", "19aF_"), ("0X", "0fE"), ("0b", "01_"), ("0o", "017_"), ("0", "0178_"), ("", "019_")]
+        prefix, digits = self._one(forms)
         sign = self._one(["", "", "", "-", "+"])
-        return (
-            sign
-            + prefix
-            + self._some(digits, 1, 4)
-            + self._one(["", ".", ".8"] if self._often(0.2) else [""])
-            + self._one(_SUFFIXES)
-        )
+        fraction = self._one(["", ".", ".8"] if self._often(0.2) else [""])
+        return f"{sign}{prefix}{self._some(digits, 1, 4)}{fraction}{self._one(_SUFFIXES)}"
 
     def _decimal(self) -> str:
         number = self.random.choice([-1, 1]) * self.random.random() * 10 ** self.random.randint(-9, 23)
@@ -232,10 +223,8 @@ class Values:
 
     def character(self) -> str:
         """A character constant, or nearly one."""
-        inside = self._one(
-            [self._one(_ESCAPED), self._one(_CHARACTERS), self._one(_STRANGE), self._one(["", "ab", "'", "\\'"])]
-        )
-        return f"'{inside}'"
+        kind = self._one([_ESCAPED, _CHARACTERS, _STRANGE, ["", "ab", "'", "\\'"]])
+        return f"'{self._one(kind)}'"
 
     def escaped(self) -> str:
         """A string of escapes, some of them invalid."""
@@ -243,17 +232,7 @@ class Values:
 
 
 _MAKERS: Mapping[str, Callable[[Values], bytes]] = {
-    "C": Values.constraint,
-    "D": Values.duration,
-    "E": Values.separator,
-    "H": Values.url,
-    "N": Values.json,
-    "O": Values.path,
-    "P": Values.replacement,
-    "Q": Values.words,
-    "R": Values.expression,
-    "S": Values.string,
-    "V": Values.version,
-    "X": Values.layout,
-    "Y": Values.layout,
-}
+    "C": Values.constraint, "D": Values.duration, "E": Values.separator, "H": Values.url, "N": Values.json,
+    "O": Values.path, "P": Values.replacement, "Q": Values.words, "R": Values.expression, "S": Values.string,
+    "V": Values.version, "X": Values.layout, "Y": Values.layout,
+}  # fmt: skip

@@ -7,16 +7,9 @@ from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 
 CAPTURES = Captures(("/a/b", "b", None, "x"), {"rest": 1, "none": 2, "items": 3})
 USER = User("ann", email="a@b", groups=("g1", "g2"), name="Ann A.")
-REQUEST = Request(
-    "PUT",
-    "example.org",
-    "/m/a/b",
-    "q=1&q=2",
-    (("q", "1"), ("q", "2"), ("empty", "")),
-    (("X-Tenant", "acme"), ("x-tenant", "other"), ("Host", "example.org")),
-    "https",
-    "192.0.2.1",
-)
+QUERY = (("q", "1"), ("q", "2"), ("empty", ""))
+HEADERS = (("X-Tenant", "acme"), ("x-tenant", "other"), ("Host", "example.org"))
+REQUEST = Request("PUT", "example.org", "/m/a/b", "q=1&q=2", QUERY, HEADERS, "https", "192.0.2.1")
 TARGET = TargetData("site", "bucket-1", "pre/", "eu-west-1", mount_host="example.org", mount_paths=("/m",))
 
 

@@ -175,18 +175,12 @@ def boot_bare(release: str, *options: str) -> Iterator[Machine]:
     for group in groups:
         group.mkdir(parents=True)
     command = [
-        "systemd-nspawn",
-        *("--quiet", "--directory", str(root(release)), "--boot", "--machine", name, "--register=no", "--keep-unit"),
-        *("--console=pipe", "--volatile=overlay", "--system-call-filter=bpf", *options),
+        *("systemd-nspawn", "--quiet", "--directory", str(root(release)), "--boot", "--machine", name, "--keep-unit"),
+        *("--register=no", "--console=pipe", "--volatile=overlay", "--system-call-filter=bpf", *options),
     ]
+    join = f'for g in {" ".join(map(str, groups))}; do echo $$ >$g/cgroup.procs; done; exec "$@"'
     container = subprocess.Popen(
-        [
-            "bash",
-            "-c",
-            f'for g in {" ".join(map(str, groups))}; do echo $$ >$g/cgroup.procs; done; exec "$@"',
-            "-",
-            *command,
-        ],
+        ["bash", "-c", join, "-", *command],
         env={**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

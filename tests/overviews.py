@@ -8,21 +8,11 @@ from tornado_proxy.telemetry.metrics import RequestRow, Tally
 NOW = 1_780_000_000.0
 
 STATE: dict[str, Any] = {
-    "version": "0.1.0",
-    "ready": True,
-    "generation": 3,
-    "digest": "9f1bec081b85aa17",
-    "loadedAt": "2026-05-28T20:26:40.000Z",
-    "targets": {},
-    "failingTests": [],
-    "lastAttempt": None,
-    "lastFailedAttempt": None,
-    "startedFromLastGood": False,
-    "lastGoodTrouble": None,
-    "defects": [],
-    "certificates": [],
-    "workers": [{"pid": 4711, "generation": 3, "inFlight": 2, "retiring": 0}, {"pid": 4712}],
-}
+    "version": "0.1.0", "ready": True, "generation": 3, "digest": "9f1bec081b85aa17",
+    "loadedAt": "2026-05-28T20:26:40.000Z", "targets": {}, "failingTests": [], "lastAttempt": None,
+    "lastFailedAttempt": None, "startedFromLastGood": False, "lastGoodTrouble": None, "defects": [],
+    "certificates": [], "workers": [{"pid": 4711, "generation": 3, "inFlight": 2, "retiring": 0}, {"pid": 4712}],
+}  # fmt: skip
 FAILED = {
     "outcome": "refused",
     "generation": 3,

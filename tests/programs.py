@@ -37,9 +37,9 @@ def output_of(*command: object, **options: Any) -> str:
     return ran.stdout
 
 
-def built(kind: str, folder: Path, version: str = "", source: Path = ROOT) -> Path:
+def built(kind: str, folder: Path, version: str = "", source: Path = ROOT, **variables: str) -> Path:
     """The wheel or the sdist of a source, built into a folder; of the checkout, as if its commit had the tag of a version."""
-    variables = {"SETUPTOOLS_SCM_PRETEND_VERSION": version} if version else {}
+    variables |= {"SETUPTOOLS_SCM_PRETEND_VERSION": version} if version else {}
     build = (sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source)
     output_of(*build, env={**os.environ, **variables})
     (path,) = folder.glob("*.whl" if kind == "wheel" else "*.tar.gz")

@@ -1,6 +1,9 @@
 """The application on a socket of 127.0.0.1 with a store, and a client that sends any bytes."""
 
 import asyncio
+import io
+import json
+import zipfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -47,6 +50,19 @@ class Received:
     def text(self) -> str:
         """The body as UTF-8."""
         return self.body.decode()
+
+
+def entries_of(answer: Received) -> list[str]:
+    """The names in a listing that was asked for as JSON."""
+    assert answer.status == 200
+    return [each["name"] for each in json.loads(answer.body)["entries"]]
+
+
+def files_in(answer: Received) -> dict[str, bytes]:
+    """The files in an archive that was asked for as ZIP."""
+    assert answer.status == 200
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def part(name: str, content: bytes = b"", *, filename: str | None = None, content_type: str | None = None) -> bytes:

@@ -118,28 +118,16 @@ async def store_at(
     url: str,
     reads: Literal["loop", "executor"] = "loop",
     threads: int = 4,
-    upload_memory: int = 128 * 1024**2,
     name: str = "bucket",
-    connections: int = 512,
-    resumes: int = 8,
-    release_after: float = 2.0,
-    read_memory: int = 64 * 1024**2,
     **settings: Any,
 ) -> AsyncIterator[S3Store]:
-    """Opens a store of a bucket at an S3, whose conditions are trusted; the machine may be busy, so timeouts are long."""
+    """Opens a store of a bucket at an S3, whose conditions are trusted; the machine may be busy, so timeouts are long.
+
+    `settings` are those of the bucket and of the pool.
+    """
     defaults = {"connect_timeout": 20.0, "read_timeout": 20.0, "conditional_writes": "trusted"}
-    store = S3Store(
-        Endpoint(url).bucket(name, **defaults | settings),
-        S3Pool(
-            threads,
-            upload_memory=upload_memory,
-            reads=reads,
-            connections=connections,
-            resumes=resumes,
-            release_after=release_after,
-            read_memory=read_memory,
-        ),
-    )
+    pool = {field: settings.pop(field) for field in S3Pool.__struct_fields__ if field in settings}
+    store = S3Store(Endpoint(url).bucket(name, **defaults | settings), S3Pool(threads, reads=reads, **pool))
     try:
         yield store
     finally:

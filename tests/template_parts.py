@@ -3,29 +3,11 @@
 from typing import Any
 
 DATA: dict[str, Any] = {
-    "Empty": "",
-    "Zero": 0,
-    "List": [1, 2, 3],
-    "Strs": ["b", "a", "c"],
-    "EmptyList": [],
-    "EmptyMap": {},
-    "Html": '<a href="x">&\'</a>',
-    "Uni": "héllo 日本😀",
-    "Neg": -7,
-    "F": 3.0,
-    "F2": 1e21,
-    "F3": 1e-06,
-    "F4": 2.5,
-    "Nested": [[1, 2], [3]],
-    "Mixed": ["a", 1, None, True, 2.5, {"k": "v"}],
-    "T": True,
-    "N": None,
-    "S": "str",
-    "M": {"b": 2, "a": 1, "c": {"d": "deep"}},
-    "Ctl": 'tab\tnl\nq"b\\',
-    "Path": "/a/b/../c.tar.gz",
-    "I": 42,
-}
+    "Empty": "", "Zero": 0, "List": [1, 2, 3], "Strs": ["b", "a", "c"], "EmptyList": [], "EmptyMap": {},
+    "Html": '<a href="x">&\'</a>', "Uni": "héllo 日本😀", "Neg": -7, "F": 3.0, "F2": 1e21, "F3": 1e-06, "F4": 2.5,
+    "Nested": [[1, 2], [3]], "Mixed": ["a", 1, None, True, 2.5, {"k": "v"}], "T": True, "N": None, "S": "str",
+    "M": {"b": 2, "a": 1, "c": {"d": "deep"}}, "Ctl": 'tab\tnl\nq"b\\', "Path": "/a/b/../c.tar.gz", "I": 42,
+}  # fmt: skip
 """The data of templates that do not read a request."""
 
 REQUEST: dict[str, Any] = {
@@ -50,17 +32,9 @@ USERS: list[dict[str, Any] | None] = [
     {"type": "HEADER", "Username": "h", "Email": "h@x", "Groups": ["a", "b"]},
     {"type": "HEADER", "Username": "", "Email": "h@x"},
     {"type": "OIDC", "Email": "z@q"},
-    {
-        "type": "OIDC",
-        "PreferredUsername": "p",
-        "Name": "P Q",
-        "GivenName": "P",
-        "FamilyName": "Q",
-        "Email": "p@q",
-        "Groups": ["g"],
-        "EmailVerified": True,
-    },
-]
+    {"type": "OIDC", "PreferredUsername": "p", "Name": "P Q", "GivenName": "P", "FamilyName": "Q", "Email": "p@q",
+     "Groups": ["g"], "EmailVerified": True},
+]  # fmt: skip
 
 STRINGS = [
     *('""', '"a"', '"abc"', '"Hello World"', '"a,b,c"', '"/a/b//c.txt"', '"héllo"', '"日本"', '"  x y  "', '"1.2.3"'),
@@ -90,17 +64,9 @@ SPRIG_LISTS = [
 ]
 SPRIG_MAPS = [
     *("(dict)", '(dict "a" 1 "b" 2)', '(dict "a" (dict "b" (dict "c" 1)))', '(dict "x" "y" "l" (list 1 2))'),
-    *(
-        '(dict 1 2 "z")',
-        '(fromJson "{\\"a\\":{\\"b\\":1},\\"l\\":[1]}")',
-        '(split "," "a,b")',
-        '(set (dict "a" 1) "q" "r")',
-    ),
-    *(
-        '(urlParse "http://u@h/p?q")',
-        '(dict "a" nil "b" "" "c" 0)',
-        '(dict "scheme" "https" "host" "h:80" "path" "/a b")',
-    ),
+    *('(dict 1 2 "z")', '(fromJson "{\\"a\\":{\\"b\\":1},\\"l\\":[1]}")', '(split "," "a,b")'),
+    *('(set (dict "a" 1) "q" "r")', '(urlParse "http://u@h/p?q")', '(dict "a" nil "b" "" "c" 0)'),
+    '(dict "scheme" "https" "host" "h:80" "path" "/a b")',
 ]
 SPRIG_OTHERS = ['(semver "1.2.3")', '(toDate "2006-01-02" "2020-02-29")', "(list)"]
 VERSIONS = [
@@ -207,15 +173,8 @@ REQUEST_VALUES = [
 AROUND_ONE = [
     *("{{ %s }}", "{{ if %s }}y{{ else }}n{{ end }}", "{{ with %s }}{{ . }}{{ else }}none{{ end }}", "{{ %s | len }}"),
     *("{{ range %s }}[{{ . }}]{{ else }}e{{ end }}", '{{ printf "%%v %%T" %s 1 }}', "{{ print %s 1 }}", "{{ (%s) }}"),
-    *(
-        "{{ $x := %s }}{{ $x }}",
-        "{{ html %s }}",
-        "{{ eq %s nil }}",
-        "{{ not %s }}",
-        "{{ urlquery %s }}",
-        "{{ index %s 0 }}",
-    ),
-    *('{{ printf "%%+v" %s }}', '{{ template "t" %s }}{{ define "t" }}{{ . }}{{ end }}'),
+    *("{{ $x := %s }}{{ $x }}", "{{ html %s }}", "{{ eq %s nil }}", "{{ not %s }}", "{{ urlquery %s }}"),
+    *("{{ index %s 0 }}", '{{ printf "%%+v" %s }}', '{{ template "t" %s }}{{ define "t" }}{{ . }}{{ end }}'),
 ]
 AROUND_ONE_SPRIG = [
     "{{ toStrings %s | toJson }}", "{{ concat %s | toJson }}", "{{ range %s }}{{ . }},{{ else }}none{{ end }}",

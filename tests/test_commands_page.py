@@ -30,18 +30,15 @@ def _documented(name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_section_with_all_its_options(name):
-    """The table of a command's section lists exactly the options of the command."""
     declared = {option for action in load_command(name)[1]._actions for option in action.option_strings}
     assert _documented(name) == declared - {"-h", "--help"}
 
 
 def test_sections_stand_in_the_order_of_the_commands():
-    """The sections are those of the commands, in the order of `--help`."""
     assert re.findall(r"^## `(.*)`$", PAGE, flags=re.MULTILINE) == list(COMMANDS)
 
 
 def test_one_table_shows_the_exit_statuses_of_every_command():
-    """Each command has a row in the table of exit statuses."""
     table = PAGE.split("## Exit statuses")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
     assert {word for row in rows for word in re.findall(r"`([a-z]+)", row)} == set(COMMANDS)
@@ -81,6 +78,5 @@ def test_hooks_run_commands_of_the_product(hook):
 
 
 def test_hooks_without_arguments_can_be_run():
-    """The command of each hook can be run without the paths of rules."""
     for hook in HOOKS:
         load_command(hook["entry"].split()[1])[1].parse_args([])

@@ -23,7 +23,6 @@ def test_a_path_of_the_guide_exists(name):
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "README.md"])
 def test_every_make_command_exists(name):
-    """Each target of make that a page names exists."""
     targets = set(re.findall(r"^([a-z -]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"[$`] ?make ([a-z-]+)", (ROOT / name).read_text()))
     assert named <= {word for line in targets for word in line.split()}
@@ -31,5 +30,4 @@ def test_every_make_command_exists(name):
 
 @pytest.mark.parametrize("page", [CONTRIBUTING, ARCHITECTURE], ids=["CONTRIBUTING", "architecture"])
 def test_every_package_is_named(page):
-    """Both pages name all packages."""
     assert [name for name in PACKAGES if not re.search(rf"\b{name}\b", page)] == []

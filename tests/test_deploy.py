@@ -21,13 +21,10 @@ FILES = DEPLOY / "kubernetes" / "files"
 
 
 def test_the_container_is_started_with_options_that_exist():
-    """`serve` accepts the arguments of the Deployment."""
     name, *arguments = CONTAINER["args"]
     parsed = load_command(name)[1].parse_args(arguments)
-    assert (str(parsed.config), str(parsed.last_good)) == (
-        "/etc/tornado-proxy/proxy.yaml",
-        "/var/lib/tornado-proxy/last-good",
-    )
+    assert str(parsed.config) == "/etc/tornado-proxy/proxy.yaml"
+    assert str(parsed.last_good) == "/var/lib/tornado-proxy/last-good"
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])

@@ -26,7 +26,6 @@ GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name)
 def test_a_file_of_the_gallery_is_formatted(path):
-    """The formatter would change nothing in the file."""
     text = path.read_text(encoding="utf-8")
     assert print_document(parse(SourceFile(path.name, text)).document) == text
 
@@ -40,7 +39,6 @@ def test_a_file_of_the_gallery_passes_its_own_tests(path):
 
 
 def test_the_demo_loads_without_diagnostics():
-    """The demo's configuration with the gallery compiles without a diagnostic."""
     configuration = compile_snapshot(read_demo("http://127.0.0.1:9000"))
     assert (configuration.usable, configuration.diagnostics) == (True, ())
 

@@ -47,7 +47,6 @@ def test_example_is_formatted(example):
 
 @pytest.mark.parametrize("example", _examples("rules", "rules untidy"))
 def test_example_passes_its_tests(example):
-    """All tests in an example pass."""
     compiled = compile_documents([_parsed(example).document])
     assert [render(diagnostic) for diagnostic in compiled.diagnostics] == []
     outcomes = [evaluate(rules, test) for rules in compiled.rule_sets.values() for test in rules.tests]
@@ -56,7 +55,6 @@ def test_example_passes_its_tests(example):
 
 @pytest.mark.parametrize("example", _examples("rules", "rules untidy"))
 def test_the_linter_finds_nothing_in_an_example(example):
-    """The linter reports no warning and no error about an example."""
     loaded = compile_rule_files([RuleFile("example.rules", example.encode())])
     diagnostics = lint(subject_of(loaded), CHECKS, LintSettings()).diagnostics
     assert [render(each) for each in diagnostics if each.severity is not Severity.INFO] == []
@@ -64,7 +62,6 @@ def test_the_linter_finds_nothing_in_an_example(example):
 
 @pytest.mark.parametrize("example", _examples("rules-error"))
 def test_example_marked_as_wrong_has_a_mistake(example):
-    """The parser reports a diagnostic about an example that is marked as wrong."""
     assert _parsed(example).diagnostics
 
 

@@ -35,19 +35,16 @@ def test_every_metric_is_documented_with_its_labels():
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_page_of_the_admin_listener_is_documented(path):
-    """The table has a row for each page of the admin listener."""
     assert re.search(rf"^\| `(GET|POST) {path}` \|", TEXT, re.MULTILINE)
 
 
 @pytest.mark.parametrize("outcome", ReloadOutcome)
 def test_every_outcome_is_documented(outcome):
-    """docs/operations.md names each outcome of a reload."""
     assert f"`{outcome.value}`" in TEXT
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_every_unit_is_documented(unit):
-    """The table has a row for each unit."""
     assert f"| `{unit.name}` |" in TEXT
 
 

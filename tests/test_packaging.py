@@ -124,7 +124,6 @@ def test_a_release_has_its_part_of_the_changelog(tmp_path):
 
 
 def test_a_release_without_a_part_in_the_changelog_fails(tmp_path):
-    """A version that the changelog does not know is an error."""
     result = _changes(tmp_path, "0.1")
     assert (result.returncode, result.stderr) == (1, "error: CHANGELOG.md has no section for 0.1\n")
 

@@ -11,7 +11,6 @@ BENCHMARK = ROOT / "benchmarks" / "serving.py"
 
 
 def test_the_options_of_the_page_are_the_benchmarks():
-    """The benchmark accepts each option in the commands of the page."""
     usage = output_of(sys.executable, BENCHMARK, "--help")
     commands = [line for line in PAGE.splitlines() if line.startswith("$ python benchmarks/serving.py")]
     options = {option for line in commands for option in re.findall(r"--[a-z]+", line)}
@@ -20,7 +19,6 @@ def test_the_options_of_the_page_are_the_benchmarks():
 
 
 def test_the_page_has_every_load():
-    """Each load of the benchmark has a row in the table."""
     loads = re.findall(r'(?m)^    Load\("([^"]+)"', BENCHMARK.read_text(encoding="utf-8"))
     assert loads
     assert [load for load in loads if f"\n| {load}," not in PAGE] == []

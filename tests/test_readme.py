@@ -51,13 +51,11 @@ def _commands() -> list[str]:
 
 @pytest.mark.parametrize("line", _commands())
 def test_a_command_of_the_readme_runs(folder, command, line):
-    """Each command of the README succeeds with the README's files."""
     result = command(*shlex.split(line)[1:])
     assert (result.status, result.err) == (0, "")
 
 
 def test_the_example_is_explained_as_in_the_text(folder, command):
-    """`explain` prints the object that the text names for the path of the example."""
     result = command("explain", "/press/spring.html", "--config", "proxy.yaml")
     assert "site/archive/press/spring.html" in result.out
 
@@ -73,7 +71,6 @@ def test_the_first_configuration_serves_the_bucket_of_the_demo(folder):
 
 
 def test_a_bucket_of_aws_can_be_used(folder, command):
-    """The example of a bucket of AWS can replace the bucket of the first example."""
     path, aws = folder / "proxy.yaml", _blocks("yaml")[1]
     path.write_text(re.sub(r"^    bucket: .*\n.*\n", lambda _: aws, path.read_text(), flags=re.MULTILINE))
     assert "eu-west-1" in path.read_text()
@@ -82,12 +79,10 @@ def test_a_bucket_of_aws_can_be_used(folder, command):
 
 
 def test_the_library_example_runs(folder):
-    """The Python example runs unchanged."""
     output_of(sys.executable, "-c", _blocks("python")[0], cwd=folder)
 
 
 def test_every_linked_file_exists():
-    """Each file that the README links to exists."""
     assert [link for link in re.findall(r"\]\(([^):#]+)\)", README) if not (ROOT / link).exists()] == []
 
 

@@ -29,7 +29,6 @@ def test_every_example_loads(text):
 
 
 def test_the_input_of_a_policy_is_the_documented_one():
-    """The input that a policy server gets is the example of the page."""
     user = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Ash", "Ann", "Ash", email_verified=True)
     path, headers = RequestPath("/drafts/plan.txt"), (("Host", "files.example.org"),)
     request = Request("GET", "files.example.org", path, "x=1", (("x", "1"),), headers, "https", "192.0.2.7")
@@ -38,7 +37,6 @@ def test_the_input_of_a_policy_is_the_documented_one():
 
 
 def test_the_pages_of_a_provider_are_the_documented_ones():
-    """The page documents the default paths of a provider's pages."""
     provider = OidcProvider("NAME", GuardedUrl("https://id.example"), "me")
     pages = re.findall(r"^\| `(/auth\S*)` \(`(\w+)`\)", TEXT, re.MULTILINE)
     assert pages == [(path, f"{step}Path") for step, path in provider.pages.items()]

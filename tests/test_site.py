@@ -15,7 +15,6 @@ _SPEC.loader.exec_module(site)
 
 
 def test_the_navigation_has_every_page():
-    """The navigation lists each page of docs/ once."""
     (home, *chapters) = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
     listed = [*home.values(), *(page for chapter in chapters for pages in chapter.values() for page in pages)]
     assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))

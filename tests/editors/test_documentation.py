@@ -24,7 +24,6 @@ def test_every_path_of_the_page_exists(path):
 
 @pytest.mark.parametrize("name", PACKAGE["contributes"]["configuration"]["properties"])
 def test_every_setting_of_the_extension_is_on_the_page(name):
-    """Each setting is on the page by its full name."""
     assert f"`{name}`" in PAGE
 
 

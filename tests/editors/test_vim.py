@@ -13,7 +13,6 @@ SYNTAX = (FOLDER / "syntax/tornado_proxy_rules.vim").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("word", KEYWORDS.values())
 def test_every_keyword_of_the_language_is_highlighted(word):
-    """A keyword that is added to the grammar is highlighted."""
     assert re.search(rf"(?<![\w-]){word}(?![\w-])", SYNTAX.partition("highlight default")[0])
 
 

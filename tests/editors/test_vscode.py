@@ -41,7 +41,6 @@ def test_every_file_of_the_package_exists():
 
 
 def test_language_and_grammar_agree():
-    """The grammar is that of the language and has the scope of its definition."""
     (language,), (grammar,) = PACKAGE["contributes"]["languages"], PACKAGE["contributes"]["grammars"]
     assert language["extensions"] == [".rules"]
     assert grammar["language"] == language["id"]
@@ -68,7 +67,6 @@ def test_every_included_rule_is_defined():
 
 @pytest.mark.parametrize("word", KEYWORDS.values())
 def test_every_keyword_of_the_language_is_highlighted(word):
-    """A keyword that is added to the grammar is highlighted."""
     assert [pattern for pattern in PATTERNS if re.search(rf"(?<![\w-]){word}(?![\w-])", pattern)]
 
 

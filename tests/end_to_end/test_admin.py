@@ -47,7 +47,6 @@ def test_the_status_describes_the_generation_in_force(admin, folder):
 
 
 def test_a_reload_is_answered_with_its_report(admin, folder):
-    """The answer to a reload reports the edit, which is then in force."""
     (folder / "rules" / "site.rules").write_text(RULES.format("better"))
     code, report = admin.reload()
     if report["outcome"] == "unchanged":  # the watcher was faster
@@ -82,7 +81,6 @@ def test_a_named_pipe_instead_of_a_file_is_refused(admin, folder, name):
 
 
 def test_an_endpoint_that_boto3_refuses_is_a_refused_edit(admin, folder):
-    """An edit with an endpoint that boto3 refuses is refused, and the service runs on."""
     path = folder / "proxy.yaml"
     good = path.read_text()
     path.write_text(good.replace('s3Endpoint: "', 's3Endpoint: "http://[::1/'))

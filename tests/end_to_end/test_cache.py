@@ -82,7 +82,6 @@ def test_a_target_without_a_cache_cannot_be_purged(pair):
 
 
 def test_requests_are_counted_in_all_workers(pair):
-    """The metrics are the sums over both workers."""
     proxy, admin = pair
     before = admin.metric("tornado_proxy_cache_requests_total")
     _x_cache_of_each(proxy, admin, "/counted.txt")

@@ -101,7 +101,6 @@ def test_the_example_answers_as_in_its_table(example, row):
 
 
 def test_every_row_of_the_table_is_read():
-    """Every row of the table is read from the page."""
     assert len(ROWS) == EXAMPLE.count("\n| GET") + EXAMPLE.count("\n| PUT") + EXAMPLE.count("\n| DELETE")
 
 
@@ -110,15 +109,11 @@ def test_an_upload_of_the_example_is_stored_with_its_metadata(example):
     ask, bucket, *_ = example
     assert ask("PUT", "/home/stored/", "dan of the staff").status == 201
     stored = bucket.client.head_object(Bucket="press", Key="homes/dan/stored/new.txt")
-    assert (stored["Metadata"], stored["CacheControl"], stored["StorageClass"]) == (
-        {"by": "dan"},
-        "no-cache",
-        "STANDARD_IA",
-    )
+    found = stored["Metadata"], stored["CacheControl"], stored["StorageClass"]
+    assert found == ({"by": "dan"}, "no-cache", "STANDARD_IA")
 
 
 def test_the_webhook_of_the_example_is_called(example):
-    """The webhook is called soon after the answer."""
     ask, _, bodies, _ = example
     assert ask("GET", "/press/photo.txt", "nobody").status == 200
     eventually(lambda: any(b'"photo.txt"' in body for body in bodies))

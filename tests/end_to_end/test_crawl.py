@@ -77,7 +77,6 @@ def test_every_object_is_reached_by_links_alone(proxy):
 
 
 def test_no_page_shows_the_prefix_or_the_rewritten_key(proxy):
-    """A page shows neither the bucket's prefix nor the rewritten key."""
     for _, content_type, text in _crawl(proxy, "/m/public/"):
         if content_type.startswith("text/html"):
             assert "secret" not in text

@@ -37,7 +37,6 @@ def _cpu_seconds_of_children():
 
 
 def test_the_first_url_is_a_page(printed):
-    """The first URL that the demo prints is a page of the demo site."""
     page = urllib.request.urlopen(re.search(r"http://\S+", printed)[0]).read().decode()
     assert "The demo site" in page
 
@@ -74,7 +73,6 @@ sys.exit(main(["demo", "--port", "0", "--quiet"]))
 
 
 def test_an_edit_is_reported(tmp_path):
-    """The demo reports an edit of a rule with the rewrite that it changed."""
     gallery = shutil.copytree(Path(__file__).parents[2] / "rules", tmp_path / "rules")
     command = [sys.executable, "-c", _EDITED, str(gallery)]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -100,7 +98,6 @@ def test_each_user_has_an_own_home(printed):
     "path", ["home/ben/plan.txt", "users/ben/plan.txt", "notes/ann/today.txt", "drafts/ann/letter.txt"]
 )
 def test_no_user_reads_the_files_of_another(printed, path):
-    """No path leads into the directory of another user."""
     url = re.search(r"http://\S+", printed)[0]
     user = "ann" if "/ben/" in path else "ben"
     with pytest.raises(urllib.error.HTTPError, match="404"):
@@ -116,7 +113,6 @@ def _read(url, user):
 
 
 def test_a_long_listing_has_several_pages(printed):
-    """The listing of the nightly builds has several pages, which `next` links."""
     url = re.search(r"http://\S+", printed)[0]
     names, page = [], f"{url}releases/nightly/?format=json&limit=100"
     while page:

@@ -125,7 +125,6 @@ def test_an_upload_of_a_gibibyte_passes_through(proxy, s3):
 
 
 def test_an_aborted_upload_leaves_no_object_and_no_parts(proxy, s3):
-    """An upload that the client aborts is aborted in S3 too."""
     with closing(socket.create_connection(proxy.address)) as client:
         client.sendall(_upload_head(64 << 20))
         client.sendall(bytes(24 << 20))

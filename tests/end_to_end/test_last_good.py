@@ -52,7 +52,6 @@ def test_the_copy_is_served_if_rule_tests_fail(folder, last_good):
 
 
 def test_rules_are_served_without_a_copy_although_their_tests_fail(folder):
-    """Without a copy, a start uses rules with failing tests, and logs it."""
     with endless_s3() as (endpoint, _):
         text = STRICT.format(endpoint=endpoint)
         with start_proxy(folder, text, "--last-good", str(folder / "kept"), site=FAILING) as proxy:
@@ -61,7 +60,6 @@ def test_rules_are_served_without_a_copy_although_their_tests_fail(folder):
 
 
 def test_workers_start_from_the_copy(folder, last_good):
-    """A service with several workers starts from the copy as well."""
     with _restarted(folder, *last_good, "--workers", "2") as (proxy, _):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
 

@@ -120,32 +120,24 @@ def _log_of(folder, text: str, *options: str, rules: str = RULES.format("first")
 def test_a_json_log_contains_only_json(tmp_path, options):
     """In a JSON log, a warning at the start is an object with its place, like each later line."""
     warning, *rest = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), *options)
-    assert (warning["level"], warning["code"], warning["file"]) == (
-        "warning",
-        "plain-secret",
-        str(tmp_path / "proxy.yaml"),
-    )
+    found = warning["level"], warning["code"], warning["file"]
+    assert found == ("warning", "plain-secret", str(tmp_path / "proxy.yaml"))
     assert rest[-1]["message"].startswith("stopping")
 
 
 def test_a_json_log_reports_a_refused_start(tmp_path):
     """Mistakes in rules and the missing last good copy are objects in a JSON log."""
     rules = "target site {\n  rewrit `^/a$`\n}\n"
-    lines = _log_of(
-        tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), "--last-good", str(tmp_path / "kept"), rules=rules
-    )
+    options = "--last-good", str(tmp_path / "kept")
+    lines = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), *options, rules=rules)
     mistake = next(line for line in lines if line.get("line") == 2)
-    assert (mistake["file"], mistake["column"], mistake["severity"]) == (
-        str(tmp_path / "rules" / "site.rules"),
-        3,
-        "error",
-    )
+    found = mistake["file"], mistake["column"], mistake["severity"]
+    assert found == (str(tmp_path / "rules" / "site.rules"), 3, "error")
     assert "did you mean `rewrite`" in mistake["help"]
     assert lines[-1]["message"].startswith("there is no last good copy")
 
 
 def test_a_json_log_reports_a_taken_address(tmp_path):
-    """An address in use is an object in a JSON log."""
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         text = JSON_LOG.format(endpoint="http://127.0.0.1:1").replace(
             "port: 0", f"port: {occupied.getsockname()[1]}", 1

@@ -67,7 +67,6 @@ def _credentials(user: str | None) -> str | None:
 
 @pytest.mark.parametrize(("target", "path", "user", "key"), ROWS)
 def test_get_is_rewritten(proxy, bucket, target, path, user, key):
-    """GET reads the rewritten key."""
     bucket.put(key, f"get {key}".encode())
     answer = proxy.request("GET", path, host=f"{target}.test", user=_credentials(user))
     assert (answer.status, answer.text) == (200, f"get {key}")
@@ -75,7 +74,6 @@ def test_get_is_rewritten(proxy, bucket, target, path, user, key):
 
 @pytest.mark.parametrize(("target", "path", "user", "key"), ROWS)
 def test_head_is_rewritten(proxy, bucket, target, path, user, key):
-    """HEAD reads the rewritten key, and its answer has no body."""
     bucket.put(key, b"head" + key.encode())
     answer = proxy.request("HEAD", path, host=f"{target}.test", user=_credentials(user))
     assert (answer.status, answer.headers["content-length"], answer.body) == (200, str(4 + len(key)), b"")
@@ -92,7 +90,6 @@ def test_put_is_rewritten(proxy, bucket, target, path, user, key):
 
 @pytest.mark.parametrize(("target", "path", "user", "key"), ROWS)
 def test_delete_is_rewritten(proxy, bucket, target, path, user, key):
-    """DELETE removes the rewritten key."""
     bucket.put(key, b"to go")
     answer = proxy.request("DELETE", path, host=f"{target}.test", user=_credentials(user))
     assert answer.status == 204

@@ -35,7 +35,6 @@ def _secrets(monkeypatch):
 
 
 def test_check_does_not_count_page_templates_as_rule_files(files, capfd):
-    """The number of files in the report counts rule files only."""
     files.write_text(
         files.read_text().replace("rules: [rules]", "rules: []\ntemplates: {notFoundError: {path: gone.html}}")
     )
@@ -96,7 +95,6 @@ def test_a_taken_address_is_a_failure(files, capfd):
 
 @pytest.mark.parametrize("text", ["0", "-1", "two"])
 def test_workers_are_a_positive_number(files, capfd, text):
-    """`--workers` refuses anything but a positive whole number."""
     with pytest.raises(SystemExit, match="2"):
         main(["serve", "--config", str(files), "--workers", text])
     assert f"`{text}` is not a whole number of at least 1" in capfd.readouterr().err

@@ -51,16 +51,9 @@ def issuer():
 
 
 def _start(folder, issuer, bucket, trusted):
-    for key in (
-        "a.txt",
-        "deep/b c.txt",
-        "editors/a.txt",
-        "policy/a.txt",
-        "headers/a.txt",
-        "other/a.txt",
-        "password/a.txt",
-    ):
-        bucket.put(key, key.encode())
+    for folder_name in ("", "editors/", "policy/", "headers/", "other/", "password/"):
+        bucket.put(f"{folder_name}a.txt", f"{folder_name}a.txt".encode())
+    bucket.put("deep/b c.txt", b"deep/b c.txt")
     text = CONFIGURATION.format(issuer=issuer.url, client=CLIENT, secret=CLIENT_SECRET, bucket=bucket, trusted=trusted)
     return start_proxy(folder, text)
 
@@ -156,10 +149,8 @@ def test_a_policy_decides(proxy, issuer, permits, status):
     assert proxy.request("GET", "/policy/a.txt?x=1", headers=_token(issuer)).status == status
     (policy_input,) = issuer.policy_inputs
     assert (policy_input["user"]["preferred_username"], policy_input["user"]["groups"]) == ("ann", ["editors"])
-    assert (policy_input["request"]["path"], policy_input["request"]["parsed_path"]) == (
-        "/policy/a.txt?x=1",
-        ["policy", "a.txt"],
-    )
+    request = policy_input["request"]
+    assert (request["path"], request["parsed_path"]) == ("/policy/a.txt?x=1", ["policy", "a.txt"])
     assert policy_input["tags"] == {"a": "b"}
 
 
@@ -226,7 +217,6 @@ def test_a_page_of_another_origin_writes_nothing(ann, bucket, method, headers):
 
 
 def test_a_page_of_this_origin_writes(ann, bucket):
-    """A PUT with the cookie is accepted from a page of this origin."""
     headers, body = form("new.txt", b"new")
     assert ann.request("/", "PUT", {**headers, "Origin": "http://files.example"}, body).status == 201
     assert bucket.get("new.txt") == b"new"
@@ -244,7 +234,6 @@ def test_a_picture_logs_nobody_out(ann):
 
 
 def test_a_login_cookie_is_not_a_session(proxy):
-    """The cookie of a login in progress opens nothing as a session."""
     browser = Browser(proxy)
     browser.request("/auth/id")
     (login,) = browser.cookies.values()

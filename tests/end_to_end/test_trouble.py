@@ -41,7 +41,6 @@ def test_an_unreachable_s3_is_a_bad_gateway(proxy_without_s3, method, path):
 
 
 def test_an_upload_to_an_unreachable_s3_is_a_bad_gateway(proxy_without_s3):
-    """A PUT to an unreachable S3 is answered with 502."""
     assert proxy_without_s3.upload("/", "a.txt", b"a").status == 502
 
 

@@ -12,14 +12,14 @@ from urllib.parse import quote, urlencode
 
 import pytest
 import serving
+from front_proxy import ANN, BOB, FRONT
 from memory_store import MemoryStore
 from quirky_s3 import quirky_s3
 from serving import FORM_TYPE, TornadoServer, form, part, serve
 from stores import read_object, store_at
 
-from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.providers import HeaderProvider, Resource
+from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.server import Server
 from tornado_proxy.semantics.conditions import Conditions
 
@@ -182,7 +182,6 @@ ATTACKS = {
 
 @pytest.mark.parametrize("name", [name for names in ATTACKS.values() for name in names])
 def test_each_test_of_the_table_exists(name):
-    """Each test that the table names exists."""
     file, _, function = name.partition("::")
     tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
     assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
@@ -204,9 +203,6 @@ _SPELLINGS = (
 )  # fmt: skip
 
 SECRET = b"what nobody else may read"
-PROVIDER = HeaderProvider("front", "X-User", "X-Email")
-FRONT = {"authenticators": {"front": HeaderAuthenticator(PROVIDER)}, "server": Server(trusted_proxies=("127.0.0.0/8",))}
-BOB = {"X-User": "bob", "X-Email": "bob@example.org"}
 
 
 def _raw(target: str) -> str:
@@ -311,17 +307,16 @@ async def test_no_name_of_an_upload_leads_to_the_files_of_another_user():
 async def test_no_upload_in_parts_of_another_user_is_touched():
     """Bob can't continue, list, complete or abort Ann's upload in parts, although he knows its ID."""
     store = _homes()
-    ann = {**BOB, "X-User": "ann"}
     async with serve(store, actions=ISOLATED, resources=ALL_METHODS, **FRONT) as site:
-        started = await _request(site, "PUT", "/new?upload=start&size=5", ann)
+        started = await _request(site, "PUT", "/new?upload=start&size=5", ANN)
         upload = json.loads(started.body)["id"]
-        await _request(site, "PUT", f"/new?upload=part&id={upload}&number=1", ann, b"ann's")
+        await _request(site, "PUT", f"/new?upload=part&id={upload}&number=1", ANN, b"ann's")
         paths = ("/new", "/ann/new", "/..%2fann/new", "//ann/new")
         steps = ("part&number=1", "part&number=2", "parts", "complete&size=5", "abort")
         for path, step in product(paths, steps):
             answer = await _request(site, "PUT", f"{path}?upload={step}&id={upload}", BOB, b"changed")
             assert answer.status in (400, 404), (path, step)
-        completed = await _request(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ann)
+        completed = await _request(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ANN)
     assert completed.status == 201
     assert await read_object(store, "ann/new") == b"ann's"
 

@@ -2,23 +2,21 @@
 
 import asyncio
 import gzip
-import json
 from datetime import UTC, datetime
 
 import pytest
+from front_proxy import BOB, FRONT, Policy
 from http2_client import connect, connect_tls, head, tls_setup
 from memory_store import MemoryStore
 from serving import FORM_TYPE, form, part, serve
 
-from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction, Webhook
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
-from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
+from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.pages.custom import Recipe
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.wire.dialing import Fetched
 
 HOOKS = (Webhook("http://127.0.0.1:1/"),)
 ACTIONS = Actions(
@@ -46,14 +44,9 @@ redirect 301 `^/(\w+)/left$` -> `/$1/d/`
 gone `^/(\w+)/gone/`
 """
 FILES = {
-    "a": b"of the nested target",
-    "bob/a": b"x" * 5000,
-    "bob/d/x": b"x",
-    "bob/i/index.html": b"<p>index",
-    "bob/README.md": b"his text",
-    "bob/closed/x": b"x",
-}
-BOB = {"X-User": "bob", "X-Email": "bob@example.org"}
+    "a": b"of the nested target", "bob/a": b"x" * 5000, "bob/d/x": b"x", "bob/i/index.html": b"<p>index",
+    "bob/README.md": b"his text", "bob/closed/x": b"x",
+}  # fmt: skip
 ORIGIN = {"Origin": "https://a.test"}
 
 REQUESTS = {
@@ -105,7 +98,7 @@ def _settings(policy):
         "resources": RESOURCES,
         "rules": RULES,
         "listing": ListingOptions(readme=True, archive=ArchiveOptions(enabled=True)),
-        "authenticators": {"front": HeaderAuthenticator(HeaderProvider("front", "X-User", "X-Email"))},
+        **FRONT,
         "server": server,
         "custom": {"not_found_error": Recipe("not_found_error", "nothing at {{ .Request.URL.Path }}")},
         "others": [nested],
@@ -135,11 +128,7 @@ async def _answered(ask, site):
 @pytest.mark.parametrize("name", REQUESTS)
 async def test_both_protocols_have_one_answer(name):
     """Status, headers, body and webhooks are the same."""
-    asked = []
-
-    async def policy(wanted):
-        asked.append(json.loads(wanted.body)["input"]["request"]["path"])
-        return Fetched(200, b'{"result": false}')
+    policy = Policy("/closed/x")
 
     status, method, target, headers, body = REQUESTS[name]
     sent = {each: value for each, value in (BOB | ORIGIN | headers).items() if value}
@@ -149,17 +138,13 @@ async def test_both_protocols_have_one_answer(name):
         new = await _answered(client.request(method, target, sent, body), site)
     assert new == old
     assert old[0] == status
-    assert asked in ([], ["/closed/x"] * 2)
+    assert policy.asked in ([], [("GET", "/closed/x")] * 2)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 async def test_a_path_that_a_proxy_takes_off_changes_addresses_only(name):
     """Addresses in headers and bodies begin with it; what is decided, done and reported is the same, by HTTP/2 too."""
-    asked = []
-
-    async def policy(wanted):
-        asked.append(json.loads(wanted.body)["input"]["request"]["path"])
-        return Fetched(200, b'{"result": false}')
+    policy = Policy("/closed/x")
 
     def cut(answer):
         status, headers, body, used = answer
@@ -175,7 +160,7 @@ async def test_a_path_that_a_proxy_takes_off_changes_addresses_only(name):
     assert cut(new) == cut(old)
     assert old[1].get("location", "/").startswith("/")
     assert new[1].get("location", "/files/").startswith("/files/")
-    assert asked in ([], ["/closed/x"] * 2)
+    assert policy.asked in ([], [("GET", "/closed/x")] * 2)
 
 
 async def test_an_upload_outlives_the_farewell():

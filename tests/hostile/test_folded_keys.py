@@ -6,25 +6,19 @@ import unicodedata
 from itertools import product
 
 import pytest
+from front_proxy import ANN, BOB, FRONT
 from memory_store import MemoryStore
 from serving import part, serve
 
-from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
-from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
-from tornado_proxy.config.server import Server
+from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.wire.dialing import Fetched
 
 SECRET = b"what only some may read"
-FRONT = {
-    "authenticators": {"front": HeaderAuthenticator(HeaderProvider("front", "X-User", "X-Email"))},
-    "server": Server(trusted_proxies=("127.0.0.0/8",)),
-}
-ANN, BOB = ({"X-User": name, "X-Email": f"{name}@example.org"} for name in ("ann", "bob"))
 WRITABLE = Actions(
     put=PutAction(enabled=True, allow_override=True, raw_uploads=True), delete=DeleteAction(enabled=True)
 )

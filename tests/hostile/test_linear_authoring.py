@@ -27,24 +27,14 @@ GO = (
     "{{ end }}", "{{ define }}", "{{", "}}", "{{.Key}}", '"', "`", "(", " ", "-", "|", "$a", ":=", "1", ".", "/*", "é",
 )  # fmt: skip
 GO_STATEMENTS = (
-    '{{ define "a" }}',
-    '{{ define "a№" }}{{ end }}',
-    "{{ $a№ := 1 }}",
-    "{{ if .Key }}",
-    "{{ else }}",
-    "{{ range 1 }}",
-    '{{ include "a" . }}',
-    "{{ end }}",
-)
+    '{{ define "a" }}', '{{ define "a№" }}{{ end }}', "{{ $a№ := 1 }}", "{{ if .Key }}", "{{ else }}",
+    "{{ range 1 }}", '{{ include "a" . }}', "{{ end }}",
+)  # fmt: skip
 JINJA = ("{{", "}}", "{%", "%}", "{#", " if a ", " endif ", '"', "a", " ", "(", "|", ".", "1", "-", "\n", "é")
 JINJA_STATEMENTS = (
-    "{%if 1%}{%set x№=1%}{%endif%}",
-    "{%set x№=1%}",
-    "{%for x№ in 'a'%}{{x№}}{%endfor%}",
-    "{%macro m№(a)%}{%endmacro%}",
-    "{%with x№=1%}{%endwith%}",
-    "{{x0}}",
-)
+    "{%if 1%}{%set x№=1%}{%endif%}", "{%set x№=1%}", "{%for x№ in 'a'%}{{x№}}{%endfor%}",
+    "{%macro m№(a)%}{%endmacro%}", "{%with x№=1%}{%endwith%}", "{{x0}}",
+)  # fmt: skip
 RULES = ("target a {", "}", "rewrite ", '"a"', "`", '"', "->", "#", "\n", ";", "a", "//", "<<<<<<<", "“")
 PAGE = ("{{", "}}", "{% if a %}", "{#", "a", " ", "\n")
 # A theme compiles all its templates; the time of its own ones would hide that of the text.
@@ -52,16 +42,10 @@ OWN = [path.name for path in files("tornado_proxy.pages").joinpath("templates").
 EMPTY = dict.fromkeys([*OWN, *(f"default/{name}" for name in OWN)], "")
 # Without `^`: how anchored sources overlap is asked for each pair of them, within a budget of steps.
 STATEMENTS = (
-    "rewrite `/a` -> `/b`\n",
-    "rewrite b `[^/]+` -> jinja `{{ key }}`\n",
-    "rewrite `é` -> go `{{ .Key }}`\n",
-    "redirect `/a` -> `/b/$1`\n",
-    "gone `é`\n",
-    'test "/a" -> "/b"\n',
-    'test "/b" as "a" -> error\n',
-    "# allow unescaped-dot\n",
-    "\n",
-)
+    "rewrite `/a` -> `/b`\n", "rewrite b `[^/]+` -> jinja `{{ key }}`\n", "rewrite `é` -> go `{{ .Key }}`\n",
+    "redirect `/a` -> `/b/$1`\n", "gone `é`\n", 'test "/a" -> "/b"\n', 'test "/b" as "a" -> error\n',
+    "# allow unescaped-dot\n", "\n",
+)  # fmt: skip
 LINES = ("/a№ /b№\n", "/b№ /a№ 301\n", "/c№ /c\n", "/c /c/№#x\n", "/a /b # c\n", "x y\n", "#", "\n")
 YAML = ("a: ", "- ", "\n", "\n ", '"', "'", "{", "[", "]", ",", ":", "#", "&a ", "*a ", "|\n", "? ", "\\", "!", "é")
 

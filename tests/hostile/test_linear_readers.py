@@ -43,41 +43,23 @@ KEYS = KeySet([RSAKey.generate_key(2048, {"kid": "a"})])
 
 # Arguments for the other parameters of readers, by name; a reader with an unlisted parameter fails with a KeyError.
 ARGUMENTS = {
-    "offers": ("text/html", "application/json"),
-    "charset": "utf-8",
-    "etag": '"a"',
-    "other": '"a"',
-    "method": "GET",
-    "name": "a.txt",
-    "trusted": Metadata("https://id.example", "", "", "", keys=KEYS),
-    "client_id": "me",
-    "digest": "9a31",
-    "now": 1e9,
-    "ask": lambda _name: "",
-    "expires": None,
-    "status": 400,
-    "message": "no",
-    "rest": b"\x00" * 36,
-    "request": Request("GET", "files.example", "/"),
+    "offers": ("text/html", "application/json"), "charset": "utf-8", "etag": '"a"', "other": '"a"', "method": "GET",
+    "name": "a.txt", "trusted": Metadata("https://id.example", "", "", "", keys=KEYS), "client_id": "me",
+    "digest": "9a31", "now": 1e9, "ask": lambda _name: "", "expires": None, "status": 400, "message": "no",
+    "rest": b"\x00" * 36, "request": Request("GET", "files.example", "/"),
     "match": RouteMatch(Site(Target("site", Mount(), Bucket("bucket")), RuleSet("site")), "/", Key("/")),
     "home": Key("/"),
-}
+}  # fmt: skip
 
 # Functions that read text of the configuration or of the product, or a key, which is short.
 TRUSTED_OR_SHORT = {
-    "tornado_proxy.auth.basic.doubt",
-    "tornado_proxy.auth.basic.read_password",
-    "tornado_proxy.s3.client.refuses_checksum_mode",
-    "tornado_proxy.s3.failures.translated",
-    "tornado_proxy.s3.failures.from_answer",
-    "tornado_proxy.semantics.fields.challenge",
-    "tornado_proxy.telemetry.metrics.rewrite_id",
-    "tornado_proxy.telemetry.exposition.counter",
-    "tornado_proxy.telemetry.exposition.gauge",
-    "tornado_proxy.telemetry.exposition.histogram",
-    "tornado_proxy.routing.mounts.host_expression",
-    "tornado_proxy.routing.access.path_expression",
-}
+    "tornado_proxy.auth.basic.doubt", "tornado_proxy.auth.basic.read_password",
+    "tornado_proxy.s3.client.refuses_checksum_mode", "tornado_proxy.s3.failures.translated",
+    "tornado_proxy.s3.failures.from_answer", "tornado_proxy.semantics.fields.challenge",
+    "tornado_proxy.telemetry.metrics.rewrite_id", "tornado_proxy.telemetry.exposition.counter",
+    "tornado_proxy.telemetry.exposition.gauge", "tornado_proxy.telemetry.exposition.histogram",
+    "tornado_proxy.routing.mounts.host_expression", "tornado_proxy.routing.access.path_expression",
+}  # fmt: skip
 
 
 def _modules() -> Iterator[object]:

@@ -70,16 +70,8 @@ class Life:
         self.readied = 0
         self.copy = KeptCopy(files.folder / "kept")
         self.serving = RecordingServing(configuration)
-        launch = Launch(
-            Sockets((), ""),
-            self._read,
-            self._administer,
-            lambda: None,
-            Notifier(str(address)),
-            self.copy,
-            from_copy,
-            self.reader.renewed,
-        )
+        told = Notifier(str(address)), self.copy, from_copy, self.reader.renewed
+        launch = Launch(Sockets((), ""), self._read, self._administer, lambda: None, *told)
         self._patch_kills()
         self.runner = asyncio.Runner()
         self.runner.get_loop().set_exception_handler(lambda *_: None)  # of tasks that were killed

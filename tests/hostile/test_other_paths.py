@@ -4,29 +4,18 @@ The ways are archives, READMEs, index documents, listings and slash redirects; a
 need another sign-in, or be for a policy server to decide.
 """
 
-import io
-import json
-import zipfile
-
 import pytest
+from front_proxy import ANN, FRONT, Policy
 from memory_store import MemoryStore
 from msgspec import structs
-from serving import FORM_TYPE, form, part, serve
+from serving import FORM_TYPE, entries_of, files_in, form, part, serve
 
-from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
-from tornado_proxy.config.providers import HeaderProvider, OidcProvider, OpaServer, Resource
+from tornado_proxy.config.providers import OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.server import Server
-from tornado_proxy.wire.dialing import Fetched
 
 ARCHIVES = ListingOptions(readme=True, archive=ArchiveOptions(enabled=True))
-FRONT = {
-    "authenticators": {"front": HeaderAuthenticator(HeaderProvider("front", "X-User", "X-Email"))},
-    "server": Server(trusted_proxies=("127.0.0.0/8",)),
-}
-ANN = {"X-User": "ann", "X-Email": "ann@example.org"}
 SECRET = b"what only some may read"
 OPEN = Resource("/**", white_list=True)
 ANY_USER = Resource("/**", provider="front")
@@ -36,17 +25,6 @@ def _nested(*resources, bucket=None, host="", path="/nested/", get=None):
     """A target that is mounted inside of the one at `/`."""
     mount = Mount(host, (path,))
     return Target("nested", mount, bucket or Bucket("bucket"), Actions(get or GetAction()), resources)
-
-
-def _members(answer):
-    assert answer.status == 200
-    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
-        return sorted(archive.namelist())
-
-
-def _names(answer):
-    assert answer.status == 200
-    return [each["name"] for each in json.loads(answer.body)["entries"]]
 
 
 TRYING = GetAction(index_document="index.html", try_files=("$path", "$path.html", "$path/", "/index.html"))
@@ -85,7 +63,7 @@ async def test_an_archive_has_the_objects_of_a_site_that_tries_addresses():
     files = {"docs/a": b"x", "docs/a.html": b"x", "docs/b/c": b"x"}
     trying = GetAction(try_files=("$path.html", "$path", "/index.html"))
     async with serve(files, get=trying, listing=ARCHIVES) as site:
-        assert _members(await site.get("/docs/?format=zip")) == ["docs/a", "docs/a.html", "docs/b/c"]
+        assert sorted(files_in(await site.get("/docs/?format=zip"))) == ["docs/a", "docs/a.html", "docs/b/c"]
 
 
 FILES = {"a": b"a", "nested/secret": SECRET, "nested/deep/secret": SECRET, "other/a": b"a"}
@@ -99,7 +77,7 @@ async def test_an_archive_has_nothing_of_a_target_mounted_inside(path, host, res
     """What another target answers, by path and host, is in no archive, even where it is open: it may not offer any."""
     nested = _nested(*resources, host=host, path=path)
     async with serve(FILES, listing=ARCHIVES, others=[nested], **FRONT) as site:
-        names = _members(await site.get("/?format=zip"))
+        names = sorted(files_in(await site.get("/?format=zip")))
     assert [name for name in names if name.startswith(f"site{path}")] == []
     assert "site/a" in names
 
@@ -107,7 +85,7 @@ async def test_an_archive_has_nothing_of_a_target_mounted_inside(path, host, res
 async def test_a_mount_at_another_host_closes_nothing_here():
     """The files below a mount path are in the archive if the host leads elsewhere."""
     async with serve(FILES, listing=ARCHIVES, others=[_nested(CLOSED, host="elsewhere.test")], **FRONT) as site:
-        assert "site/nested/secret" in _members(await site.get("/?format=zip"))
+        assert "site/nested/secret" in sorted(files_in(await site.get("/?format=zip")))
 
 
 @pytest.mark.parametrize(
@@ -123,13 +101,13 @@ async def test_a_mount_at_another_host_closes_nothing_here():
 async def test_a_listing_shows_a_mount_that_would_answer(resources, get, headers, expected):
     """The directory of a mount inside is listed if a request for it would not be an error; nobody signs in for that."""
     async with serve(FILES, others=[_nested(*resources, get=get)], **FRONT) as site:
-        assert _names(await site.request("GET", "/?format=json", headers)) == expected
+        assert entries_of(await site.request("GET", "/?format=json", headers)) == expected
 
 
 async def test_a_listing_shows_no_file_in_place_of_a_mount():
     """A file that another target hides has neither name nor size in a listing."""
     async with serve({"nested": b"x", "a": b"a"}, others=[_nested()]) as site:
-        assert _names(await site.get("/?format=json")) == ["a"]
+        assert entries_of(await site.get("/?format=json")) == ["a"]
 
 
 @pytest.mark.parametrize("form_of", ["json", "text", "html"])
@@ -150,7 +128,7 @@ async def test_a_user_sees_what_the_same_sign_in_opens():
     resources = [Resource("/none/**", methods=("PUT",)), Resource("/bad", provider="id"), ANY_USER]
     resources.insert(0, Resource("/none/**", provider=None))
     async with serve({"good": b"x", "bad": b"x", "none/x": b"x"}, resources=resources, **FRONT) as site:
-        assert _names(await site.request("GET", "/?format=json", ANN)) == ["good"]
+        assert entries_of(await site.request("GET", "/?format=json", ANN)) == ["good"]
 
 
 @pytest.mark.parametrize(
@@ -186,8 +164,8 @@ async def test_a_closed_index_document_is_not_shown(get, others, resources):
     files = {"d/index.html": SECRET, "d/a": b"x"}
     async with serve(files, get=get, others=others, resources=resources, listing=ARCHIVES, **FRONT) as site:
         answer = await site.get("/d/?format=json")
-        above = _members(await site.get("/?format=zip"))
-    assert _names(answer) == ["a"]
+        above = sorted(files_in(await site.get("/?format=zip")))
+    assert entries_of(answer) == ["a"]
     assert above == ["site/d/a"]
 
 
@@ -227,23 +205,8 @@ async def test_a_page_of_a_provider_hides_a_file():
     directory, _, name = path.rpartition("/")
     files = {path[1:]: SECRET, f"{directory[1:]}/a": b"x"}
     async with serve(files, listing=ARCHIVES, providers=[provider]) as site:
-        assert name not in _names(await site.get(f"{directory}/?format=json"))
-        assert _members(await site.get(f"{directory}/?format=zip")) == [f"{directory[1:]}/a"]
-
-
-class _Policy:
-    """A policy server that refuses some paths, and notes all questions."""
-
-    def __init__(self, *refused):
-        self._refused = refused
-        self.asked = []
-
-    async def __call__(self, wanted):
-        request = json.loads(wanted.body)["input"]["request"]
-        self.asked.append((request["method"], request["path"].partition("?")[0]))
-        assert request["parsed_path"] == [each for each in self.asked[-1][1].split("/") if each]
-        allowed = self.asked[-1][1] not in self._refused
-        return Fetched(200, json.dumps({"result": allowed}).encode())
+        assert name not in entries_of(await site.get(f"{directory}/?format=json"))
+        assert sorted(files_in(await site.get(f"{directory}/?format=zip"))) == [f"{directory[1:]}/a"]
 
 
 OPA = OpaServer("http://127.0.0.1:8181/v1/data/allow")
@@ -253,7 +216,7 @@ POLICED = [Resource("/**", ("GET", "PUT", "DELETE"), provider="front", opa=OPA)]
 @pytest.mark.parametrize("refused", ["/d/README.md", "/d/index.html", "/d/"])
 async def test_a_policy_is_asked_about_what_is_shown_beside(refused):
     """A README, an index document and a slash redirect are shown where the policy permits a request for their path."""
-    policy, files = _Policy(refused), {"d/README.md": b"the text", "d/index.html": SECRET}
+    policy, files = Policy(refused), {"d/README.md": b"the text", "d/index.html": SECRET}
     async with serve(files, get=INDEX, listing=ARCHIVES, resources=POLICED, fetch=policy, **FRONT) as site:
         page = await site.request("GET", "/d/", ANN | {"Accept": "text/html"})
         redirected = await site.request("GET", "/d", ANN)
@@ -268,7 +231,7 @@ async def test_a_policy_is_asked_about_what_is_shown_beside(refused):
 
 async def test_a_policy_is_asked_about_each_address_that_is_tried():
     """A policy that refuses an address is asked about the next."""
-    policy, files = _Policy("/a.html"), {"a.html": SECRET, "index.html": b"the page of an app"}
+    policy, files = Policy("/a.html"), {"a.html": SECRET, "index.html": b"the page of an app"}
     async with serve(files, get=TRYING, resources=POLICED, fetch=policy, **FRONT) as site:
         assert (await site.request("GET", "/a", ANN)).body == b"the page of an app"
     asked = ["/a", "/a.html", "/a/", "/a/index.html", "/index.html"]
@@ -277,12 +240,12 @@ async def test_a_policy_is_asked_about_each_address_that_is_tried():
 
 async def test_a_listing_asks_a_policy_once():
     """The entries of a listing are the content of its directory: a policy that permits it is not asked about each."""
-    policy = _Policy("/d/b")
+    policy = Policy("/d/b")
     async with serve({"d/a": b"x", "d/b": b"x"}, resources=POLICED, fetch=policy, listing=ARCHIVES, **FRONT) as site:
-        assert _names(await site.request("GET", "/d/?format=json", ANN)) == ["a", "b"]
+        assert entries_of(await site.request("GET", "/d/?format=json", ANN)) == ["a", "b"]
         assert policy.asked == [("GET", "/d/")]
         # An archive holds content, so nothing is in it that a policy would have to permit.
-        assert _members(await site.request("GET", "/d/?format=zip", ANN)) == []
+        assert sorted(files_in(await site.request("GET", "/d/?format=zip", ANN))) == []
 
 
 WRITABLE = Actions(
@@ -310,7 +273,7 @@ REFUSED = "/d/config.json"
 )
 async def test_a_policy_sees_the_path_of_the_file_that_is_written(method, target, headers, body):
     """However a file is written, the policy is asked about its own path before anything happens to it."""
-    policy, store = _Policy(REFUSED), MemoryStore()
+    policy, store = Policy(REFUSED), MemoryStore()
     store.add("d/config.json", SECRET)
     async with serve(store, actions=WRITABLE, resources=POLICED, fetch=policy, **FRONT) as site:
         answer = await site.request(method, target, ANN | headers, body)

@@ -38,23 +38,13 @@ OPERATIONS = {
 }
 
 # Faults in a part of the answer that the operation doesn't read.
+_DATES, _BODIES = {"word-date", "number-date"}, {"drip-body", "stalled-body", "reset-in-body", "short-body"}
+_OF_WRITES = {"two-lengths", "no-length", "word-length", "negative-length", *_DATES}
 _HARMLESS = {
-    "get": {"word-date", "number-date"},
-    "part": {"word-date", "number-date"},
-    "head": {
-        "drip-body",
-        "stalled-body",
-        "reset-in-body",
-        "short-body",
-        "two-lengths",
-        "no-length",
-        "word-date",
-        "number-date",
-    },
-    "put": {"two-lengths", "no-length", "word-length", "negative-length", "word-date", "number-date"},
-    "remove": {"two-lengths", "no-length", "word-length", "negative-length", "word-date", "number-date"},
+    **dict.fromkeys(("get", "part"), _DATES),
+    "head": {"two-lengths", "no-length", *_BODIES, *_DATES},
+    **dict.fromkeys(("put", "create", "remove"), _OF_WRITES),
 }
-_HARMLESS["create"] = _HARMLESS["put"]
 
 
 async def attempt(store, operation: str, fault: str) -> None:

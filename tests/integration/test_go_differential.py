@@ -27,6 +27,7 @@ OUR_UNICODE = "17.0.0"
 FOLDED = (
     "L", "Lu", "Ll", "Lt", "Lm", "M", "Mn", "LC", "Nl", "So", "Greek", "Common", "Inherited", "Latin", "ASCII", "C",
 )  # fmt: skip
+FLAGS = "", "(?i)"
 NAMES = unicode_tables().names
 OLD_NAMES = ("L", "Lu", "Ll", "Nd", "P", "S", "Z", "Greek", "Latin", "Han", "Common")
 VECTORS = vectors("regexp")
@@ -116,17 +117,8 @@ def _members(expression):
         [rf"\p{{{name}}}" for name in NAMES],
         [rf"(?i)\p{{{name}}}" for name in FOLDED],
         [rf"(?i)[^\P{{{name}}}k\d]" for name in FOLDED],
-        [
-            rf"{flag}[{text}]"
-            for flag in ("", "(?i)")
-            for text in (r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "^k", "ß-ſ")
-        ],
-        [
-            f"{flag}[[:{sign}{name}:]]"
-            for flag in ("", "(?i)")
-            for sign in ("", "^")
-            for name in ("alpha", "upper", "word")
-        ],
+        [rf"{flag}[{text}]" for flag in FLAGS for text in (r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "^k", "ß-ſ")],
+        [f"{flag}[[:{sign}{name}:]]" for flag in FLAGS for sign in ("", "^") for name in ("alpha", "upper", "word")],
         [".", "(?s).", "(?i)\u019b", "(?i)[\U00010d50-\U00010d52]", "(?i)ß"],
     ],
     ids=["properties", "folded properties", "negated", "Perl", "POSIX", "others"],

@@ -35,16 +35,11 @@ HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REF
 
 # Refusals that docs/go-templates.md documents as different from Go.
 KNOWN_REFUSALS = (
-    "an address",
-    "cannot be written as a whole",
-    "the present time is not available",
-    "the time zone (?s:.*) is not supported",
-    "chunks of (?s:.*) are not possible",
-    "cannot be copied",
-    r"the time .* is out of range",
-    "are outside of the list",
+    "an address", "cannot be written as a whole", "the present time is not available",
+    "the time zone (?s:.*) is not supported", "chunks of (?s:.*) are not possible", "cannot be copied",
+    r"the time .* is out of range", "are outside of the list",
     r"cannot be merged into `\*.*`: only dictionaries can",
-)
+)  # fmt: skip
 
 
 def _our_result(case, vocabulary):

@@ -53,18 +53,15 @@ def _is_ready(url):
     ],
 )
 def test_the_documented_policy_decides(opa, user, method, path, permitted):
-    """The policy decides by groups, method and path."""
     request = Request(method, "files.example", RequestPath(path))
     assert run(is_permitted(OpaServer(GuardedUrl(f"{opa}/allow")), user, request, HttpFetcher())) is permitted
 
 
 def test_a_missing_policy_permits_nothing(opa):
-    """OPA answers without a result for a missing policy, which permits nothing."""
     assert run(is_permitted(OpaServer(GuardedUrl(f"{opa}/nothing")), ANN, Request(), HttpFetcher())) is False
 
 
 def test_an_unreachable_policy_server_is_an_error():
-    """An unreachable policy server is an error instead of a refusal."""
     with pytest.raises(PolicyUnavailable):
         run(
             is_permitted(OpaServer(GuardedUrl("http://127.0.0.1:1/v1/data/files/allow")), ANN, Request(), HttpFetcher())

@@ -250,7 +250,6 @@ def test_the_cache_follows_a_change_of_rules(cache, instances, tmp_path):
 
 @shared_caches
 def test_the_cache_answers_while_all_instances_are_down(cache, instances, tmp_path):
-    """A cached file is served although all instances are down."""
     with cache(instances, tmp_path) as front:
         assert front.request("GET", "/a").status == 200
         instances.stop_all()

@@ -67,7 +67,6 @@ def test_an_upload_asks_nothing_before(open_home, tmp_path):
 
 
 def test_the_totals_follow_a_deletion(open_home):
-    """After a deletion the totals are those of the files that are left."""
     browser = open_home("totals/", "a.txt", "b.txt")
     find(browser, "button[aria-label='Delete a.txt']").click()
     click(browser, "Delete")
@@ -76,7 +75,6 @@ def test_the_totals_follow_a_deletion(open_home):
 
 
 def test_the_last_file_is_deleted(open_home):
-    """A directory that has lost its last file says that it is empty."""
     browser = open_home("last/", "a.txt")
     find(browser, "button[aria-label='Delete a.txt']").click()
     click(browser, "Delete")

@@ -88,7 +88,6 @@ def test_a_large_file_is_uploaded_in_parts(page, bucket, tmp_path):
 
 
 def test_a_part_is_sent_again_after_a_broken_connection(page, bucket, tmp_path):
-    """The page reports the broken connection and sends the part again."""
     content = _write_large_file(tmp_path, "broken.bin")
     browser = page("parts/")
     with blocked(browser, "*number=3*"):
@@ -118,7 +117,6 @@ def test_an_upload_is_resumed(page, bucket, proxy, tmp_path):
 
 
 def test_a_stopped_upload_leaves_nothing_behind(page, bucket, tmp_path):
-    """A stopped upload leaves neither a file nor parts."""
     _write_large_file(tmp_path, "stopped.bin")
     browser = page("parts/")
     with slow(browser, 2 * MIB):
@@ -131,7 +129,6 @@ def test_a_stopped_upload_leaves_nothing_behind(page, bucket, tmp_path):
 
 
 def test_a_large_file_is_replaced_after_a_question(page, bucket, tmp_path):
-    """The page asks before it replaces a large file."""
     content = _write_large_file(tmp_path, "replaced.bin")
     bucket.put("parts/replaced.bin", b"old")
     browser = page("parts/")
@@ -155,7 +152,6 @@ def test_a_large_file_is_uploaded_directly_to_s3(page, bucket, tmp_path):
 
 
 def test_a_large_file_is_sent_to_the_service_if_s3_is_unreachable(page, bucket, tmp_path):
-    """The page reports that S3 is unreachable, and sends the file to the service."""
     content = _write_large_file(tmp_path, "around.bin")
     browser = page("direct/")
     with blocked(browser, f"{bucket.endpoint}/*"), slow(browser, 12 * MIB):

@@ -14,17 +14,9 @@ pytestmark = pytest.mark.integration
 
 # Names with a meaning in HTML, URLs or bidirectional text.
 HOSTILE = [
-    "<script>alert(1)<!--.txt",
-    "<img src=x onerror=alert(1)>.png",
-    "\"quotes' & &amp;.txt",
-    "javascript:alert(1)",
-    "\u202egpj.evil\u202c.exe",
-    "%2e%2e%2f.txt",
-    "?a=b#c.txt",
-    "a" * 251 + ".txt",
-    "עברית.txt",
-    " blanks  .txt",
-]
+    "<script>alert(1)<!--.txt", "<img src=x onerror=alert(1)>.png", "\"quotes' & &amp;.txt", "javascript:alert(1)",
+    "\u202egpj.evil\u202c.exe", "%2e%2e%2f.txt", "?a=b#c.txt", "a" * 251 + ".txt", "עברית.txt", " blanks  .txt",
+]  # fmt: skip
 
 
 README = b"""# Formats
@@ -153,7 +145,6 @@ def test_directories_are_walked_by_their_links(browser, demo):
 
 
 def test_an_error_page_shows_the_request_id(browser, demo):
-    """The page of a missing file shows its status and the ID of the request."""
     browser.get(f"{demo}releases/nowhere.txt")
     assert browser.title == "404 Not Found – Releases"
     assert len(browser.find_element("css selector", ".request code").text) >= 16
@@ -405,7 +396,6 @@ def test_a_phone_shows_what_belongs_together_in_one_line(browser, demo, files):
 
 
 def test_a_page_without_javascript_hides_its_controls(browser, demo, files):
-    """Without JavaScript the page shows a note instead of controls that need it."""
     browser.get("about:blank")
     with screen(browser, scripts=False):
         browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
@@ -432,7 +422,6 @@ def test_a_page_of_another_site_can_neither_upload_nor_delete(browser, demo, fil
 
 
 def test_a_directory_is_downloaded(browser, demo):
-    """The link of a directory downloads it as a ZIP file."""
     browser.get(f"{demo}releases/2.1.0/")
     link = browser.find_element("link text", "Download .zip").get_attribute("href")
     parts = urlsplit(link)

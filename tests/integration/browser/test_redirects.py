@@ -60,7 +60,6 @@ def test_a_browser_and_curl_follow_an_address_that_moved(browser, proxy, moved, 
 
 
 def test_what_is_gone_has_a_page_that_says_so(browser, proxy):
-    """A browser shows the page of the 410."""
     browser.get(f"{proxy.url}/docs/2009/a.html")
     assert browser.title.startswith("410 Gone")
     assert proxy.request("HEAD", "/docs/2009/a.html").status == 410

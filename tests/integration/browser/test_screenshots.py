@@ -21,14 +21,9 @@ DOCS = Path(__file__).parents[3] / "docs"
 SECONDS = 75  # of requests, so that the charts of the status page show traffic
 LARGEST = 120_000  # bytes of a picture, since every clone of the repository contains it
 FILES = {
-    "budget 2026.csv": 48_213,
-    "Harbour at dawn.jpg": 2_411_904,
-    "interview-3.mp3": 8_123_400,
-    "interview-12.mp3": 6_700_210,
-    "notes.md": 3_117,
-    "renew-certificates.py": 5_406,
-    "scans.zip": 1_204_771,
-}
+    "budget 2026.csv": 48_213, "Harbour at dawn.jpg": 2_411_904, "interview-3.mp3": 8_123_400,
+    "interview-12.mp3": 6_700_210, "notes.md": 3_117, "renew-certificates.py": 5_406, "scans.zip": 1_204_771,
+}  # fmt: skip
 PICTURES = {
     "listing": ("", "releases/", "light", (1000, 900)),
     "listing-dark": ("ann", "team/home/", "dark", (1000, 700)),

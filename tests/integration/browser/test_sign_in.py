@@ -145,7 +145,6 @@ def _session(browser):
 
 
 def test_the_requested_page_is_shown_after_the_login(browser_without_cookies, issuer, site):
-    """A deep link with a query is shown after the login."""
     _open(browser_without_cookies, f"{site}/deep/a%20b.txt?x=1")
     assert _text(browser_without_cookies) == "this is deep/a b.txt"
     assert browser_without_cookies.current_url == f"{site}/deep/a%20b.txt?x=1"
@@ -192,7 +191,6 @@ def _sign_in_again(browser):
 
 
 def test_a_logout_ends_the_session_at_the_issuer_too(browser_without_cookies, issuer, site):
-    """After a logout the issuer asks for a login again."""
     _open(browser_without_cookies, f"{site}/a.txt")
     browser_without_cookies.get(f"{site}/auth/id/logout")
     _click(browser_without_cookies, "form[method=post] button")
@@ -212,7 +210,6 @@ def test_a_callback_with_a_used_state_is_not_a_dead_end(browser_without_cookies,
 
 
 def test_an_issuer_with_another_name_is_refused(browser_without_cookies, issuer, site):
-    """A login at an issuer that names another issuer in its metadata is a bad gateway."""
     browser_without_cookies.get(f"{site}/wrong/a.txt")
     assert "502" in _text(browser_without_cookies)
 

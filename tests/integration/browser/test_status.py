@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from administering import CONFIGURATION, Admin, eventually
 from running import Proxy, start_proxy
-from screens import press, screen, violations
+from screens import press, screen, texts, violations
 
 pytestmark = pytest.mark.integration
 
@@ -72,11 +72,7 @@ def test_a_path_is_explained_by_keyboard(browser, status_page, scripts):
         press(browser, "/press/spring.html\ue007")
         eventually(lambda: browser.find_elements("css selector", ".explanation"))
         assert "site/archive/press/spring.html" in _text(browser, ".explanation")
-        assert [mark.text for mark in browser.find_elements("css selector", "mark")] == [
-            "(?P<page>[^/]+)",
-            "$page",
-            "spring",
-        ]
+        assert texts(browser, "mark") == ["(?P<page>[^/]+)", "$page", "spring"]
         assert "200 OK" in _text(browser, ".way li:last-child")
         assert browser.find_element("name", "path").get_attribute("value") == "/press/spring.html"
 

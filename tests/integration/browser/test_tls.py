@@ -77,7 +77,6 @@ def test_a_browser_speaks_http2(trusting_browser, served):
 
 
 def test_a_renewed_certificate_is_accepted(trusting_browser, served):
-    """A browser with an open page accepts the renewed certificate."""
     proxy, folder, url = served
     trusting_browser.get(url)
     renew(folder, NEW)

@@ -62,7 +62,6 @@ def page(browser, proxy):
 
 
 def test_a_file_is_replaced_after_a_question(page, bucket, tmp_path):
-    """A file is replaced after a question and not before."""
     (tmp_path / "old.txt").write_text("new")
     browser = page("new/")
     browser.find_element("css selector", ".upload input.files").send_keys(str(tmp_path / "old.txt"))
@@ -98,7 +97,6 @@ def test_an_upload_whose_script_cannot_be_loaded_is_reported(page, bucket, tmp_p
 
 
 def test_a_file_is_opened_where_the_viewer_cannot_be_loaded(page):
-    """The preview of a file opens the file itself if the page cannot load the viewer."""
     browser = page("new/")
     with blocked(browser, "*/viewer.*"):
         find(browser, ".eye").click()

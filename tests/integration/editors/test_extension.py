@@ -52,7 +52,6 @@ def _run_extension(folder: Path, script: str) -> dict:
 
 
 def test_the_command_of_the_settings_is_started(tmp_path):
-    """The extension starts the command of the settings with its arguments, for rule files."""
     (created, started) = _run_extension(tmp_path, "await extension.activate(context)")["calls"]
     server, language = created
     assert (server["command"], server["args"]) == ("tornado-proxy", ["lsp", "--config", "proxy.yaml"])
@@ -60,7 +59,6 @@ def test_the_command_of_the_settings_is_started(tmp_path):
 
 
 def test_a_change_of_the_command_restarts_the_server(tmp_path):
-    """A change of the setting stops the server and starts the new command."""
     script = """
         await extension.activate(context);
         vscode.command = ["other"];
@@ -68,17 +66,11 @@ def test_a_change_of_the_command_restarts_the_server(tmp_path):
         await vscode.listeners[0]({ affectsConfiguration: () => false });
     """
     calls = _run_extension(tmp_path, script)["calls"]
-    assert [call if isinstance(call, str) else call[0]["command"] for call in calls] == [
-        "tornado-proxy",
-        "start",
-        "stop",
-        "other",
-        "start",
-    ]
+    made = [call if isinstance(call, str) else call[0]["command"] for call in calls]
+    assert made == ["tornado-proxy", "start", "stop", "other", "start"]
 
 
 def test_a_missing_command_is_an_error_with_a_hint(tmp_path):
-    """A missing command is reported with the way to install it."""
     (error,) = _run_extension(tmp_path, "client.fails = true; await extension.activate(context)")["errors"]
     assert "no such file" in error
     assert "pip install '.[lsp]'" in error

@@ -12,7 +12,7 @@ from programs import output_of, part, program
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.parser import parse
-from tornado_proxy.rules.tree import Dialect, Document, RewriteStatement, Verdict
+from tornado_proxy.rules.tree import Dialect, Document, RedirectTo, RewriteStatement, Verdict
 
 pytestmark = pytest.mark.integration
 
@@ -116,7 +116,7 @@ def _parts(document: Document) -> Iterator[tuple[str | Dialect, Span]]:
             match statement.expected:
                 case Verdict() as verdict:
                     yield "verdict", Span(document.source, end - len(verdict.value), end)
-                case expected:
+                case RedirectTo(location=expected) | expected:
                     yield "key", expected.span
 
 

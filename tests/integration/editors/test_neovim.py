@@ -24,32 +24,18 @@ def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("neovim")
     (folder / "site.rules").write_text(_TEXT, encoding="utf-8")
     configuration = ROOT / "editors/vim/lsp/tornado_proxy.lua"
-    environment = {
-        **os.environ,
-        "CONFIGURATION": str(configuration),
-        "SERVER": f"{sys.executable} -m tornado_proxy lsp",
-        "ANSWERS": str(folder / "answers"),
-        "XDG_STATE_HOME": str(folder),
-        "XDG_CACHE_HOME": str(folder),
-    }
+    server, answers = f"{sys.executable} -m tornado_proxy lsp", folder / "answers"
+    places = {"XDG_STATE_HOME": str(folder), "XDG_CACHE_HOME": str(folder), "CONFIGURATION": str(configuration)}
+    environment = {**os.environ, **places, "SERVER": server, "ANSWERS": str(answers)}
     command = [program("nvim", "editors"), "--headless", "--clean", "--cmd", f"set rtp+={ROOT}/editors/vim"]
     command += ["-c", f"luafile {HERE / 'session.lua'}", "-c", "quitall!", "site.rules"]
-    result = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=90,
-    )
-    assert (folder / "answers").exists(), result.stderr
-    return json.loads((folder / "answers").read_text(encoding="utf-8"))
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    result = subprocess.run(command, cwd=folder, env=environment, text=True, check=False, timeout=90, **streams)
+    assert answers.exists(), result.stdout
+    return json.loads(answers.read_text(encoding="utf-8"))
 
 
 def test_the_server_starts_for_the_detected_file_type(answers):
-    """The server starts for the file type that the plugin detects."""
     assert answers["filetypes"] == [answers["filetype"]]
     assert answers["command"] == ["tornado-proxy", "lsp"]
 
@@ -62,7 +48,6 @@ def test_findings_have_their_places(answers):
 
 
 def test_a_hover_explains_the_pattern(answers):
-    """A hover explains the part of the pattern in Markdown."""
     assert "Matches the whole key" in answers["hover"]["contents"]["value"]
 
 

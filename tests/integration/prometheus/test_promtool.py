@@ -21,18 +21,15 @@ def promtool(tmp_path):
 
 
 def test_the_rules_are_valid(promtool):
-    """`promtool check rules` succeeds."""
     assert "SUCCESS" in promtool("check", "rules", "rules.yaml")
 
 
 def test_alerts_fire_for_faulty_series_only(promtool, tmp_path):
-    """Each alert fires for its faulty series, and not for good ones."""
     shutil.copy(Path(__file__).parent / "rules_test.yaml", tmp_path)
     assert "SUCCESS" in promtool("test", "rules", "rules_test.yaml")
 
 
 def test_every_expression_of_the_dashboard_is_valid(promtool, tmp_path):
-    """Every expression of the dashboard parses once its variables are replaced."""
     expressions = [*PANELS, *ANNOTATIONS]
     rules = [
         {"record": f"a:b:{number}", "expr": re.sub(r"\$\w+", "5m", text)} for number, text in enumerate(expressions)

@@ -41,7 +41,6 @@ async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
 
 
 async def test_a_missing_bucket_is_no_missing_object(radosgw):
-    """A missing bucket is distinguished from a missing object."""
     store = S3Store(radosgw.bucket("no-such-bucket"), S3Pool(4))
     for call in (store.open("a", ANY), store.list(""), store.put("a", async_chunks(b"x" * 6 * MIB), Write())):
         with pytest.raises(BucketMissing):
@@ -61,7 +60,6 @@ async def test_one_of_sixteen_writers_wins(bucket, size):
 
 
 async def test_a_refused_large_upload_leaves_no_parts(bucket):
-    """A large upload that may not replace an object removes its parts."""
     bucket.add("a", b"old")
     with pytest.raises(ObjectExists):
         await bucket.store.put("a", async_chunks(b"n" * 12 * MIB), Write(replace=False))
@@ -115,7 +113,6 @@ async def test_an_upload_stores_no_checksum(bucket):
 
 
 async def test_a_signed_url_fetches_only_its_object(bucket):
-    """A signed URL fetches its object, and no other one."""
     bucket.add("a b/é+%.txt", b"abc")
     bucket.add("a b/other", b"secret")
     url = await bucket.store.presign("a b/é+%.txt", 60)

@@ -153,7 +153,6 @@ def test_a_restart_with_bad_files_starts_from_the_last_good_copy(site):
 
 
 def test_the_first_request_starts_the_service(site):
-    """A connection to the socket unit starts the service and is answered."""
     _listen_by_systemd(site)
     assert site.machine.show(UNIT, "ActiveState") == "inactive"
     assert site.get("/a") == (200, "first/a.txt")
