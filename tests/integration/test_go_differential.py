@@ -71,7 +71,7 @@ def _our_result(expression, text, template):
     match = pattern.search(_text(text))
     if match is None:
         return "no match"
-    expanded = compile_plain(template).render(match)
+    expanded = compile_plain(template).expand(match)
     return list(match.groups), dict(pattern.names), expanded
 
 
