@@ -205,6 +205,8 @@ def test_a_name_may_be_no_file_s(tmp_path):
     """It is a mistake of the rules, not of the program."""
     (tmp_path / "site.rules").write_bytes(b"target site { redirects `a\0b` }")
     assert [*read_rule_files([tmp_path]).lists.values()] == ["its name contains a NUL"]
+    (tmp_path / "site.rules").write_text(r'target site { redirects "\q" }')
+    assert read_rule_files([tmp_path]).lists == {}
     rules = RuleFile("site.rules", b'target site { redirects "\\u0000" }')
     assert [each.code for each in compile_rule_files([rules]).diagnostics] == ["unreadable-list"]
 

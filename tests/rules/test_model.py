@@ -16,7 +16,6 @@ from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import (
     InvalidResult,
     KeyFolding,
-    RewriteError,
     TemplateFailed,
     UserRequired,
     ValueRequired,
@@ -122,25 +121,6 @@ def test_proofs_and_rules_have_the_same_valid_keys(text):
 @pytest.mark.parametrize(("text", "valid"), [("/" + "a" * (LONGEST_KEY - 1), True), ("/" + "a" * LONGEST_KEY, False)])
 def test_proofs_and_rules_have_the_same_longest_key(text, valid):
     assert ((objection(text) is None), is_valid_key(text)) == (valid, valid)
-
-
-REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b" }')]).rule_sets["site"].rewrites[0]
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        InvalidResult("the result is empty", REWRITE, ""),
-        UserRequired("the template reads `user.name`, but nobody is signed in", REWRITE),
-        TemplateFailed("division by zero", REWRITE),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_an_error_names_its_rewrite(error):
-    """An error has the rewrite that failed, and a reason."""
-    assert isinstance(error, RewriteError)
-    assert error.rewrite.label == "home"
-    assert str(error)
 
 
 def test_the_taker_of_a_key_is_the_first_rewrite_that_matches():

@@ -9,12 +9,7 @@ from rule_texts import document, parsed, statement
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.parser import Unfinished, unfinished
 from tornado_proxy.rules.reading import Where
-from tornado_proxy.rules.tree import Verdict, print_document
-
-
-@pytest.mark.parametrize(("word", "expected"), [("unchanged", Verdict.UNCHANGED), ("error", Verdict.ERROR)])
-def test_test_may_expect_a_verdict(word, expected):
-    assert statement(f'test "/a" -> {word}').expected is expected
+from tornado_proxy.rules.tree import print_document
 
 
 def test_test_without_clauses_has_none():
@@ -38,13 +33,6 @@ def test_spans_cover_whole_nodes():
 
 def _texts(comments):
     return [comment.text for comment in comments]
-
-
-def test_comment_in_the_middle_of_a_statement_moves_above_it():
-    text = 'target site {\n# above\nrewrite # one\n`^/a` # two\n-> # three\n"/b" # behind\n}'
-    ((rewrite,),) = (block.statements for block in document(text).blocks)
-    assert _texts(rewrite.comments) == ["# above", "# one", "# two", "# three"]
-    assert rewrite.trailing.text == "# behind"
 
 
 def test_comment_in_the_middle_of_a_first_line_moves_above_the_block():
@@ -156,10 +144,6 @@ def test_document_of_a_broken_file_is_valid(text):
 def test_a_megabyte_of_garbage_has_a_limited_report(text):
     """Neither depth nor length makes the parser fail, and the number of diagnostics is limited."""
     assert 1 <= len(parsed(text).diagnostics) <= 1003
-
-
-def test_document_has_its_source_file():
-    assert document("").source == SourceFile("site.rules", "")
 
 
 def _unfinished_at_end(text: str) -> Unfinished:

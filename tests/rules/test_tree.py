@@ -197,10 +197,6 @@ def test_untidy_text_gets_the_canonical_layout():
     assert print_document(document(UNTIDY)) == TIDY
 
 
-def test_tidy_text_is_unchanged():
-    assert print_document(document(TIDY)) == TIDY
-
-
 @pytest.mark.parametrize(
     ("text", "printed"),
     [
@@ -260,28 +256,12 @@ def _lines(text):
     return group_lines(block.statements)
 
 
-def test_arrows_of_a_group_have_one_column():
-    """The longest source of a group decides the column of the arrows."""
-    assert _lines('rewrite `^/a` -> "/b" rewrite `^/long` -> "/c"') == [
-        'rewrite `^/a`    -> "/b"',
-        'rewrite `^/long` -> "/c"',
-    ]
-
-
 def test_names_and_dialects_have_columns_of_their_own():
     """A name or a dialect of one rewrite has a column, which the other rewrites of the group leave empty."""
     assert _lines('rewrite `^/a` -> "/b" rewrite home `^/c` -> jinja "/d" rewrite `^/e` -> go "/f"') == [
         'rewrite      `^/a` ->       "/b"',
         'rewrite home `^/c` -> jinja "/d"',
         'rewrite      `^/e` -> go    "/f"',
-    ]
-
-
-def test_tests_align_their_arrows_behind_the_clauses():
-    """The longest key with clauses in a group of tests decides the column of the arrows."""
-    assert _lines('test "/a" as ann -> "/b" test "/c" -> unchanged') == [
-        'test "/a" as "ann" -> "/b"',
-        'test "/c"          -> unchanged',
     ]
 
 

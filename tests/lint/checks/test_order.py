@@ -17,22 +17,6 @@ def test_an_overlap_is_reported_with_a_key():
     assert finding.message == "`blog` comes first and takes keys that this source also matches, such as `/blog/draft/a`"
 
 
-@pytest.mark.parametrize(
-    "statements",
-    [
-        "rewrite `^/blog/a$` -> `/1`\nrewrite `^/blog/` -> `/2`",  # the special case comes first
-        "rewrite `^/blog/` -> `/1`\nrewrite `^/blog/a$` -> `/2`",  # unreachable
-        "rewrite `^/a/` -> `/1`\nrewrite `^/b/` -> `/2`",
-        "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`",
-        "rewrite `/a/` -> `/1`\nrewrite `/b/` -> `/2`",  # not anchored
-        f"{BLOG}\n{DRAFTS}\ntest `/blog/draft/b` -> `/archive/draft/b`",
-    ],
-)
-def test_an_intended_order_has_no_finding(statements):
-    """Special cases first, orders that other checks report, and orders that a test confirms have no finding."""
-    assert marked_texts(OVERLAPPING_REWRITES, statements) == []
-
-
 def test_a_test_of_another_key_does_not_confirm_the_order():
     """A test confirms the order only if both rewrites match its key."""
     assert len(marked_texts(OVERLAPPING_REWRITES, f"{BLOG}\n{DRAFTS}\ntest `/blog/a` -> `/archive/a`")) == 1
@@ -46,9 +30,21 @@ def test_several_overlaps_of_one_rewrite_are_one_finding():
     assert len(finding.notes) == 3
 
 
-def test_a_key_that_an_earlier_rewrite_matches_is_not_an_overlap():
-    """A key that a third rewrite matches before both doesn't count as an overlap."""
-    assert marked_texts(OVERLAPPING_REWRITES, f"rewrite `^/blog/draft/[^/]+$` -> `/0`\n{BLOG}\n{DRAFTS}") == []
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "rewrite `^/blog/a$` -> `/1`\nrewrite `^/blog/` -> `/2`",  # the special case comes first
+        "rewrite `^/blog/` -> `/1`\nrewrite `^/blog/a$` -> `/2`",  # unreachable
+        "rewrite `^/a/` -> `/1`\nrewrite `^/b/` -> `/2`",
+        "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`",
+        "rewrite `/a/` -> `/1`\nrewrite `/b/` -> `/2`",  # not anchored
+        f"{BLOG}\n{DRAFTS}\ntest `/blog/draft/b` -> `/archive/draft/b`",
+        f"rewrite `^/blog/draft/[^/]+$` -> `/0`\n{BLOG}\n{DRAFTS}",  # a third one takes the key before both
+    ],
+)
+def test_an_intended_order_has_no_finding(statements):
+    """Special cases first, orders that other checks report, and orders that a test confirms have no finding."""
+    assert marked_texts(OVERLAPPING_REWRITES, statements) == []
 
 
 def test_a_result_that_another_rewrite_matches_is_reported():
@@ -117,16 +113,6 @@ def test_a_rewrite_that_may_change_a_key_has_no_finding(source, template):
     """A rewrite that may change a key is accepted; a missing group is empty."""
     expected = 1 if template == "/a$nope" else 0
     assert len(marked_texts(NO_EFFECT, f"rewrite `{source}` -> `{template}`")) == expected
-
-
-def test_other_dialects_have_no_finding():
-    """Only plain templates are analysed."""
-    assert marked_texts(NO_EFFECT, "rewrite `^/a$` -> jinja `/a`") == []
-
-
-def test_a_rewrite_that_exempts_a_key_has_an_effect():
-    """A rewrite that keeps a key from a later one is intended."""
-    assert marked_texts(NO_EFFECT, "rewrite `^/a$` -> `/a`\nrewrite `^/` -> `/b`") == []
 
 
 def test_a_later_rewrite_of_other_keys_does_not_matter():
@@ -205,10 +191,6 @@ def test_the_fix_deletes_a_duplicate():
     assert fixed(DUPLICATE_REWRITE, text) == "rewrite `^/a$` -> `/1`\ntest `/a` -> `/1`"
 
 
-def test_equal_sources_in_two_targets_have_no_finding():
-    assert findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target other { rewrite `^/a$` -> `/1`") == []
-
-
 def test_a_duplicate_in_a_later_block_is_reported():
     """A source is compared with those of all blocks of its target."""
     (finding,) = findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target site { rewrite `^/a$` -> `/1`")
@@ -237,10 +219,6 @@ def test_a_special_case_after_the_general_one_is_reported():
     assert [note.span.text for note in finding.notes] == ["`^/docs/(?P<rest>.*)$`"]
 
 
-def test_a_special_case_before_the_general_one_has_no_finding():
-    assert marked_texts(UNREACHABLE_REWRITE, f"{SPECIAL}\n{GENERAL}") == []
-
-
 def test_several_rewrites_together_may_take_all_keys():
     """The message names exactly the rewrites that take all keys together."""
     text = "rewrite low `^/[a-m]` -> `/1`\nrewrite `^/0` -> `/2`\nrewrite high `^/[n-z]` -> `/3`\nrewrite `^/[a-z]` -> `/4`"
@@ -255,8 +233,18 @@ def test_two_sources_for_the_same_keys_have_no_fix_by_moving():
     assert finding.help == "delete one of the two"
 
 
-def test_a_duplicate_is_not_reported_as_unreachable():
-    assert marked_texts(UNREACHABLE_REWRITE, "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`") == []
+@pytest.mark.parametrize(
+    ("check", "statements"),
+    [
+        (NO_EFFECT, "rewrite `^/a$` -> jinja `/a`"),  # no plain template
+        (NO_EFFECT, "rewrite `^/a$` -> `/a`\nrewrite `^/` -> `/b`"),  # keeps a key from a later one
+        (DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target other { rewrite `^/a$` -> `/1`"),
+        (UNREACHABLE_REWRITE, f"{SPECIAL}\n{GENERAL}"),
+        (UNREACHABLE_REWRITE, "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`"),  # which its own check reports
+    ],
+)
+def test_what_is_meant_has_no_finding(check, statements):
+    assert marked_texts(check, statements) == []
 
 
 def test_only_the_first_of_two_unreachable_duplicates_is_reported():

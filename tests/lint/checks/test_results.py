@@ -200,10 +200,6 @@ def test_the_help_knows_the_index_document_of_the_target(rewrite, advice, expect
     assert fixed(KIND_CHANGE, rewrite, settings(SITE)) == expected
 
 
-def test_a_key_that_an_earlier_rewrite_takes_is_not_an_example():
-    assert marked_texts(KIND_CHANGE, "rewrite `^/a/$` -> `/b/`\nrewrite `^/a/(?:x)?$` -> `/b/x.html`") == []
-
-
 def test_a_guessed_key_needs_no_proof():
     """All of a thousand rewrites are reported, because a guessed key shows the change without a proof."""
     rewrites = "\n".join(f"rewrite `/old{number}/` -> `/new/{number}/`" for number in range(1000))
@@ -224,16 +220,6 @@ def test_a_failing_test_is_reported():
     assert [(fix.edits[0].text, fix.safety) for fix in finding.fixes] == [('"/b"', Safety.DISPLAY)]
 
 
-def test_a_passing_test_has_no_finding():
-    assert marked_texts(FAILING_TEST, f'{RULES}test "/a" -> "/b"\ntest "/x" -> unchanged\ntest "/dots" -> error') == []
-
-
-def test_tests_are_not_run_beside_a_mistake():
-    """A test may fail only because a rewrite with a mistake is missing."""
-    result = report(site='target site {\nrewrite `^/(` -> `/b`\ntest "/a" -> "/b"\n}')
-    assert [diagnostic.code for diagnostic in result.diagnostics] == ["bad-source"]
-
-
 def test_an_untested_rewrite_is_reported():
     """The help has a test that expects the present result."""
     (finding,) = findings(UNTESTED_REWRITE, 'rewrite `^/a/(.*)$` -> `/b/$1`\nrewrite `^/c$` -> `/d`\ntest "/c" -> "/d"')
@@ -247,30 +233,43 @@ def test_a_target_without_tests_has_one_finding():
     assert (finding.span.text, finding.message) == ("site", "the target `site` has no test")
 
 
-def test_a_target_without_rewrites_needs_no_test():
-    assert marked_texts(UNTESTED_REWRITE, "") == []
+@pytest.mark.parametrize(
+    ("check", "statements"),
+    [
+        (KIND_CHANGE, "rewrite `^/a/$` -> `/b/`\nrewrite `^/a/(?:x)?$` -> `/b/x.html`"),  # an earlier one takes `/a/`
+        (FAILING_TEST, f'{RULES}test "/a" -> "/b"\ntest "/x" -> unchanged\ntest "/dots" -> error'),
+        (UNTESTED_REWRITE, ""),  # no rewrite
+        (UNTESTED_REWRITE, 'rewrite `^/a$` -> `/b`\nrewrite `^/a$` -> `/c`\ntest "/a" -> "/b"'),  # unreachable
+        (UNTESTED_REWRITE, 'rewrite `^/a$` -> `/b`\nrewrite `^a` -> `/c`\ntest "/a" -> "/b"'),
+    ],
+)
+def test_what_needs_no_test_has_no_finding(check, statements):
+    assert marked_texts(check, statements) == []
 
 
-@pytest.mark.parametrize("second", ["rewrite `^/a$` -> `/c`", "rewrite `^a` -> `/c`"])
-def test_an_unreachable_rewrite_needs_no_test(second):
-    assert marked_texts(UNTESTED_REWRITE, f'rewrite `^/a$` -> `/b`\n{second}\ntest "/a" -> "/b"') == []
+@pytest.mark.parametrize(
+    ("statements", "code"),
+    [
+        ('target site {\nrewrite `^/(` -> `/b`\ntest "/a" -> "/b"\n}', ["bad-source"]),
+        ('target site {\nrewrite `^/a$` -> `/b`\ntest "a" -> "/b"\n}', ["bad-test"]),
+    ],
+)
+def test_tests_are_not_judged_beside_a_mistake(statements, code):
+    """A test may fail, or a rewrite may lack one, only because what has the mistake is missing."""
+    result = report(site=statements)
+    assert [diagnostic.code for diagnostic in result.diagnostics] == code
 
 
-def test_a_template_that_reads_the_user_has_no_example():
-    """The help has no example, because the result depends on the user."""
-    (finding,) = findings(UNTESTED_REWRITE, "rewrite `^/a$` -> jinja `/{{ user.username }}`")
-    assert finding.help == "add a `test` of a key that it takes"
-
-
-def test_untested_rewrites_beside_a_mistake_have_no_finding():
-    """A test with a mistake might have reached the rewrite."""
-    result = report(site='target site {\nrewrite `^/a$` -> `/b`\ntest "a" -> "/b"\n}')
-    assert [diagnostic.code for diagnostic in result.diagnostics] == ["bad-test"]
-
-
-def test_a_long_key_is_not_suggested():
-    """The help has no example if the key has hundreds of characters."""
-    (finding,) = findings(UNTESTED_REWRITE, "rewrite `^/a{900}$` -> `/b`")
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "rewrite `^/a$` -> jinja `/{{ user.username }}`",  # depends on the user
+        "rewrite `^/a{900}$` -> `/b`",  # has hundreds of characters
+    ],
+)
+def test_a_key_that_is_unknown_or_long_is_not_suggested(statements):
+    """The help then has no example."""
+    (finding,) = findings(UNTESTED_REWRITE, statements)
     assert finding.help == "add a `test` of a key that it takes"
 
 

@@ -6,11 +6,6 @@ QUERY_IN_RULE = "query-in-rule"
 MISSING_DIALECT = "missing-dialect"
 
 
-def test_a_percent_sign_that_encodes_nothing_has_no_finding():
-    """A percent sign without two hexadecimal digits is an ordinary character."""
-    assert marked_texts(PERCENT_ENCODING, 'rewrite `^/100%$` -> "/a%zz"\ntest "/5%" -> unchanged') == []
-
-
 def test_percent_encoding_is_reported_in_all_keys():
     """Sources, plain templates, keys of tests and expected keys are checked; other templates are not."""
     text = (
@@ -103,10 +98,6 @@ UNUSED_ALLOWANCE = "unused-allowance"
 CONFIGURATION = "targets: {team: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}"
 
 
-def test_without_a_configuration_no_target_is_reported():
-    assert marked_texts(UNKNOWN_TARGET, "rewrite `^/a$` -> `/b`") == []
-
-
 def test_an_unknown_target_is_reported():
     (finding,) = findings(UNKNOWN_TARGET, "", settings(CONFIGURATION))
     assert finding.message == "the configuration has no target `site`"
@@ -144,9 +135,16 @@ def test_an_allowance_at_the_end_of_a_block_is_reported():
     ]
 
 
-def test_allowances_of_checks_that_did_not_run_have_no_finding():
-    """If only some checks are selected, allowances of the others are not reported."""
-    assert marked_texts(UNUSED_ALLOWANCE, "rewrite `^/a.html$` -> `/b`  # allow: unescaped-dot, missing-user") == []
+@pytest.mark.parametrize(
+    ("check", "statements"),
+    [
+        (PERCENT_ENCODING, 'rewrite `^/100%$` -> "/a%zz"\ntest "/5%" -> unchanged'),  # encodes nothing
+        (UNKNOWN_TARGET, "rewrite `^/a$` -> `/b`"),  # every name may be one of a configuration
+        (UNUSED_ALLOWANCE, "rewrite `^/a.html$` -> `/b`  # allow: unescaped-dot, missing-user"),  # they did not run
+    ],
+)
+def test_what_is_no_mistake_has_no_finding(check, statements):
+    assert marked_texts(check, statements) == []
 
 
 def test_allowances_in_a_file_with_a_mistake_have_no_finding():
