@@ -240,9 +240,9 @@ def _many_rewrites(count):
 
 def test_of_many_rewrites_the_nearest_are_shown():
     """They take most of the key; how many others there are is said."""
-    parts = dict(sections(_trace("GET /91x", rules=_many_rewrites(2000))))
+    parts = dict(sections(_trace("GET /91x", rules=_many_rewrites(1000))))
     rows = [row[1] for row in parts["rewrites"] if row[1]]
-    assert rows == ["#92", "#911", "#912", "#913", "#914", "1995 more, no match"]
+    assert rows == ["#92", "#911", "#912", "#913", "#914", "995 more, no match"]
 
 
 def test_of_many_rewrites_the_one_that_matched_is_shown_with_the_nearest_before_it():
@@ -253,9 +253,9 @@ def test_of_many_rewrites_the_one_that_matched_is_shown_with_the_nearest_before_
 
 def test_the_json_report_of_many_rewrites_has_the_nearest():
     """It says how many it leaves out, and obeys its schema."""
-    report = json.loads(json.dumps(to_json(_trace("GET /91x", rules=_many_rewrites(2000)))))
+    report = json.loads(json.dumps(to_json(_trace("GET /91x", rules=_many_rewrites(1000)))))
     assert [each["number"] for each in report["rewriting"]["rewrites"]] == [92, 911, 912, 913, 914]
-    assert report["rewriting"]["unshown"] == {"no_match": 1995, "not_tried": 0}
+    assert report["rewriting"]["unshown"] == {"no_match": 995, "not_tried": 0}
     assert list(Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(report)) == []
 
 

@@ -168,27 +168,21 @@ def test_a_target_around_the_page_of_all_targets_is_reported():
     assert converted(f"{page}{apart}").report.complete
 
 
-def test_a_page_of_all_targets_without_a_path_is_left_out():
-    """s3-proxy shows it nowhere, and `/` would be the default here."""
-    conversion = converted("listTargets: {enabled: true, mount: {path: []}}")
+@pytest.mark.parametrize(
+    ("path", "reason"), [("", "its `mount` has no `path`"), ("'/{user}/'", "the mount path `/{user}/` is a pattern")]
+)
+def test_a_page_of_all_targets_that_has_no_place_here_is_left_out(path, reason):
+    """Without a path s3-proxy shows it nowhere, and `/` would be the default here."""
+    conversion = converted(f"listTargets: {{enabled: true, mount: {{path: [{path}]}}}}")
     assert conversion.settings.list_targets is None
     (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
-    assert message.endswith("its `mount` has no `path`, so no request reaches it in s3-proxy")
-
-
-def test_a_page_of_all_targets_with_a_mount_pattern_is_left_out():
-    """The report has the reason."""
-    conversion = converted("listTargets: {enabled: true, mount: {path: ['/{user}/']}}")
-    assert conversion.settings.list_targets is None
-    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
-    assert message.startswith("the page of all targets is left out: the mount path `/{user}/` is a pattern")
+    assert message.startswith(f"the page of all targets is left out: {reason}")
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "tracing: {enabled: false, udpHost: x}",
-        "server: {cors: {enabled: false, allowAll: true}}",
         "metrics: {disableRouterPath: false}",
         "targets: {site: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: true, config: {webhooks: []}}}}}",
     ],

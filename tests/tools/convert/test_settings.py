@@ -10,7 +10,6 @@ from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.tools.convert.conversion import convert
 from tornado_proxy.tools.convert.options import OptionOutcome, together
-from tornado_proxy.tools.convert.rewrites import KeysAs
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 PAIR = pair("a.test")
@@ -148,10 +147,11 @@ def _convert_server(text):
     return converted(f"{MINIMAL}server: {{{text}}}\n")
 
 
-def test_disabled_cors_is_omitted():
+@pytest.mark.parametrize(("name", "text"), [("cors", "allowAll: true"), ("ssl", "selfSignedHostnames: [a.test]")])
+def test_what_is_disabled_is_omitted(name, text):
     """Options that are off need no remark."""
-    conversion = _convert_server("cors: {enabled: false, allowAll: true}")
-    assert "cors" not in conversion.document["server"]
+    conversion = _convert_server(f"{name}: {{enabled: false, {text}}}")
+    assert name not in conversion.document["server"]
     assert conversion.messages(OptionOutcome.LEFT_OUT) == []
 
 
@@ -197,13 +197,6 @@ def test_addresses_and_ports_of_the_servers_are_converted():
     assert (settings.internal_server.address, settings.internal_server.port) == ("::1", 9090)
 
 
-def test_disabled_tls_is_omitted():
-    """The options of disabled TLS have no effect."""
-    conversion = _convert("server: {ssl: {enabled: false, selfSignedHostnames: [a.test]}}")
-    assert "ssl" not in conversion.document["server"]
-    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
-
-
 @pytest.mark.parametrize(
     ("text", "level", "log_format"),
     [("{}", "info", "json"), ("{level: warn, format: text}", "warning", "text"), ("{level: TRACE}", "debug", "json")],
@@ -216,22 +209,12 @@ def test_level_and_format_of_the_log_are_converted(text, level, log_format):
 
 def test_timeouts_are_converted():
     """Two time-outs are the same, and two limit the time without progress."""
-    timeouts = "{idleTimeout: 2m, readHeaderTimeout: 10s, readTimeout: 1s, writeTimeout: 3s}"
+    timeouts = "{idleTimeout: 2m, readHeaderTimeout: 1500ms, readTimeout: 0.25s, writeTimeout: 3s}"
     conversion = _convert(f"server: {{timeouts: {timeouts}}}")
-    assert conversion.document["limits"] == {
-        "idleTimeout": 120,
-        "headerTimeout": 10,
-        "bodyTimeout": 1,
-        "sendTimeout": 3,
-    }
+    limits = {"idleTimeout": 120, "headerTimeout": "1500ms", "bodyTimeout": "250ms", "sendTimeout": 3}
+    assert conversion.document["limits"] == limits
+    assert (conversion.settings.limits.header_timeout, conversion.settings.limits.body_timeout) == (1.5, 0.25)
     assert conversion.subjects(OptionOutcome.CHANGED) == ["server.timeouts.readTimeout", "server.timeouts.writeTimeout"]
-
-
-def test_a_timeout_keeps_its_fraction():
-    """A time-out need not be a whole number of seconds."""
-    conversion = _convert("server: {timeouts: {readHeaderTimeout: 1500ms, idleTimeout: 0.25s}}")
-    assert conversion.document["limits"] == {"headerTimeout": "1500ms", "idleTimeout": "250ms"}
-    assert (conversion.settings.limits.header_timeout, conversion.settings.limits.idle_timeout) == (1.5, 0.25)
 
 
 def test_time_outs_of_the_admin_listener_are_a_known_option():
@@ -411,25 +394,21 @@ def _convert_bucket(text):
     return converted(f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: my-bucket, {text}}}}}}}")
 
 
-def _converted_bucket(text):
-    (site,) = _convert_bucket(text).settings.targets
-    return site.bucket
-
-
-def test_a_prefix_loses_its_leading_slash():
-    """s3-proxy's SDK drops the slash when it reads, but not when it lists."""
-    conversion = _convert_bucket("prefix: /folder1")
-    assert conversion.settings.targets[0].bucket.prefix == "folder1/"
-    (message,) = conversion.messages(OptionOutcome.CHANGED)
-    assert message.startswith("s3-proxy lists below `/folder1`, where there is nothing")
-
-
-@pytest.mark.parametrize("keys", ["{accessKey: {env: A}}", "{accessKey: {}, secretKey: {other: x}}"])
-def test_a_single_key_of_a_pair_is_dropped(keys):
-    """s3-proxy uses neither key if the other is missing."""
-    conversion = _convert_bucket(f"credentials: {keys}")
-    assert conversion.settings.targets[0].bucket.credentials is None
-    assert conversion.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
+@pytest.mark.parametrize(
+    ("text", "name", "value", "message"),
+    [
+        ("prefix: /folder1", "prefix", "folder1/", "s3-proxy lists below `/folder1`, where there is nothing"),
+        ("credentials: {accessKey: {env: A}}", "credentials", None, "one of the two keys is missing"),
+        ("credentials: {accessKey: {}, secretKey: {other: x}}", "credentials", None, "one of the two keys is missing"),
+        ("s3UploadPartSize: 1", "part_size", 5 << 20, "`1` is `5` here"),
+        ("s3UploadPartSize: 9000", "part_size", 5120 << 20, "`9000` is `5120` here"),
+    ],
+)
+def test_an_option_that_s3_proxy_reads_otherwise_is_reported(text, name, value, message):
+    """With one key of two, s3-proxy uses neither; with another size of parts, each of its uploads fails."""
+    conversion = _convert_bucket(text)
+    assert getattr(conversion.settings.targets[0].bucket, name) == value
+    assert conversion.messages(OptionOutcome.CHANGED)[0].startswith(message)
 
 
 @pytest.mark.parametrize(("size", "expected"), [(5000, 5000), (50_000, 10_000), (10, 10), (1000, 1000)])
@@ -439,15 +418,7 @@ def test_the_size_of_a_listing_is_the_size_of_a_page(size, expected):
     assert len(conversion.messages(OptionOutcome.CHANGED)) == (size != 1000)
 
 
-@pytest.mark.parametrize(("size", "expected"), [(1, 5), (9000, 5120)])
-def test_the_size_of_a_part_is_one_that_s3_takes(size, expected):
-    """With another, each upload of s3-proxy fails."""
-    conversion = _convert_bucket(f"s3UploadPartSize: {size}")
-    assert conversion.settings.targets[0].bucket.part_size == expected * 1024 * 1024
-    (message,) = conversion.messages(OptionOutcome.CHANGED)
-    assert message.startswith(f"`{size}` is `{expected}` here")
-
-
+NO_PATH = "its `mount` has no `path`, so no request reaches it in s3-proxy"
 TWO_TARGETS = """
 targets:
   good: {mount: {path: [/good/]}, bucket: {name: good}}
@@ -460,18 +431,9 @@ targets:
     [
         ("{bucket: {name: b}}", "it has no `mount`"),
         ("{mount: {path: [/b/]}}", "it has no `bucket`"),
-        (
-            "{mount: {host: b.test}, bucket: {name: b}}",
-            "its `mount` has no `path`, so no request reaches it in s3-proxy",
-        ),
-        (
-            "{mount: {host: b.test, path: []}, bucket: {name: b}, actions: {DELETE: {enabled: true}}}",
-            "its `mount` has no `path`, so no request reaches it in s3-proxy",
-        ),
-        (
-            "{mount: {host: b.test, path: ''}, bucket: {name: b}}",
-            "its `mount` has no `path`, so no request reaches it in s3-proxy",
-        ),
+        ("{mount: {host: b.test}, bucket: {name: b}}", NO_PATH),
+        ("{mount: {host: b.test, path: []}, bucket: {name: b}, actions: {DELETE: {enabled: true}}}", NO_PATH),
+        ("{mount: {host: b.test, path: ''}, bucket: {name: b}}", NO_PATH),
         (
             "{mount: {path: ['/{user}/']}, bucket: {name: b}}",
             "the mount path `/{user}/` is a pattern of s3-proxy's router",
@@ -511,21 +473,6 @@ def test_a_target_without_resources_stays_open():
     """A target that is open in s3-proxy is open here."""
     (site,) = converted_target("").settings.targets
     assert site.resources == ()
-
-
-def test_rules_read_as_documented_are_unchanged():
-    """The keys of s3-proxy's documentation are the keys here."""
-    conversion = converted_target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
-    assert conversion.messages(OptionOutcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
-    assert conversion.rule_sets["site"].rewrite("/c").key == "/d"
-
-
-def test_a_left_out_rewrite_that_ignores_the_user_closes_no_target():
-    """Only a rule that may separate users closes its target."""
-    conversion = converted_target(
-        "keyRewriteList: [{source: .*, target: '/{{ with .Key }}x{{ end }}', targetType: TEMPLATE}]"
-    )
-    assert conversion.report.closed_targets == ()
 
 
 @pytest.mark.parametrize(

@@ -74,11 +74,6 @@ def test_the_hover_of_a_long_pattern_is_shortened():
     assert _hover_text(site(f'rewrite `‸^{"/[a-z]" * 50}$` -> "/b"')).count("\n- ") == 61
 
 
-def test_an_invalid_pattern_has_no_hover():
-    """The diagnostic already reports the mistake."""
-    assert _hover_text(site('rewrite `^/‸(` -> "/b"')) is None
-
-
 @pytest.mark.parametrize(
     ("template", "expected"),
     [
@@ -167,9 +162,16 @@ def test_the_hover_of_a_finding_has_its_manual_page():
 
 
 @pytest.mark.parametrize(
-    "text", ["‸", "# a com‸ment\n", "target site { ‸ }", "# allow: nothing-kn‸own\ntarget site {}"]
+    "text",
+    [
+        "‸",
+        "# a com‸ment\n",
+        "target site { ‸ }",
+        "# allow: nothing-kn‸own\ntarget site {}",
+        "target site { rewrite `^/‸(` }",
+    ],
 )
-def test_comments_and_blanks_have_no_hover(text):
+def test_comments_blanks_and_invalid_patterns_have_no_hover(text):
     assert "Matches" not in (_hover_text(text) or "")
 
 
@@ -249,16 +251,21 @@ def test_a_group_is_defined_in_the_source(template, expected):
 
 
 @pytest.mark.parametrize(
-    ("test", "expected"),
+    ("text", "expected"),
     [
-        ('test "/a"‸ -> "/b"', ["site.rules: move"]),
-        ('test "/c"‸ -> "/d"', ["site.rules: `^/c$`"]),
-        ('test "/x"‸ -> unchanged', []),
+        (site('test "/a"‸ -> "/b"'), ["other.rules: move"]),
+        (site('test "/c"‸ -> "/d"'), ["other.rules: `^/c$`"]),
+        (site('test "/x"‸ -> unchanged'), []),
+        (site('rewr‸ite here `^/z$` -> "/b"'), ["site.rules: here"]),
+        (site('rewrite `^/‸a$` -> "/b"'), []),
+        ("target si‸te {}\n", ["site.rules: site", "other.rules: site"]),
+        ("‸", []),
     ],
 )
-def test_a_test_leads_to_the_matching_rewrite(test, expected):
-    """The definition is the name of the rewrite, or its source if it has no name."""
-    assert _definition_texts(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/c$` -> "/d"', test)) == expected
+def test_a_test_leads_to_the_matching_rewrite_and_a_target_to_its_blocks(text, expected):
+    """The definition is the name of the rewrite, or its source if it has no name; it may be in another file."""
+    other = site('rewrite move `^/a$` -> "/b"', 'rewrite `^/c$` -> "/d"')
+    assert _definition_texts(text, other=other) == expected
 
 
 def test_a_list_leads_to_its_file(tmp_path, monkeypatch):
@@ -270,27 +277,6 @@ def test_a_list_leads_to_its_file(tmp_path, monkeypatch):
         for statements in (["redir‸ects `moved.txt`"], ["redirects `moved.txt`", 'test "/a‸" -> redirect "/b"'])
     ]
     assert places == [["moved.txt:1:1"], ["moved.txt:2:1"]]
-
-
-def test_a_test_leads_to_a_matching_rewrite_in_another_file():
-    """Files that are read together are searched together."""
-    assert _definition_texts(site('test "/a‸" -> "/b"'), other=site('rewrite move `^/a$` -> "/b"')) == [
-        "other.rules: move"
-    ]
-
-
-def test_a_target_leads_to_all_its_blocks():
-    """The blocks of a target may be in several files."""
-    assert _definition_texts("target si‸te {}\n", other="target site {}\n") == ["site.rules: site", "other.rules: site"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [(site('rewr‸ite move `^/a$` -> "/b"'), ["site.rules: move"]), (site('rewrite `^/‸a$` -> "/b"'), []), ("‸", [])],
-)
-def test_a_rewrite_is_its_own_definition(text, expected):
-    """A rewrite leads to its own name, and other positions lead nowhere."""
-    assert _definition_texts(text) == expected
 
 
 def _titles(text: str) -> list[str]:

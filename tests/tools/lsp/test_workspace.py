@@ -226,10 +226,6 @@ def test_rewrites_that_only_move_have_their_new_places():
     assert second.rewrite(statement).statement is statement
 
 
-def test_an_unknown_file_has_no_document():
-    assert analysed(_TEXT).document("other.rules") is None
-
-
 _DOT = 'rewrite `^/a.b$` -> "/c"'
 
 
@@ -276,15 +272,15 @@ def test_a_finding_about_a_target_is_allowed_above_its_block():
     assert _allow(text, "untested-rewrite") == f"# allow: untested-rewrite\n{text}"
 
 
-def test_no_allowance_is_offered_without_room_for_a_comment():
-    """Several statements on one line leave no room."""
-    titles = [fix.message for _, fix in _fixes(f'target site {{ {_DOT} test "/a.b" -> "/c" }}')]
-    assert "allow `unescaped-dot` here" not in titles
-
-
-def test_mistakes_cannot_be_allowed():
-    """Diagnostics of parser and compiler, and those about allowances, have no such action."""
-    text = site('rewrite `^/(` -> "/b"', 'test "/a" -> unchanged  # allow: no-effekt')
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'target site {{ {_DOT} test "/a.b" -> "/c" }}',  # no room for a comment
+        "target site {}\n# allow: unescaped-dot\n",  # no statement
+        site('rewrite `^/(` -> "/b"', 'test "/a" -> unchanged  # allow: no-effekt'),  # mistakes
+    ],
+)
+def test_no_allowance_is_offered_where_none_can_be(text):
     assert [fix.message for _, fix in _fixes(text) if fix.message.startswith("allow")] == []
 
 
@@ -326,12 +322,6 @@ def test_an_allowance_removes_its_finding(statements):
         if fix.message.startswith("allow"):
             changed = edited(text, fix.edits)
             assert len(_codes(changed)) < len(_codes(text)), changed
-
-
-def test_no_allowance_is_offered_between_statements():
-    """The finding has no statement for a comment."""
-    text = "target site {}\n# allow: unescaped-dot\n"
-    assert [fix.message for _, fix in _fixes(text)] == ["remove it"]
 
 
 @pytest.mark.parametrize("text", ["", "target site {}\n", "target site {", "target site { rewrit }"])
