@@ -14,7 +14,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from hashlib import md5
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -29,10 +29,11 @@ from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.exceptions import NoCredentialsError
 from botocore.handlers import validate_bucket_name
+from botocore.hooks import HierarchicalEmitter
 from botocore.httpsession import get_cert_path
 from botocore.loaders import create_loader
 from botocore.model import OperationModel
-from botocore.session import Session, get_session
+from botocore.session import Session
 from botocore.utils import parse_timestamp
 
 from tornado_proxy.config.model import Bucket, CallHeaders
@@ -96,7 +97,7 @@ HOW_TO_TRUST = (
 
 def tls_context(given: Path | None = None) -> ssl.SSLContext:
     """Returns a context that verifies S3's certificate, by a given bundle or one of the environment if there is one."""
-    named = given or get_session().get_config_variable("ca_bundle")  # of the profile, or AWS_CA_BUNDLE
+    named = given or _new_session().get_config_variable("ca_bundle")  # of the profile, or AWS_CA_BUNDLE
     for variable in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         named = named or os.environ.get(variable)
     bundle = Path(str(named or get_cert_path(verify=True)))
@@ -156,9 +157,21 @@ def make_client(bucket: Bucket, session: Session | None = None) -> S3Client:
     return client
 
 
+@cache
+def _handlers() -> HierarchicalEmitter:
+    """Returns the handlers that every session of botocore has; each client copies them."""
+    made = HierarchicalEmitter()
+    Session(event_hooks=made)  # registers them, which takes most of the time of a session
+    return made
+
+
+def _new_session() -> Session:
+    return Session(event_hooks=_handlers(), include_builtin_handlers=False)
+
+
 def make_session(bucket: Bucket) -> Session:
     """Returns a new session, so that a new generation sees changes in the files that boto3 reads."""
-    core = get_session()
+    core = _new_session()
     core.register_component("data_loader", _LOADER)
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_moment)
     if (pair := bucket.credentials) is None:
