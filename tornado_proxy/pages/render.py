@@ -9,11 +9,13 @@ from enum import Enum
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from types import CodeType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
-from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import BytecodeCache, ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from jinja2.sandbox import SandboxedEnvironment
 from markupsafe import Markup
 
@@ -178,6 +180,22 @@ _MEDIA = "media-src 'self'{0}; frame-src 'self'{0}"  # of the viewer
 _SCRIPT = "script-src 'self'; connect-src 'self'{}; {}; require-trusted-types-for 'script'"
 
 
+class _Compiled(BytecodeCache):
+    """What the templates of the service compile to: each look has the same."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get(bucket.key)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._codes[bucket.key] = bucket.code
+
+
+_COMPILED = _Compiled()
+
+
 class Pages:
     """The pages in one look: their templates, autoescaped and in a sandbox, and their assets; nothing is inline.
 
@@ -212,6 +230,7 @@ class Pages:
             trim_blocks=True,
             keep_trailing_newline=True,
             auto_reload=False,
+            bytecode_cache=None if templates else _COMPILED,
         )
         environment.globals["theme"] = self
         # Loaded now: a request may find no free descriptor.
