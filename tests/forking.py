@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -127,8 +128,27 @@ def _fork_for(connection: socket.socket) -> str:
 
 
 if __name__ == "__main__":
+    import uvloop  # noqa: F401
+
     import tornado_proxy.cli.serve
     import tornado_proxy.service.run.worker  # noqa: F401
+    from tornado_proxy.admin.status import StatusPages
+    from tornado_proxy.config.model import Bucket
+    from tornado_proxy.pages.render import Pages
+    from tornado_proxy.rules.reading import rules_parser
+    from tornado_proxy.s3.client import make_client
 
+    # Each keeps what it has compiled or read.
+    StatusPages(), Pages(), rules_parser(), make_client(Bucket("bucket", region="us-east-1"))
     gc.freeze()
-    exec(_fork_for(socket.socket(fileno=int(sys.argv[1]))))
+    status = 0
+    program = _fork_for(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        exec(program)
+    except SystemExit as end:
+        status = int(end.code or 0)
+    # The interpreter would also take apart all that was imported, which takes longer than most programs.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(status)
