@@ -147,13 +147,10 @@ def test_a_misspelt_option_is_reported_before_a_missing_one(words, message_end, 
             ["lint", "--format", "jsn"],
             "(choose from 'full', 'concise', 'json', 'github', 'gitlab', 'sarif', 'junit'); did you mean `json`?\n",
         ),
-        (
-            ["convert", "s3proxy", "conf", "--out", "new"],
-            "(choose from 's3-proxy', 'redirects'); did you mean `s3-proxy`?\n",
-        ),
+        (["convert", "s3proxy", "conf", "--out", "new"], "(choose from 's3-proxy', 'redirects'); did you mean `s3-proxy`?\n"),
         (["config"], "the following arguments are required: show, --config\n"),
     ],
-)
+)  # fmt: skip
 def test_the_error_about_a_misspelt_choice_suggests_the_right_one(words, message_end, capsys):
     """A similar choice is suggested; the argument has the name that the help gives it."""
     with pytest.raises(SystemExit):

@@ -73,28 +73,19 @@ CONFIGURED = ("--config", "proxy.yaml", "--host", "www.example.com")
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (
-            ["/%zz", *SITE],
-            "plan        refuse  400 Bad Request: the path contains a `%` without two hexadecimal digits",
-        ),
-        (
-            ["docs", *SITE],
-            "plan        refuse  400 Bad Request: the request has neither a path nor an absolute address",
-        ),
+        (["/%zz", *SITE], "plan        refuse  400 Bad Request: the path contains a `%` without two hexadecimal digits"),
+        (["docs", *SITE], "plan        refuse  400 Bad Request: the request has neither a path nor an absolute address"),
         (["/a/../b", *SITE], "plan        refuse  400 Bad Request: the path contains a `.` or `..` segment"),
         (["/\udcff", *SITE], "plan        refuse  400 Bad Request: the path is not valid UTF-8"),
         (["/docs/x", *CONFIGURED], "plan        refuse  401 Unauthorized: nobody is signed in with `staff`"),
         (["/docs/x", *CONFIGURED, "--user", "eve"], "plan        refuse  401 Unauthorized: `eve` is not listed"),
-        (
-            ["/docs/x", *CONFIGURED, "--method", "DELETE"],
-            "plan        refuse  405 Method Not Allowed: the method `DELETE` is not enabled",
-        ),
+        (["/docs/x", *CONFIGURED, "--method", "DELETE"], "plan        refuse  405 Method Not Allowed: the method `DELETE` is not enabled"),
         (
             ["/docs/x", "--config", "proxy.yaml", "--target", "site"],
             "plan        refuse  404 Not Found: no target is mounted at this host and path",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_refusal_is_explained_with_status_0(explain, words, line):
     """The explanation names the status and the reason of the refusal."""
     status, printed, _ = explain(*words)
@@ -105,29 +96,20 @@ def test_a_refusal_is_explained_with_status_0(explain, words, line):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (
-            ["http://www.example.com:80/docs/open/a", "--config", "proxy.yaml"],
-            "target      site, mounted at *.example.com/docs/",
-        ),
+        (["http://www.example.com:80/docs/open/a", "--config", "proxy.yaml"], "target      site, mounted at *.example.com/docs/"),
         (["/docs/a", "--config", "proxy.yaml"], "target      other, mounted at /"),
         (["/é x", *SITE], "key         /é x"),
-        (
-            ["/x", *SITE, "--method", "PUT"],
-            "plan        refuse  400 Bad Request: the path of an upload does not end in `/`",
-        ),
+        (["/x", *SITE, "--method", "PUT"], "plan        refuse  400 Bad Request: the path of an upload does not end in `/`"),
         (
             ["/press/", *SITE, "--method", "PUT", "--file-name", "a.html"],
             "plan        receive  archive/press/a.html, available at /press/a.html",
         ),
         (["/x", *SITE, "--method", "DELETE", "--user", "ann"], "DELETE /x as ann"),
-        (
-            ["/docs/open/x", *CONFIGURED, "--user", "ann"],
-            "            no sign-in is required, so templates do not see the user `ann`",
-        ),
+        (["/docs/open/x", *CONFIGURED, "--user", "ann"], "            no sign-in is required, so templates do not see the user `ann`"),
         (["/x", "--rules", "rules", "--target", "other"], "rewrites    none"),
         (["/press/a.html", "--rules", "rules/site.rules", "--target", "site"], "object key  archive/press/a.html"),
     ],
-)
+)  # fmt: skip
 def test_options_describe_the_request(explain, words, line):
     """Address, method, host, file name and user come from the options."""
     status, printed, errors = explain(*words)
@@ -162,12 +144,9 @@ def test_a_location_begins_with_the_public_path(explain, files):
             ["object key  GET/x.com/a@x.com/red+blue"],
         ),
         (["/team?q=a%2Bb", "--header", "X-Team: red"], ["object key  red/a+b"]),
-        (
-            ["/team?q=..", "--header", "X-Team: .."],
-            ["error       400 Bad Request: the result contains a `.` or `..` segment"],
-        ),
+        (["/team?q=..", "--header", "X-Team: .."], ["error       400 Bad Request: the result contains a `.` or `..` segment"]),
     ],
-)
+)  # fmt: skip
 def test_templates_read_the_request_of_the_options(explain, files, words, lines):
     """Templates read users, headers, hosts and queries from the options, as they would from a request."""
     (files / "rules" / "site.rules").write_text(TEMPLATES)

@@ -76,33 +76,15 @@ def test_sign_in_by_certificates_with_client_auth_is_valid():
     ("text", "message"),
     [
         (OIDC.replace(", clientSecret: {env: SECRET}", "") + _resource("provider: id"), "sessions of `id` have no key"),
-        (
-            OIDC.replace("{env: SECRET}", "{value: short}") + _resource("provider: id"),
-            "`clientSecret` has fewer than 16",
-        ),
-        (
-            OIDC.replace("}}}}", "}, sessionKey: {value: short}}}}") + _resource("provider: id"),
-            "`sessionKey` has fewer",
-        ),
-        (
-            OIDC.replace("me,", "me, loginPath: /a, callbackPath: /a,") + _resource("provider: id"),
-            "is already a page of `id`",
-        ),
+        (OIDC.replace("{env: SECRET}", "{value: short}") + _resource("provider: id"), "`clientSecret` has fewer than 16"),
+        (OIDC.replace("}}}}", "}, sessionKey: {value: short}}}}") + _resource("provider: id"), "`sessionKey` has fewer"),
+        (OIDC.replace("me,", "me, loginPath: /a, callbackPath: /a,") + _resource("provider: id"), "is already a page of `id`"),
         (OIDC.replace("me,", "me, loginPath: /,") + _resource("provider: id"), "cannot be `/`"),
         (OIDC + _resource("provider: id, header: {}"), "`header` does not fit the provider `id`"),
-        (
-            OIDC + _resource("provider: id, oidc: {authorizationAccesses: [{}]}"),
-            "a rule names either a `group` or an `email`",
-        ),
-        (
-            OIDC + _resource('provider: id, oidc: {authorizationAccesses: [{group: "(", regexp: true}]}'),
-            "error[bad-pattern]",
-        ),
+        (OIDC + _resource("provider: id, oidc: {authorizationAccesses: [{}]}"), "a rule names either a `group` or an `email`"),
+        (OIDC + _resource('provider: id, oidc: {authorizationAccesses: [{group: "(", regexp: true}]}'), "error[bad-pattern]"),
         (OIDC.replace("https://id.example", "'https://[id'") + _resource("provider: id"), "is not a URL"),
-        (
-            OIDC.replace("}}}}", "}}}, basic: {id: {realm: R}}}") + _resource("provider: id"),
-            "there is more than one provider `id`",
-        ),
+        (OIDC.replace("}}}}", "}}}, basic: {id: {realm: R}}}") + _resource("provider: id"), "there is more than one provider `id`"),
         (HEADER + _resource("provider: proxy"), "nobody can sign in by headers: no proxy is trusted"),
         (
             "server: {trustedProxies: [0.0.0.0/0]}\n" + HEADER + _resource("provider: proxy"),
@@ -113,7 +95,7 @@ def test_sign_in_by_certificates_with_client_auth_is_valid():
         (OIDC.replace("me,", "me, loginPath: //evil,") + _resource("provider: id"), "cannot be `//evil`"),
         (OIDC.replace("me,", "me, cookieName: 'a b',") + _resource("provider: id"), "cannot be `a b`"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_reported(text, message):
     assert message in report(text)
 

@@ -22,12 +22,7 @@ from tornado_proxy.rules.diagnostic import SourceFile
     ("text", "code", "message", "marked_text"),
     [
         ("server: {port: x}", "wrong-type", "`port` must be a whole number, but is a string", "x"),
-        (
-            "server: {port: 80.5}",
-            "wrong-type",
-            "`port` must be a whole number, but is a number with a fraction",
-            "80.5",
-        ),
+        ("server: {port: 80.5}", "wrong-type", "`port` must be a whole number, but is a number with a fraction", "80.5"),
         ("server: {port: [80]}", "wrong-type", "`port` must be a whole number, but is a list", "port"),
         ("server: {port: 70000}", "bad-value", "`port` is more than 65535", "70000"),
         ("server: {port: -1}", "bad-value", "`port` is less than 0", "-1"),
@@ -47,7 +42,7 @@ from tornado_proxy.rules.diagnostic import SourceFile
         ('authProviders: {basic: {"": {realm: x}}}', "bad-value", "`` is empty", '""'),
         ("authProviders: {basic: {a: {}}}", "missing-option", "`a` lacks `realm`", "a"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_reported_with_its_place(text, code, message, marked_text):
     """A mistake is reported at the value, or at the key if the value can't be shown."""
     (diagnostic,) = compiled(f"{text}\n{MINIMAL}").diagnostics

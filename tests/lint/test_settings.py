@@ -138,10 +138,7 @@ def test_pyproject_without_the_table_is_skipped(tmp_path, text):
         ("[lint", "is not TOML"),
         ("lint = 1", "`lint` is not a table"),
         ("[lint]\nselct = []", "unknown setting `selct`; did you mean `select`?"),
-        (
-            "[lint]\nzzz = []",
-            "unknown setting `zzz`; the settings are `select`, `ignore`, `fail-level`, `per-file-ignores`",
-        ),
+        ("[lint]\nzzz = []", "unknown setting `zzz`; the settings are `select`, `ignore`, `fail-level`, `per-file-ignores`"),
         ('[lint]\nselect = "all"', "`select` must be a list of checks and categories"),
         ("[lint]\nignore = [1]", "`ignore` must be a list of checks and categories"),
         ('[lint]\nignore = ["unescaped-dto"]', "`ignore`: unknown check or category `unescaped-dto`"),
@@ -150,7 +147,7 @@ def test_pyproject_without_the_table_is_skipped(tmp_path, text):
         ("[lint]\nper-file-ignores = 1", "`per-file-ignores` must be a table"),
         ('[lint]\nper-file-ignores = {"*" = "all"}', "`per-file-ignores` must be a list of checks and categories"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_names_file_and_setting(tmp_path, text, message):
     """The message names the file and the setting, and states which values are valid."""
     with pytest.raises(SettingsMistake) as raised:

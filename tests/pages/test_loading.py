@@ -199,12 +199,7 @@ def test_a_theme_can_be_for_all_pages():
 @pytest.mark.parametrize(
     ("name", "text", "message", "place"),
     [
-        (
-            "listing.html",
-            b"a\n{% if %}",
-            "Expected an expression, got 'end of statement block'",
-            "etc/brand/listing.html:2:1",
-        ),
+        ("listing.html", b"a\n{% if %}", "Expected an expression, got 'end of statement block'", "etc/brand/listing.html:2:1"),
         (
             "listing.html",
             b'{% extends "default/listing.html" %}\n{% block below %}\n{{ missing }}{% endblock %}',
@@ -219,7 +214,7 @@ def test_a_theme_can_be_for_all_pages():
         ),
         ("index.html", b"", "no page is called `index.html`", "config.yaml:1:"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_in_a_theme_is_reported_at_load(name, text, message, place):
     """The place is in the template if it is known, and otherwise at the option with the directory."""
     loaded = _compile_theme("templates: brand", **{f"brand__{name}": text})

@@ -443,12 +443,9 @@ def test_a_path_beside_may_belong_to_another_target(make_site):
     ("method", "first"),
     [
         ("PUT", ReadForm()),
-        (
-            "DELETE",
-            Refuse(403, "a directory cannot be deleted", message="A directory cannot be deleted, only its files"),
-        ),
+        ("DELETE", Refuse(403, "a directory cannot be deleted", message="A directory cannot be deleted, only its files")),
     ],
-)
+)  # fmt: skip
 def test_a_path_beside_may_have_another_method(make_site, method, first):
     """An upload to a path beside the requested one needs a form, whose file has no name yet."""
     mounts = Mounts([make_site()])

@@ -107,13 +107,9 @@ def test_what_is_gone_is_gone_for_all_methods(line):
         ("GET /", {}, (Browse("", root=True),)),
         ("GET /d/", {"actions": Actions(get=GetAction(disable_listing=True))}, (Redirect("/b/d/"),)),
         ("PUT /a", {"actions": RAW}, (Receive("a", "/a"),)),
-        (
-            "GET /a",
-            {"actions": Actions(get=GetAction(try_files=("$path", "/i")))},
-            (Serve("a"), Serve("i", ("/i",)), Redirect("/b/a")),
-        ),
+        ("GET /a", {"actions": Actions(get=GetAction(try_files=("$path", "/i")))}, (Serve("a"), Serve("i", ("/i",)), Redirect("/b/a"))),
     ],
-)
+)  # fmt: skip
 def test_a_redirect_may_be_for_what_is_missing(line, options, plan):
     """The key is served as if no rule took it; the redirect takes the place of the error. Writes are done."""
     assert _plan("redirect if missing `^/(.*)$` -> `/b/$1`", line, **options) == plan

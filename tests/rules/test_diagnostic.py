@@ -125,24 +125,12 @@ def test_utf16_is_recognised():
     ("data", "message", "help"),
     [
         (b"\0\0\0", "the file is not text: byte 0x00 at offset 0, on line 1", "remove the file, or restore its text"),
-        (
-            b"target a {}\n\0",
-            "the file is not text: byte 0x00 at offset 12, on line 2",
-            "remove the file, or restore its text",
-        ),
-        (
-            b"a\0\xff",
-            "invalid UTF-8: byte 0x00 at offset 1, on line 1",
-            "the file seems to be UTF-16; save it as UTF-8",
-        ),
+        (b"target a {}\n\0", "the file is not text: byte 0x00 at offset 12, on line 2", "remove the file, or restore its text"),
+        (b"a\0\xff", "invalid UTF-8: byte 0x00 at offset 1, on line 1", "the file seems to be UTF-16; save it as UTF-8"),
         (b"abc\xff\0", "invalid UTF-8: byte 0xff at offset 3, on line 1", "save the file as UTF-8"),
-        (
-            b"abc\0\xff",
-            "the file is not text: byte 0x00 at offset 3, on line 1",
-            "remove the file, or restore its text",
-        ),
+        (b"abc\0\xff", "the file is not text: byte 0x00 at offset 3, on line 1", "remove the file, or restore its text"),
     ],
-)
+)  # fmt: skip
 def test_binary_file_has_one_diagnostic(data, message, help):
     """A file with a NUL byte has one diagnostic and no text for the parser."""
     diagnostic = decode("a.rules", data)

@@ -61,10 +61,7 @@ def test_clauses_describe_the_user(clauses, user):
             ],
         ),
         ('test "/a/../b" -> error', [("the key contains a `.` or `..` segment", '"/a/../b"', None)]),
-        (
-            'test "/a" -> "/b/.."',
-            [("the key contains a `.` or `..` segment", '"/b/.."', "expect `error` if the result is refused")],
-        ),
+        ('test "/a" -> "/b/.."', [("the key contains a `.` or `..` segment", '"/b/.."', "expect `error` if the result is refused")]),
         ('test "/a" method PATCH -> "/b"', [("unknown method `PATCH`", "PATCH", "use `GET`, `HEAD`, `PUT`, `DELETE`")]),
         (
             'test "/a/" method PUT -> "/b"',
@@ -117,15 +114,9 @@ def test_clauses_describe_the_user(clauses, user):
                 ),
             ],
         ),
-        (
-            'test "a" -> "b"',
-            [
-                ("the key `a` does not begin with `/`", '"a"', None),
-                ("the key `b` does not begin with `/`", '"b"', None),
-            ],
-        ),
+        ('test "a" -> "b"', [("the key `a` does not begin with `/`", '"a"', None), ("the key `b` does not begin with `/`", '"b"', None)]),
     ],
-)
+)  # fmt: skip
 def test_a_test_that_cannot_be_run_has_all_its_mistakes(text, mistakes):
     result = _mistakes(text)
     expected = [

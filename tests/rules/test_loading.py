@@ -278,15 +278,12 @@ def test_a_bad_template_is_reported_at_the_wrong_characters(template, place, tex
         ("go `/{{ $x := nofunc }}{{ $x }}{{ alsonot }}`", ["nofunc", "alsonot"]),
         ("go `/{{ if nofunc }}a{{ end }}{{ alsonot }}`", ["nofunc", "alsonot"]),
         ("jinja `/{% if usr %}a{% endif %}{{ other }}`", ["usr", "other"]),
-        (
-            "go `/{{ nofunc $x .Kye }}{{ .Key + 1 }}{{ upper .Key .Key }}`",
-            ["nofunc", "$x", "Kye", "+", "upper .Key .Key"],
-        ),
+        ("go `/{{ nofunc $x .Kye }}{{ .Key + 1 }}{{ upper .Key .Key }}`", ["nofunc", "$x", "Kye", "+", "upper .Key .Key"]),
         ("jinja `/{{ usr | nofilter }}{{ key + }}{{ groups.y }}`", ["usr", "nofilter", "}}", "groups.y"]),
         # An action that assigns or branches is kept, because other actions may depend on it.
         ("go `/{{ $x := nofunc }}{{ $x + 1 }}{{ if 1 + 2 }}{{ end }}{{ $y }}`", ["+", "+"]),
     ],
-)
+)  # fmt: skip
 def test_one_run_finds_all_mistakes_of_a_template(template, marked):
     """A mistake hides neither other mistakes of its action nor mistakes of later actions."""
     diagnostics = _compiled(f"target site {{ rewrite `(?P<x>a)` -> {template} }}").diagnostics

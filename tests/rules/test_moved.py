@@ -20,21 +20,13 @@ DOTS = "contains a `.` or `..` segment"
     [
         ("redirect `^/a/(.*)$` -> `/b/$1`", "/a/x y", "redirect 302 /b/x%20y"),
         ("redirect 308 `^/a$` -> `https://example.org/?x`", "/a", "redirect 308 https://example.org/?x"),
-        (
-            "redirect 301 `^/a/(?P<p>.*)$` -> jinja `/{{ groups.p | upper }}/{{ user.username }}`",
-            "/a/b?",
-            "redirect 301 /B%3F/ann",
-        ),
+        ("redirect 301 `^/a/(?P<p>.*)$` -> jinja `/{{ groups.p | upper }}/{{ user.username }}`", "/a/b?", "redirect 301 /B%3F/ann"),
         ("redirect `^/a$` -> go `/x{{ .Key }}?q={{ .User.Username }}`", "/a", "redirect 302 /x/a?q=ann"),
-        (
-            "redirect `^/a$` -> go `{{ if .User }}https://example.org/{{ else }}/b{{ end }}`",
-            "/a",
-            "redirect 302 https://example.org/",
-        ),
+        ("redirect `^/a$` -> go `{{ if .User }}https://example.org/{{ else }}/b{{ end }}`", "/a", "redirect 302 https://example.org/"),
         ("redirect `^(.*)$` -> `$1`", "/\\evil.org", "redirect 302 /%5Cevil.org"),
         ("gone `^/a`", "/abc", "gone"),
     ],
-)
+)  # fmt: skip
 def test_a_rule_may_answer(statement, key, answer):
     """The first source that matches decides, whatever its kind; the key stays as it is."""
     rules = rules_of(f"rewrite `^/never$` -> `/`\n{statement}\nrewrite `.` -> `/other`")
@@ -93,20 +85,11 @@ def test_a_redirect_that_leads_nowhere_is_a_mistake(statement, code, message):
 @pytest.mark.parametrize(
     ("statement", "mistake"),
     [
-        (
-            "redirect 304 `^/a` -> `/b`",
-            ("bad-status", "rules/site.rules:2:10", "`304` is not the status of a redirect"),
-        ),
-        (
-            'test "/a" -> redirect 99999999 "/b"',
-            ("bad-status", "rules/site.rules:2:23", "`99999999` is not the status of a redirect"),
-        ),
-        (
-            'test "/a" -> redirect "//b"',
-            ("bad-test", "rules/site.rules:2:23", "the location begins with `//`, which would name a host"),
-        ),
+        ("redirect 304 `^/a` -> `/b`", ("bad-status", "rules/site.rules:2:10", "`304` is not the status of a redirect")),
+        ('test "/a" -> redirect 99999999 "/b"', ("bad-status", "rules/site.rules:2:23", "`99999999` is not the status of a redirect")),
+        ('test "/a" -> redirect "//b"', ("bad-test", "rules/site.rules:2:23", "the location begins with `//`, which would name a host")),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_has_its_place(statement, mistake):
     """A status that is no redirect's, or an expectation that no rule can meet."""
     assert mistakes_of(statement) == [mistake]

@@ -177,12 +177,9 @@ def test_a_mistake_in_a_helper_is_reported():
             ["unknown function `nofunc`", "expected `string`, found a number", "the source has no group `none`"],
         ),
         ("{{ $x.Name.First }}", ["unknown variable `$x`"]),
-        (
-            "{{ .User.Nmae.First }}{{ .Groups.none.First }}",
-            ["`User` has no field `Nmae`", "the source has no group `none`"],
-        ),
+        ("{{ .User.Nmae.First }}{{ .Groups.none.First }}", ["`User` has no field `Nmae`", "the source has no group `none`"]),
     ],
-)
+)  # fmt: skip
 def test_all_mistakes_of_an_action_are_reported(text, messages):
     """An action has a mistake for each wrong name or call, and none that follows from another."""
     with pytest.raises(TemplateMistake) as caught:

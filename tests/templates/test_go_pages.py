@@ -44,10 +44,7 @@ def _rendered(text, data=None, helpers=()):
         ("{{ range .Entries }}{{ .Name }} {{ .Size | humanSize }};{{ end }}", "a.txt 999 B;b.txt 1.5 MB;"),
         ('{{ (index .Entries 0).LastModified | date "2006-01-02T15:04:05Z07:00" }}', "2024-05-06T07:08:09Z"),
         ("{{ (index .Entries 1).LastModified }}", "2024-05-06 07:08:09 +0200 +0200"),
-        (
-            "{{ first .Entries | toJson }}",
-            '{"Name":"a.txt","Size":999,"LastModified":"2024-05-06T07:08:09Z","ETag":"e1","Path":"/a"}',
-        ),
+        ("{{ first .Entries | toJson }}", '{"Name":"a.txt","Size":999,"LastModified":"2024-05-06T07:08:09Z","ETag":"e1","Path":"/a"}'),
         ("{{ requestURI .Request }}", "https://files.example/docs/a%20b?x=1"),
         ("{{ requestScheme .Request }} {{ requestHost .Request }}", "https files.example"),
         ("{{ range $k, $t := .Targets }}{{ $k }}{{ $t.Mount.Path }}{{ end }}", "one[/x/]"),
@@ -61,7 +58,7 @@ def _rendered(text, data=None, helpers=()):
         ("{{ toYaml .Flag }}", "true"),
         ('{{ index .Metadata "M1-Key" }}', "v1"),
     ],
-)
+)  # fmt: skip
 def test_pages_read_python_data(text, result):
     """The fields of Python data have Go's names, and nothing is escaped, as in text/template."""
     data = {

@@ -82,13 +82,7 @@ def test_a_number_of_a_hundred_digits_is_read():
         ("{{ self }}", 3, 7, "unknown variable `self`", "there are `user`, `request`, `target`, `key`, `groups`"),
         ("{{ lipsum() }}", 3, 9, "unknown variable `lipsum`", None),
         ("{{ user.usernam }}", 8, 15, "`user` has no field `usernam`", "did you mean `username`?"),
-        (
-            "{{ target . bucket.xyz }}",
-            19,
-            22,
-            "`target.bucket` has no field `xyz`",
-            "it has `name`, `prefix`, `region`",
-        ),
+        ("{{ target . bucket.xyz }}", 19, 22, "`target.bucket` has no field `xyz`", "it has `name`, `prefix`, `region`"),
         ("{{ request.header }}", 11, 17, "`request` has no field `header`", "did you mean `headers`?"),
         ("{{ groups.rst }}", 3, 13, "the source has no group `rst`", "did you mean `rest`?"),
         ("{{ groups['9'] }}", 3, 14, "the source has no group `9`", "there are `0`, `1`, `2`, `items`, `rest`"),
@@ -107,7 +101,7 @@ def test_a_number_of_a_hundred_digits_is_read():
         ("{% for a in 'a' recursive %}{% endfor %}", 3, 6, "a loop cannot be recursive", None),
         ("{{ {key: 1} }}", 4, 7, "the keys of a mapping must be literals", None),
     ],
-)
+)  # fmt: skip
 def test_unknown_names_and_statements_are_found_at_load(text, start, end, message, help):
     """A mistake has its place, and a suggestion if a similar name exists."""
     with pytest.raises(TemplateMistake) as caught:

@@ -56,15 +56,12 @@ def test_a_missing_name_may_have_a_default(text):
     ("text", "result"),
     [
         ("{{ 'q' in request.query }}{{ 'z' in request.query }}{{ 1 in request.query }}", "TrueFalseFalse"),
-        (
-            "{{ 'HOST' in request.headers }}{{ 'rest' in groups }}{{ '3' in groups }}{{ '4' in groups }}",
-            "TrueTrueTrueFalse",
-        ),
+        ("{{ 'HOST' in request.headers }}{{ 'rest' in groups }}{{ '3' in groups }}{{ '4' in groups }}", "TrueTrueTrueFalse"),
         ("{{ request.query|length }}{{ request.query|list|join(',') }}", "2q,empty"),
         ("{% for name in groups %}{{ name }} {% endfor %}", "rest none items"),
         ("{{ request.headers|list|join(',') }}", "x-tenant,host"),
     ],
-)
+)  # fmt: skip
 def test_lookups_have_a_length_and_iterate_over_their_names(text, result):
     """The names of a lookup have the order of the request, each once."""
     assert rendered(text) == result

@@ -161,21 +161,11 @@ STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(BasicUser("ann"
             Reason.BUCKET,
             ("s3://a/x at AWS", "s3://a/x at http://s3.example"),
         ),
-        (
-            {},
-            {"mount": Mount(paths=("/m/",))},
-            Reason.MOUNT,
-            ("site: /x", "(404: no target is mounted at this host and path)"),
-        ),
+        ({}, {"mount": Mount(paths=("/m/",))}, Reason.MOUNT, ("site: /x", "(404: no target is mounted at this host and path)")),
         ({}, {"resources": (STAFF,)}, Reason.ACCESS, ("/x", "(401: nobody is signed in with `staff`)")),
-        (
-            {},
-            {"actions": Actions(get=GetAction(redirect_to_signed_url=True))},
-            Reason.ACTIONS,
-            ("(serve x)", "(sign x, for 900 seconds)"),
-        ),
+        ({}, {"actions": Actions(get=GetAction(redirect_to_signed_url=True))}, Reason.ACTIONS, ("(serve x)", "(sign x, for 900 seconds)")),
     ],
-)
+)  # fmt: skip
 def test_a_change_is_told_by_its_reason(old, new, reason, texts):
     """Each part of a configuration has what it changes."""
     report = _compared(site("", **old), site("", **new), "/x")
@@ -216,13 +206,9 @@ def test_what_texts_leave_out_is_told():
         ("rewrite `^/a$` -> `/b`", "redirect 308 `^/a$` -> `/b`", ("/b", "(redirect 308 /b)")),
         ("redirect 308 `^/a$` -> `/b`", "redirect 301 `^/a$` -> `/b`", ("(redirect 308 /b)", "(redirect 301 /b)")),
         ("redirect `^/a$` -> `/b`", "gone `^/a$`", ("(redirect 302 /b)", "(410: the rules call the address gone)")),
-        (
-            "redirect if missing `^/a$` -> `/b`",
-            "",
-            ("/a then redirect 302 /b", "/a then refuse 404 Not Found: no object at this key"),
-        ),
+        ("redirect if missing `^/a$` -> `/b`", "", ("/a then redirect 302 /b", "/a then refuse 404 Not Found: no object at this key")),
     ],
-)
+)  # fmt: skip
 def test_a_rule_of_another_kind_is_a_change(before, after, texts):
     """A rewrite that becomes a redirect is told by the two rules."""
     report = _compared(site(before), site(after), "/a")

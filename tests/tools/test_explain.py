@@ -141,11 +141,7 @@ def test_every_attempt_is_explained(arguments, options, lines):
     ("user", "resources", "lines"),
     [
         (None, (), ["access      /a  anyone"]),
-        (
-            "ann",
-            (),
-            ["access      /a  anyone", "            no sign-in is required, so templates do not see the user `ann`"],
-        ),
+        ("ann", (), ["access      /a  anyone", "            no sign-in is required, so templates do not see the user `ann`"]),
         (None, (Resource("/b", white_list=True),), ["access      /a  nobody"]),
         (None, (Resource("/*"),), ["access      /a  nobody  by `/*`"]),
         (None, (Resource("/*", white_list=True),), ["access      /a  anyone  by `/*`"]),
@@ -155,7 +151,7 @@ def test_every_attempt_is_explained(arguments, options, lines):
             ["access      /a  users of `staff`  by `/*`", "plan        refuse  401 Unauthorized: `eve` is not listed"],
         ),
     ],
-)
+)  # fmt: skip
 def test_access_is_reported_with_the_resource_that_decides(user, resources, lines):
     """The text has who may pass, the deciding resource, and why a given user is not used."""
     printed = _text("GET /a", configured=True, user=user, resources=resources).splitlines()

@@ -17,12 +17,7 @@ from gotemplate.regexp.tokens import read_count, read_escape, read_opening, read
         ),
         (r"\18", r"unsupported back-reference `\1`", 2, None),
         (r"\8", r"unsupported back-reference `\8`", 2, None),
-        (
-            r"\x",
-            r"invalid escape `\x`",
-            2,
-            r"write two hexadecimal digits, `\x41`, or a code point in braces, `\x{1F600}`",
-        ),
+        (r"\x", r"invalid escape `\x`", 2, r"write two hexadecimal digits, `\x41`, or a code point in braces, `\x{1F600}`"),
         (r"\xa", r"invalid escape `\x`", 2, None),
         (r"\x{}", r"invalid escape `\x`", 2, None),
         (r"\x{110000}", r"code point out of range `\x{110000}`", 10, r"the greatest is `\x{10FFFF}`"),
@@ -32,7 +27,7 @@ from gotemplate.regexp.tokens import read_count, read_escape, read_opening, read
         (r"\q", r"invalid escape `\q`", 2, r"write `q` for the character itself, `\\q` with a backslash before it"),
         ("\\é", "invalid escape `\\é`", 2, None),
     ],
-)
+)  # fmt: skip
 def test_a_refused_escape_has_help(text, message, end, help):
     """The message names the escape, and the help shows the equivalent in Go."""
     with pytest.raises(PatternError) as caught:

@@ -93,10 +93,7 @@ def test_structures_are_replaced_as_a_whole(target, source, merged, overwritten)
         ("deepCopy nil", "`<nil>` cannot be copied"),
         ('deepCopy (semver "1.0.0")', "`*semver.Version` cannot be copied"),
         ('get (split "," "a") "_0"', "expected `map[string]interface {}`, found `map[string]string`"),
-        (
-            'merge (dict "m" (split "," "a")) (dict "m" (dict "b" 1))',
-            "`map[string]interface {}` cannot be merged into `map[string]string`",
-        ),
+        ('merge (dict "m" (split "," "a")) (dict "m" (dict "b" 1))', "`map[string]interface {}` cannot be merged into `map[string]string`"),
         (
             'merge (dict "v" (semver "1.0.0")) (dict "v" (dict "Major" 2))',
             "`map[string]interface {}` cannot be merged into `*semver.Version`: only dictionaries can",
@@ -110,7 +107,7 @@ def test_structures_are_replaced_as_a_whole(target, source, merged, overwritten)
             "`map[string]interface {}` cannot be merged into `map[string]string`",
         ),
     ],
-)
+)  # fmt: skip
 def test_dictionary_functions_that_panic_in_go_fail(call, message):
     """Values that aren't dictionaries, and changes of a nil dictionary, are errors."""
     assert failure(SETUP + f"{{{{ {call} }}}}").startswith(message)

@@ -36,20 +36,12 @@ def _mistakes(text):
         ('{{ (semver "1").Scan 1 }}', "`*semver.Version` has no field `Scan`", "Scan"),
         ("{{ .Request.Header.Get }}", "wrong number of arguments for the method `Get`: 0", "Get"),
         ('{{ .Request.UserAgent "x" }}', "wrong number of arguments for the method `UserAgent`: 1", "UserAgent"),
-        (
-            '{{ template "a" .User }}{{ define "a" }}{{ $.Nope }}{{ end }}',
-            "`models.GenericUser` has no field `Nope`",
-            "Nope",
-        ),
-        (
-            '{{ include "a" .User }}{{ define "a" }}{{ .Nope }}{{ end }}',
-            "`models.GenericUser` has no field `Nope`",
-            "Nope",
-        ),
+        ('{{ template "a" .User }}{{ define "a" }}{{ $.Nope }}{{ end }}', "`models.GenericUser` has no field `Nope`", "Nope"),
+        ('{{ include "a" .User }}{{ define "a" }}{{ .Nope }}{{ end }}', "`models.GenericUser` has no field `Nope`", "Nope"),
         ('{{ .User | include "a" }}{{ .Nope }}{{ define "a" }}{{ end }}', "the data has no field `Nope`", "Nope"),
         ("{{ print (.Nope) | upper }}", "the data has no field `Nope`", "Nope"),
     ],
-)
+)  # fmt: skip
 def test_a_missing_field_is_found(text, message, place):
     """The mistake names what lacks the field, and the place of the name."""
     (found,) = _mistakes(text)

@@ -52,17 +52,11 @@ DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None,
         ("{{if false}}{{$x := 1}}{{else}}{{$x}}{{end}}", "the variable `$x` is not set yet, in `$x`"),
         ("{{$x = 1}}", "the variable `$x` is not set yet, in `$x = 1`"),
         ("{{print (index .L 7)}}", "the index 7 is out of range, in `(index .L 7)`"),
-        (
-            '{{(semver "1.2.3").Compare}}',
-            'wrong number of arguments for the method `Compare`: 0, in `(semver "1.2.3").Compare`',
-        ),
-        (
-            '{{(semver "1.2.3").Equal 1 2}}',
-            'wrong number of arguments for the method `Equal`: 2, in `(semver "1.2.3").Equal 1 2`',
-        ),
+        ('{{(semver "1.2.3").Compare}}', 'wrong number of arguments for the method `Compare`: 0, in `(semver "1.2.3").Compare`'),
+        ('{{(semver "1.2.3").Equal 1 2}}', 'wrong number of arguments for the method `Equal`: 2, in `(semver "1.2.3").Equal 1 2`'),
         ('{{(semver "1.2.3").Equal .S}}', 'expected `*semver.Version`, found `string`, in `(semver "1.2.3").Equal .S`'),
     ],
-)
+)  # fmt: skip
 def test_a_failure_names_its_pipeline(text, message):
     """The message of a failure has the innermost pipeline that failed."""
     assert failure(text, DATA) == message

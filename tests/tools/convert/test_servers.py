@@ -59,15 +59,12 @@ def test_a_map_alone_redirects_with_301():
         ("map $host $new { /a /b; } return 301 $new;", "its map reads `$host`, or it is in a location"),
         ("map $uri $new { /a $http_x; } return 301 $new;", "it inserts `$http_x`"),
         ("return 301 x;", "it leads to no path and no URL"),
-        (
-            "location = /a { rewrite ^/a(.*)$ /b$1 permanent; }",
-            "both its expression and that of its `location` would have",
-        ),
+        ("location = /a { rewrite ^/a(.*)$ /b$1 permanent; }", "both its expression and that of its `location` would have"),
         ("location /a { location /a/b { return 301 /c; } }", "it is a location within another"),
         ("location = / { rewrite ^ /index.html last; }", "a directory is not rewritten to a file"),
         ("location @named { return 301 /c; } return 418;", "it answers with 418"),
     ],
-)
+)  # fmt: skip
 def test_what_of_nginx_cannot_be_expressed_has_a_reason(text, message):
     _, _, report = converted_redirects(text, origin="nginx")
     assert [each.message[: len(message)] for each in report.of(OptionOutcome.LEFT_OUT)] == [message]

@@ -160,13 +160,10 @@ def test_what_is_disabled_is_omitted(name, text):
     [
         ("port: 80", {"minSize": 0}),
         ("compress: {level: 5}", {"minSize": 0}),
-        (
-            "compress: {level: 1, types: [text/html, Text/*]}",
-            {"minSize": 0, "level": 1, "types": ["text/html", "Text/*"]},
-        ),
+        ("compress: {level: 1, types: [text/html, Text/*]}", {"minSize": 0, "level": 1, "types": ["text/html", "Text/*"]}),
         ("compress: {enabled: false, level: 1}", {"enabled": False}),
     ],
-)
+)  # fmt: skip
 def test_compression_is_converted(text, expected):
     """Compression is on by default, also for the smallest answers."""
     conversion = _convert_server(text)
@@ -434,13 +431,10 @@ targets:
         ("{mount: {host: b.test}, bucket: {name: b}}", NO_PATH),
         ("{mount: {host: b.test, path: []}, bucket: {name: b}, actions: {DELETE: {enabled: true}}}", NO_PATH),
         ("{mount: {host: b.test, path: ''}, bucket: {name: b}}", NO_PATH),
-        (
-            "{mount: {path: ['/{user}/']}, bucket: {name: b}}",
-            "the mount path `/{user}/` is a pattern of s3-proxy's router",
-        ),
+        ("{mount: {path: ['/{user}/']}, bucket: {name: b}}", "the mount path `/{user}/` is a pattern of s3-proxy's router"),
         ("{mount: {path: [/b/]}, bucket: {name: b, prefix: a//b}}", "the prefix `a//b` has an empty segment"),
     ],
-)
+)  # fmt: skip
 def test_a_target_that_cannot_be_converted_is_left_out(target, reason):
     """Its requests are answered with 404, and the report begins with it."""
     conversion = converted(TWO_TARGETS % target)

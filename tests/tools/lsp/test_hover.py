@@ -80,16 +80,13 @@ def test_the_hover_of_a_long_pattern_is_shortened():
         ('"/b/$pa‸ge"', "group 1 of the source, `(?P<page>[^/]+)`\n\nIt matches any character but `/`, once or more"),
         ('"/b/$0‸"', "`0`: all that the source matches"),
         ('"/b/${x‸}"', None),
-        (
-            'jinja "/{{ groups.pa‸ge }}"',
-            "group 1 of the source, `(?P<page>[^/]+)`\n\nIt matches any character but `/`, once or more",
-        ),
+        ('jinja "/{{ groups.pa‸ge }}"', "group 1 of the source, `(?P<page>[^/]+)`\n\nIt matches any character but `/`, once or more"),
         ('jinja "/{{ user.user‸name }}"', "`user.username`: the name; always one segment of a key"),
         ('jinja "/{{ user.no‸where }}"', None),
         ('go "/{{ .User.GetUser‸name }}"', "`.User.GetUsername`: the name; always one segment of a key"),
         ('"/‸b/$page"', None),
     ],
-)
+)  # fmt: skip
 def test_the_hover_of_a_reference_explains_it(template, expected):
     """A group has its definition, and a variable has its meaning."""
     text = _hover_text(
@@ -131,14 +128,11 @@ def test_the_hover_of_a_rewrite_or_target_counts_its_tests(text, expected):
     ("text", "expected"),
     [
         (site('redir‸ect 301 `^/a$` -> "/b"', 'test "/a" -> redirect 301 "/b"'), "redirect 1 of `site`: 1 test passes"),
-        (
-            site('redirect `^/a$` -> "/b"', 'test "/a"‸ -> gone'),
-            "✗ `#1` takes the key, the answer is `redirect 302 /b`",
-        ),
+        (site('redirect `^/a$` -> "/b"', 'test "/a"‸ -> gone'), "✗ `#1` takes the key, the answer is `redirect 302 /b`"),
         (site("redirects 301 `mo‸ved.txt`"), "redirects 2 addresses"),
         (site("redirects 301 `no‸ne.txt`"), None),
     ],
-)
+)  # fmt: skip
 def test_the_hover_of_what_moved(text, expected, tmp_path, monkeypatch):
     """A redirect is a rule as a rewrite is; a list has its number of addresses, if it can be read."""
     monkeypatch.chdir(tmp_path)
@@ -349,10 +343,7 @@ def test_prose_escapes_all_markdown_but_backticks():
         ("(?i)ab", "from here on: in any case, then `ab` in any case"),
         ("(?-i)", "from here on: no longer in any case"),
         (r"^\A", "the beginning of the key, then the beginning of the key"),
-        (
-            "(?m)^$",
-            "from here on: `^` and `$` match at every line, then the beginning of a line, then the end of a line",
-        ),
+        ("(?m)^$", "from here on: `^` and `$` match at every line, then the beginning of a line, then the end of a line"),
         (r"\b\B", "the edge of a word, then not the edge of a word"),
         ("a|b", "`a` or `b`"),
         ("a*", "`a`, any number of times"),
@@ -374,7 +365,7 @@ def test_prose_escapes_all_markdown_but_backticks():
         ("(?P<page>[^/]+)", "group 1, `page`: any character but `/`, once or more"),
         ("(?:a)", "`a`"),
     ],
-)
+)  # fmt: skip
 def test_every_construct_has_a_phrase(expression, expected):
     assert phrase(language(expression).tree) == expected
 
