@@ -190,14 +190,6 @@ def test_changes_are_printed(command):
     assert result.err == "`log` changed, and needs a restart to take effect\n"
 
 
-def test_a_reload_without_changes_succeeds(command, listener_url, rule_file):
-    """The status is 0, and the time of the last load is printed."""
-    command("reload", "--admin", listener_url)
-    result = command("reload", "--admin", listener_url)
-    assert result.status == 0
-    assert re.fullmatch(r"generation \d+ is in force, loaded at [\dT:.-]+Z\n", result.out)
-
-
 def test_warnings_of_an_earlier_reload_are_printed_again(command, listener_url, rule_file, service_folder):
     """If the watcher loaded the edit first, its warning and the needed restart are printed."""
     configuration = service_folder / "proxy.yaml"
@@ -245,14 +237,6 @@ def test_an_automatic_port_needs_the_option_admin(command, listener_url, rule_fi
     result = command("reload", "--config", str(service_folder / "proxy.yaml"))
     assert result.status == 2
     assert "name the listener with `--admin`" in result.err
-
-
-def test_a_reload_with_an_invalid_configuration_fails(command, tmp_path):
-    """The diagnostics are printed, and the status is 1."""
-    (tmp_path / "proxy.yaml").write_text("nonsense: 1\n")
-    result = command("reload", "--config", "proxy.yaml")
-    assert result.status == 1
-    assert "unknown option `nonsense`" in result.err
 
 
 def test_a_stopped_service_is_a_failure(command, closed_port):

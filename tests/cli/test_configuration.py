@@ -39,16 +39,14 @@ def test_json_and_yaml_show_the_same_values(command, configuration):
     assert json.loads(command("config", "show", "--config", "proxy.yaml", "--format", "json").out) == plain
 
 
-def test_an_invalid_configuration_is_not_shown(command):
-    """The diagnostics are printed, and the status is 1."""
+@pytest.mark.parametrize("words", [["config", "show"], ["probe"], ["reload"]], ids=" ".join)
+def test_a_command_needs_a_valid_configuration(command, words):
+    """The diagnostics of an invalid one are printed, with status 1; a missing one is a failure."""
     Path("proxy.yaml").write_text("nonsense: 1\n")
-    result = command("config", "show", "--config", "proxy.yaml")
-    assert (result.status, result.out) == (1, "")
-    assert "unknown option `nonsense`" in result.err
-
-
-def test_a_missing_configuration_is_a_failure(command):
-    assert command("config", "show", "--config", "nowhere.yaml").status == 2
+    invalid, missing = (command(*words, "--config", name) for name in ("proxy.yaml", "nowhere.yaml"))
+    assert (invalid.status, invalid.out, missing.status) == (1, "", 2)
+    assert "unknown option `nonsense`" in invalid.err
+    assert "`nowhere.yaml` cannot be read: No such file or directory" in missing.err
 
 
 CONVERTIBLE = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
@@ -248,22 +246,6 @@ def test_an_unknown_target_is_a_failure(command, configure, closed_url):
     configure(closed_url)
     result = command("probe", "--config", "proxy.yaml", "sight")
     assert (result.status, result.err) == (2, "tornado-proxy probe: unknown target `sight`; did you mean `site`?\n")
-
-
-def test_an_invalid_configuration_is_not_probed(command, configure, closed_url):
-    """The diagnostics are printed, and the status is 1."""
-    configure(f'{closed_url}", nonsense: "')
-    result = command("probe", "--config", "proxy.yaml")
-    assert (result.status, result.out) == (1, "")
-    assert "unknown" in result.err
-
-
-def test_a_missing_configuration_cannot_be_probed(command):
-    result = command("probe", "--config", "nowhere.yaml")
-    assert (result.status, result.err) == (
-        2,
-        "tornado-proxy probe: `nowhere.yaml` cannot be read: No such file or directory\n",
-    )
 
 
 def test_systemd_credentials_cannot_be_used_from_a_shell(command, configure, closed_url, tmp_path, monkeypatch):

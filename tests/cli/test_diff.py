@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from administering import service
-from command_lines import imported_by
 from jsonschema import validate
 from scripted_s3 import error_reply, reply, scripted_s3
 
@@ -57,11 +56,6 @@ def test_rules_without_targets_cannot_be_compared(command, diff_command):
     Path("old.rules").write_text("")
     Path("new.rules").write_text("")
     assert "the files have no target" in command(*diff_command).err
-
-
-def test_comparing_imports_no_server(diff_command):
-    """A comparison of plain rules imports no heavy module."""
-    assert imported_by(*diff_command) == set()
 
 
 CONFIGURATION = """

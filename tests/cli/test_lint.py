@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from command_lines import imported_by
 
 from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.cli.rules import _print_report
@@ -21,18 +20,6 @@ CONFIGURATION = "rules: [more]\ntargets: {site: {mount: {path: [/]}, bucket: {na
 def _write(path, text):
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(text)
-
-
-def test_linting_a_plain_file_imports_no_heavy_module(command):
-    """Linting plain rules imports no server, S3 client, template engine or configuration."""
-    _write("site.rules", GOOD)
-    assert imported_by("lint", "site.rules") == set()
-
-
-def test_linting_a_jinja_template_imports_only_jinja2(command):
-    """Linting a Jinja template imports no other heavy module."""
-    _write("site.rules", GOOD.replace('"/b"\n\n', 'jinja "/b"\n\n'))
-    assert imported_by("lint", "site.rules") == {"jinja2"}
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,15 @@
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
+from command_lines import imported_by
 
 from tornado_proxy.cli.main import COMMANDS, main
 from tornado_proxy.cli.output import ExitStatus
+
+GALLERY = Path(__file__).parents[2] / "rules"
 
 
 def test_the_bare_command_lists_all_subcommands(capsys):
@@ -171,3 +175,23 @@ def test_the_error_about_an_unknown_word_in_place_of_a_command_leads_on(word, me
     with pytest.raises(SystemExit):
         main([word])
     assert capsys.readouterr().err.endswith(message_end)
+
+
+@pytest.mark.parametrize(
+    ("words", "modules"),
+    [
+        (["lint", GALLERY / "site.rules"], set()),
+        (["lint", GALLERY / "team.rules"], {"jinja2"}),
+        (["test", GALLERY / "site.rules"], set()),
+        (["test", GALLERY / "team.rules"], {"jinja2"}),
+        (["fmt", "--check", GALLERY], set()),
+        (["explain", "/press/a.html", "--rules", GALLERY / "site.rules"], set()),
+        (["diff", GALLERY / "site.rules", GALLERY / "site.rules", "--requests", "paths"], set()),
+    ],
+    ids=lambda value: value[0] if value and isinstance(value, list) else None,
+)
+def test_a_command_about_rules_imports_what_they_need(words, modules, tmp_path, monkeypatch):
+    """Neither a server, nor an S3 client, nor what reads configurations; a template engine only if a rule uses it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "paths").write_text("/a\n")
+    assert imported_by(*map(str, words)) == modules

@@ -230,11 +230,6 @@ def test_an_unusable_command_line_of_explain_is_a_failure(explain, words, expect
     assert expected in errors
 
 
-def test_explaining_plain_rules_imports_no_heavy_module(files):
-    """Plain templates without a configuration import only modules that they need."""
-    assert imported_by("explain", "/press/a.html", *SITE) == set()
-
-
 def test_explaining_with_a_configuration_imports_no_server(files):
     """An explanation imports no part of the server."""
     assert imported_by("explain", "/press/a.html", *CONFIGURED) <= {"yaml", "asyncio", "jinja2"}

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_lines import imported_by
 
 from tornado_proxy.cli.main import main
 from tornado_proxy.cli.output import ExitStatus
@@ -82,11 +81,6 @@ def test_a_file_that_cannot_be_replaced_is_a_failure(command):
     assert result.err.startswith("tornado-proxy fmt: `comm.rules` cannot be written: ")
 
 
-def test_formatting_imports_no_server():
-    """Formatting imports no server and no library for configurations or templates."""
-    assert imported_by("fmt", "--check", str(Path(__file__).parents[2] / "rules")) == set()
-
-
 RULES = """target site {
     rewrite `^/a$` -> "/b"
     rewrite `^/c$` -> "/d"
@@ -129,13 +123,6 @@ def test_the_rules_of_a_configuration_are_tested(command, rules):
     Path("elsewhere/site.rules").write_text('target site { test "/x" -> unchanged }')
     assert command("test", "--config", "proxy.yaml").out == "1 passed\n"
     assert command("test", "rules", "--config", "proxy.yaml").out.endswith("1 failed, 1 passed\n")
-
-
-def test_testing_imports_no_server():
-    """Tests of plain rules import no heavy module, and those of Jinja templates only Jinja2."""
-    gallery = Path(__file__).parents[2] / "rules"
-    assert imported_by("test", str(gallery / "site.rules")) == set()
-    assert imported_by("test", str(gallery / "team.rules")) == {"jinja2"}
 
 
 def test_the_gallery_passes(command):

@@ -1,7 +1,7 @@
 import pytest
 from configurations import codes_and_messages, codes_and_messages_in_target, settings, target
 
-from tornado_proxy.config.model import PAGES, ArchiveOptions, ListingOptions, ThemeOptions
+from tornado_proxy.config.model import ArchiveOptions, ListingOptions, ThemeOptions
 from tornado_proxy.config.values import GIB
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
@@ -23,11 +23,6 @@ def test_pages_of_a_target_may_be_in_its_bucket():
     assert (templates.helpers[0].in_bucket, templates.put.in_bucket, templates.put.path) == (True, True, "p")
     templates = target("templates: {helpers: [{path: h}], put: {path: p}}").templates
     assert (templates.helpers[0].in_bucket, templates.put.in_bucket) == (False, False)
-
-
-def test_all_pages_have_a_name():
-    assert (PAGES[0], PAGES[1], PAGES[-1]) == ("folder_list", "not_found_error", "target_list")
-    assert len(PAGES) == 9
 
 
 @pytest.mark.parametrize(

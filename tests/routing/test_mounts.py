@@ -94,15 +94,8 @@ def test_the_compiled_tables_match_the_definition(mounts, host, path):
 
     def rank(number):
         pattern, mount = mounts[number]
-        host_rank = (
-            0
-            if pattern == host
-            else 1
-            if pattern == "*.com" and host.endswith(".com")
-            else 2
-            if pattern in ("", "*")
-            else 3
-        )
+        is_pattern_of_host = pattern == "*.com" and host.endswith(".com")
+        host_rank = [pattern == host, is_pattern_of_host, pattern in ("", "*"), True].index(True)
         covers = path == mount.rstrip("/") or path.startswith(mount)
         return (host_rank, -len(mount), number) if host_rank < 3 and covers else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 from rule_sites import EVERYTHING, site
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
@@ -22,9 +23,7 @@ def _decided(statements, line, user=None, file_name=None, public_path="", **targ
     method, address = line.split(" ", 1)
     request = read_request(address, method)
     if public_path:
-        request = type(request)(
-            **{name: getattr(request, name) for name in request.__struct_fields__} | {"public_path": public_path}
-        )
+        request = structs.replace(request, public_path=public_path)
     return simulate(Mounts([site(statements, **target)]), request, user and User(user), file_name)
 
 

@@ -189,23 +189,6 @@ def test_two_entity_tags_are_compared(left, right, is_strong_match, is_weak_matc
     assert (strong_match(left, right), weak_match(left, right)) == (is_strong_match, is_weak_match)
 
 
-EXAMPLE = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Sun, 06 Nov 1994 08:49:37 GMT",
-        "Sunday, 06-Nov-94 08:49:37 GMT",
-        "Sun Nov  6 08:49:37 1994",
-        " Sun, 06 Nov 1994 08:49:37 GMT\t",
-    ],
-)
-def test_the_three_date_formats_are_read(text):
-    """The three examples of RFC 9110 5.6.7 name the same moment."""
-    assert parse_date(text) == EXAMPLE
-
-
 def test_a_two_digit_year_is_at_most_50_years_ahead():
     """A two-digit year that seems more than 50 years ahead belongs to the previous century (RFC 9110 5.6.7)."""
     years = [parse_date(f"Sunday, 06-Nov-{two_digits:02} 08:49:37 GMT").year for two_digits in range(100)]
@@ -217,13 +200,17 @@ def test_a_two_digit_year_is_at_most_50_years_ahead():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", MODIFIED),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", MODIFIED),
+        ("Sun Nov  6 08:49:37 1994", MODIFIED),
+        (" Sun, 06 Nov 1994 08:49:37 GMT\t", MODIFIED),
         ("Sun Nov 16 08:49:37 1994", datetime(1994, 11, 16, 8, 49, 37, tzinfo=UTC)),
         ("Sat, 31 Dec 2016 23:59:60 GMT", datetime(2016, 12, 31, 23, 59, 59, tzinfo=UTC)),
-        ("Mon, 06 Nov 1994 08:49:37 GMT", EXAMPLE),
+        ("Mon, 06 Nov 1994 08:49:37 GMT", MODIFIED),
     ],
 )
-def test_dates_at_the_edge_of_the_grammar_are_read(text, expected):
-    """A day of two digits, a leap second and a wrong weekday are accepted."""
+def test_the_three_date_formats_are_read(text, expected):
+    """The examples of RFC 9110 5.6.7 name one moment; a day of two digits, a leap second and a wrong weekday are accepted."""
     assert parse_date(text) == expected
 
 
