@@ -20,28 +20,21 @@ from tornado_proxy.admin.application import PATHS, AdminServer, admin_applicatio
 COMMANDS = ("/-/reload", "/-/purge", "/-/log-level")
 
 
-async def test_a_running_process_is_healthy():
-    """`/-/healthy` is a 200 even if the service is not ready."""
-    async with listener(FakeAdministration(ready=False)) as ask:
-        assert (await ask("GET", "/-/healthy")).code == 200
+@pytest.mark.parametrize(
+    ("path", "ready", "status"), [("/-/healthy", False, 200), ("/-/ready", True, 200), ("/-/ready", False, 503)]
+)
+async def test_health_and_readiness_are_reported(path, ready, status):
+    """A process that runs is healthy; it is ready while requests are served."""
+    async with listener(FakeAdministration(ready=ready)) as ask:
+        assert (await ask("GET", path)).code == status
 
 
-async def test_readiness_is_reported():
-    """`/-/ready` is a 200 while requests are served, and a 503 otherwise."""
-    async with listener(FakeAdministration()) as ask:
-        assert (await ask("GET", "/-/ready")).code == 200
-    async with listener(FakeAdministration(ready=False)) as ask:
-        assert (await ask("GET", "/-/ready")).code == 503
-
-
-async def test_a_reload_answers_with_its_report():
+@pytest.mark.parametrize(("in_force", "status", "outcome"), [(True, 200, "loaded"), (False, 422, "refused")])
+async def test_a_reload_answers_with_its_report(in_force, status, outcome):
     """The report is a 200 if the files on disk are in force, and a 422 if they were refused."""
-    async with listener(FakeAdministration()) as ask:
+    async with listener(FakeAdministration(in_force=in_force)) as ask:
         answer = await ask("POST", "/-/reload")
-        assert (answer.code, json.loads(answer.body)) == (200, {"outcome": "loaded"})
-    async with listener(FakeAdministration(in_force=False)) as ask:
-        answer = await ask("POST", "/-/reload")
-        assert (answer.code, json.loads(answer.body)) == (422, {"outcome": "refused"})
+    assert (answer.code, json.loads(answer.body)) == (status, {"outcome": outcome})
 
 
 @pytest.mark.parametrize(
@@ -61,22 +54,20 @@ async def test_a_purge_reports_its_number(query, purge):
     assert (answer.code, json.loads(answer.body), administration.purges) == (200, {"purged": 3}, [purge])
 
 
-@pytest.mark.parametrize("query", ["?foo=nope", "?Target=site", "?prefix=a&prefix=b", "?target=site&foo", "?foo="])
-async def test_an_invalid_purge_purges_nothing(query):
-    """An unknown or repeated parameter is a 400, since ignoring it would purge more."""
+@pytest.mark.parametrize(
+    ("query", "body"),
+    [
+        *((query, "") for query in ("?foo=nope", "?Target=site", "?prefix=a&prefix=b", "?target=site&foo", "?foo=")),
+        ("", "target=site"),
+    ],
+)
+async def test_an_invalid_purge_purges_nothing(query, body):
+    """An unknown or repeated parameter, and the form that `curl -d` sends, is a 400: ignoring it would purge more."""
     administration = FakeAdministration()
     async with listener(administration) as ask:
-        answer = await ask("POST", f"/-/purge{query}")
+        answer = await ask("POST", f"/-/purge{query}", body=body)
     assert (answer.code, administration.purges) == (400, [])
     assert answer.body == b"a purge takes `target` and `prefix` in the query, each once, and nothing else\n"
-
-
-async def test_a_purge_with_a_body_purges_nothing():
-    """`curl -d target=site` sends a form, which is a 400."""
-    administration = FakeAdministration()
-    async with listener(administration) as ask:
-        answer = await ask("POST", "/-/purge", body="target=site")
-    assert (answer.code, administration.purges) == (400, [])
 
 
 async def test_the_log_level_can_be_set():
@@ -100,32 +91,21 @@ async def test_a_purge_without_a_cache_is_an_error():
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-async def test_a_get_of_a_command_is_refused(path):
-    """GET of a command is a 405 and changes nothing."""
-    administration = FakeAdministration()
+@pytest.mark.parametrize(
+    ("method", "headers", "is_read_only", "status"),
+    [
+        ("GET", {}, False, 405),
+        *(("POST", {name: "http://example.com"}, False, 403) for name in ("Origin", "Referer", "Sec-Fetch-Site")),
+        ("POST", {}, True, 403),
+    ],
+)
+async def test_a_refused_command_does_nothing(path, method, headers, is_read_only, status):
+    """A GET is refused, a header that only browsers send, and any command to a listener that can only be read."""
+    administration = FakeAdministration(is_read_only=is_read_only)
     async with listener(administration) as ask:
-        answer = await ask("GET", path)
-    assert (answer.code, answer.headers["Allow"], administration.reloads, administration.purges) == (405, "POST", 0, [])
-
-
-@pytest.mark.parametrize("path", COMMANDS)
-@pytest.mark.parametrize("header", ["Origin", "Referer", "Sec-Fetch-Site"])
-async def test_a_web_page_cannot_send_a_command(path, header):
-    """A command with a header that only browsers send is a 403."""
-    administration = FakeAdministration()
-    async with listener(administration) as ask:
-        answer = await ask("POST", path, **{header: "http://example.com"})
-    assert (answer.code, administration.reloads, administration.purges) == (403, 0, [])
-
-
-@pytest.mark.parametrize("path", COMMANDS)
-async def test_a_read_only_listener_takes_no_command(path):
-    """A command over the network is a 403; everything else can be read."""
-    administration = FakeAdministration(is_read_only=True)
-    async with listener(administration) as ask:
-        answer = await ask("POST", path)
+        answer = await ask(method, path, **headers)
         assert (await ask("GET", "/metrics")).code == 200
-    assert (answer.code, administration.reloads, administration.purges) == (403, 0, [])
+    assert (answer.code, administration.reloads, administration.purges) == (status, 0, [])
 
 
 async def test_a_read_only_listener_takes_commands_on_a_unix_socket(tmp_path):
@@ -178,21 +158,18 @@ async def test_head_has_the_status_of_get(path, status):
     assert (answer.code, answer.body) == (status, b"")
 
 
-@pytest.mark.parametrize("path", ["/-/status", "/-", "/", "/nowhere"])
-async def test_a_405_names_the_allowed_methods(path):
-    """A 405 has the header `Allow` (RFC 9110 15.5.6)."""
-    async with listener(FakeAdministration()) as ask:
-        answer = await ask("DELETE", path)
-    assert (answer.code, answer.headers["Allow"]) == (405, "GET, HEAD")
-
-
-@pytest.mark.parametrize("path", COMMANDS)
-@pytest.mark.parametrize("method", ["HEAD", "DELETE", "OPTIONS"])
-async def test_a_405_of_a_command_names_post(path, method):
-    """A client that follows `Allow` sends POST, and not GET, which is a 405 too."""
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        *(("DELETE", path, "GET, HEAD") for path in ("/-/status", "/-", "/", "/nowhere")),
+        *((method, path, "POST") for path in COMMANDS for method in ("GET", "HEAD", "DELETE", "OPTIONS")),
+    ],
+)
+async def test_a_405_names_the_allowed_methods(method, path, allowed):
+    """A 405 has the header `Allow` (RFC 9110 15.5.6): a client that follows that of a command sends POST, and not GET."""
     async with listener(FakeAdministration()) as ask:
         answer = await ask(method, path)
-    assert (answer.code, answer.headers["Allow"]) == (405, "POST")
+    assert (answer.code, answer.headers["Allow"]) == (405, allowed)
 
 
 async def test_status_is_json_and_metrics_are_prometheus_text():

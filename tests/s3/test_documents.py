@@ -3,10 +3,10 @@
 import json
 import threading
 import time
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from msgspec.structs import replace
 
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.server import UrlConfig
@@ -61,14 +61,15 @@ class _Handler(BaseHTTPRequestHandler):
         """Logs nothing."""
 
 
-@contextmanager
-def _server():
+@pytest.fixture
+def server():
+    """A running server."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        server.requested = []
+        server.requested, server.url = [], f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
-            yield server, f"http://127.0.0.1:{server.server_port}"
+            yield server
         finally:
             server.shutdown()
             thread.join()
@@ -79,43 +80,40 @@ def _aws(endpoint):
 
 
 @pytest.mark.parametrize("path", ["/plain", "/redirected"])
-def test_a_document_is_fetched_by_http(path):
+def test_a_document_is_fetched_by_http(server, path):
     """A document is fetched by HTTP, also after a redirect."""
-    with _server() as (_, url):
-        assert fetch_document(GuardedUrl(url + path), UrlConfig()) == b"content"
+    assert fetch_document(GuardedUrl(server.url + path), UrlConfig()) == b"content"
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/folder/key.pem", "arn:aws:s3:::bucket/folder/key.pem"])
-def test_a_document_is_fetched_from_s3(url):
+def test_a_document_is_fetched_from_s3(server, url):
     """A document is fetched from S3 by its URL or its ARN, from an endpoint with or without a scheme."""
-    with _server() as (server, endpoint):
-        assert fetch_document(GuardedUrl(url), _aws(endpoint)) == b"content"
-        without_scheme = UrlConfig(
-            aws_region="eu-west-1",
-            aws_endpoint=endpoint.removeprefix("http://"),
-            aws_disable_ssl=True,
-            aws_credentials=KEYS,
-        )
-        # The host is still an IP address, so the bucket stays in the path.
-        assert fetch_document(GuardedUrl(url), without_scheme) == b"content"
-        assert server.requested == ["/bucket/folder/key.pem"] * 2
+    assert fetch_document(GuardedUrl(url), _aws(server.url)) == b"content"
+    # The host is still an IP address, so the bucket stays in the path.
+    without_scheme = replace(_aws(server.url.removeprefix("http://")), aws_disable_ssl=True)
+    assert fetch_document(GuardedUrl(url), without_scheme) == b"content"
+    assert server.requested == ["/bucket/folder/key.pem"] * 2
 
 
-def test_a_document_is_fetched_from_ssm():
-    """A parameter of SSM is requested decrypted and by its ARN, which also names the account."""
-    arn = "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b"
-    with _server() as (server, endpoint):
-        assert fetch_document(GuardedUrl(arn), _aws(endpoint)) == b"content"
-        assert server.requested == [("AmazonSSM.GetParameter", {"Name": arn, "WithDecryption": True})]
+SSM = "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b"
+SECRETS = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:"
 
 
-@pytest.mark.parametrize("name", ["text", "binary"])
-def test_a_document_is_fetched_from_secrets_manager(name):
-    """A secret is fetched from Secrets Manager, as text or as bytes."""
-    arn = f"arn:aws:secretsmanager:eu-west-1:123456789012:secret:{name}"
-    with _server() as (server, endpoint):
-        assert fetch_document(GuardedUrl(arn), _aws(endpoint)) == b"content"
-        assert server.requested == [("secretsmanager.GetSecretValue", {"SecretId": arn})]
+@pytest.mark.parametrize(
+    ("arn", "requested"),
+    [
+        (SSM, ("AmazonSSM.GetParameter", {"Name": SSM, "WithDecryption": True})),
+        *(
+            (SECRETS + name, ("secretsmanager.GetSecretValue", {"SecretId": SECRETS + name}))
+            for name in ("text", "binary")
+        ),
+    ],
+    ids=["SSM", "Secrets Manager, text", "Secrets Manager, bytes"],
+)
+def test_a_document_is_fetched_from_a_service_of_aws(server, arn, requested):
+    """It is requested by its ARN, which also names the account; a parameter of SSM is requested decrypted."""
+    assert fetch_document(GuardedUrl(arn), _aws(server.url)) == b"content"
+    assert server.requested == [requested]
 
 
 @pytest.mark.parametrize(
@@ -126,17 +124,17 @@ def test_a_document_is_fetched_from_secrets_manager(name):
         ("/slow", 1.5, "the answer takes too long"),
     ],
 )
-def test_a_failure_to_fetch_by_http_is_reported(path, timeout, message):
+def test_a_failure_to_fetch_by_http_is_reported(server, path, timeout, message):
     """A missing document, a document that is too large, and an answer that takes too long are reported."""
-    with _server() as (_, url), pytest.raises(DocumentUnavailable) as error:
-        fetch_document(GuardedUrl(url + path), UrlConfig(http_timeout=timeout))
+    with pytest.raises(DocumentUnavailable) as error:
+        fetch_document(GuardedUrl(server.url + path), UrlConfig(http_timeout=timeout))
     assert str(error.value) == message
 
 
-def test_a_failure_to_fetch_from_s3_is_reported():
+def test_a_failure_to_fetch_from_s3_is_reported(server):
     """The message has the code of S3's error."""
-    with _server() as (_, endpoint), pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
-        fetch_document(GuardedUrl("s3://bucket/missing"), _aws(endpoint))
+    with pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
+        fetch_document(GuardedUrl("s3://bucket/missing"), _aws(server.url))
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/a", "s3://bucket/key"])
@@ -146,16 +144,11 @@ def test_a_dead_server_is_reported(url):
         fetch_document(GuardedUrl(url), _aws("http://127.0.0.1:1"))
 
 
-@pytest.mark.parametrize("url", ["http://ann:hush@127.0.0.1:1/a?t=hush", "http://127.0.0.1:1/hush?hush"])
-def test_no_failure_shows_the_query_of_a_url(url):
-    """The reason of a failed fetch has no path and no query, which a library would add."""
+@pytest.mark.parametrize(
+    "url", ["http://ann:hush@127.0.0.1:1/a?t=hush", "http://127.0.0.1:1/hush?hush", "{server}/broken"]
+)
+def test_no_failure_shows_an_address(server, url):
+    """The reason of a failed fetch has no path and no query, which a library would add, and not where a redirect leads."""
     with pytest.raises(DocumentUnavailable) as error:
-        fetch_document(GuardedUrl(url), UrlConfig())
-    assert "hush" not in str(error.value)
-
-
-def test_no_failure_shows_the_address_of_a_redirect():
-    """The reason of a failed fetch has no address that a redirect leads to."""
-    with _server() as (_, url), pytest.raises(DocumentUnavailable) as error:
-        fetch_document(GuardedUrl(f"{url}/broken"), UrlConfig())
+        fetch_document(GuardedUrl(url.format(server=server.url)), UrlConfig())
     assert "hush" not in str(error.value)

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
-from fakes import CountingStore, FailingStore, Staff
+from fakes import CountingStore, Staff
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
@@ -20,7 +20,6 @@ from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.server import Limits
 from tornado_proxy.pages.custom import Recipe
 from tornado_proxy.routing.upload_steps import Properties
-from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import ErrorServed
 from tornado_proxy.web.incoming_file import FileHead, FormTooLarge, MalformedForm, MultipartForm, boundary
@@ -854,10 +853,3 @@ async def test_only_allowed_types_are_stored(content_type, status):
     async with serve(store, actions=_put_actions(allowed_types=("image/*", "application/pdf"))) as site:
         answer = await site.upload("/", part("file", b"x", filename="a", content_type=content_type))
     assert (answer.status, len(store.keys())) == (status, int(status == 201))
-
-
-async def test_an_error_of_the_store_is_the_answer():
-    """A busy store is a 503 with Retry-After."""
-    async with serve(FailingStore(put=Busy("SlowDown"))) as site:
-        answer = await site.upload("/", A_FILE)
-    assert (answer.status, answer.headers["retry-after"]) == (503, "2")

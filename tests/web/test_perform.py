@@ -33,6 +33,13 @@ from tornado_proxy.web.perform import perform
 from tornado_proxy.wire.shares import Shares
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
+HOOKS = (Webhook(GuardedUrl("http://hooks.example/")),)
+ACTIONS = Actions(
+    GetAction(webhooks=HOOKS),
+    HeadAction(webhooks=HOOKS),
+    PutAction(enabled=True, raw_uploads=True, webhooks=HOOKS),
+    DeleteAction(enabled=True, webhooks=HOOKS),
+)
 SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
 STORED = ObjectInfo(5, '"e"', CHANGED, "text/plain", cache_control="max-age=60", checksums=(SHA256,))
 
@@ -497,12 +504,15 @@ async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
 
 @pytest.mark.parametrize(
     ("operation", "method", "target"),
-    [("open", "GET", "/a.txt"), ("head", "HEAD", "/a.txt"), ("list", "GET", "/"), ("remove", "DELETE", "/a.txt")],
+    [
+        *(("open", "GET", "/a.txt"), ("head", "HEAD", "/a.txt"), ("list", "GET", "/")),
+        *(("put", "PUT", "/a.txt"), ("remove", "DELETE", "/a.txt")),
+    ],
 )
 async def test_an_error_of_the_store_decides_the_status(operation, method, target):
     """A busy store is a 503 with Retry-After for every operation."""
-    async with serve(FailingStore(**{operation: Busy("SlowDown")})) as site:
-        answer = await site.request(method, target)
+    async with serve(FailingStore(**{operation: Busy("SlowDown")}), actions=ACTIONS) as site:
+        answer = await site.request(method, target, body=b"x" if method == "PUT" else b"")
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
 
 
@@ -550,13 +560,6 @@ async def test_the_next_page_keeps_limit_and_format():
     assert json.loads(last.body)["next"] is None
 
 
-HOOKS = (Webhook(GuardedUrl("http://hooks.example/")),)
-ACTIONS = Actions(
-    GetAction(webhooks=HOOKS),
-    HeadAction(webhooks=HOOKS),
-    PutAction(enabled=True, raw_uploads=True, webhooks=HOOKS),
-    DeleteAction(enabled=True, webhooks=HOOKS),
-)
 BUCKET = Bucket("files", prefix="p/", region="eu-west-1", s3_endpoint="http://s3.example")
 OUTPUT = {"bucket": "files", "region": "eu-west-1", "s3Endpoint": "http://s3.example"}
 NO_CONDITION = {"ifModifiedSince": "", "ifMatch": "", "ifNoneMatch": "", "ifUnmodifiedSince": ""}
