@@ -139,22 +139,19 @@ def test_what_is_said_of_a_draft_is_shown(fields, words):
     assert words in _rendered(**fields)
 
 
-def test_without_kept_requests_the_page_says_why():
-    """The option that keeps none is named."""
-    file = DraftFile("/etc/site.rules", "site.rules")
-    page = StatusPages().render_draft(DraftPage((file,), file, "", result=DraftResult())).decode()
-    assert "<code>internalServer.keptRequests</code> is 0" in page
+FILE = DraftFile("/etc/rules/site.rules", "site.rules")
 
 
-def test_the_page_says_how_a_draft_comes_into_force():
-    """The file is saved."""
-    file = DraftFile("/etc/rules/site.rules", "site.rules")
-    page = StatusPages().render_draft(DraftPage(file=file, text="")).decode()
-    assert "save it as <code>/etc/rules/site.rules</code>" in page
-
-
-def test_a_page_without_a_box_says_why():
-    """The problem stands in its place."""
-    page = StatusPages().render_draft(DraftPage(problem="The configuration names no rule file.")).decode()
-    assert "The configuration names no rule file." in page
-    assert "<textarea" not in page
+@pytest.mark.parametrize(
+    ("page", "words", "has_box"),
+    [
+        (DraftPage((FILE,), FILE, "", result=DraftResult()), "<code>internalServer.keptRequests</code> is 0", True),
+        (DraftPage(file=FILE, text=""), "save it as <code>/etc/rules/site.rules</code>", True),
+        (DraftPage(problem="The configuration names no rule file."), "The configuration names no rule file.", False),
+    ],
+    ids=["no kept requests", "no draft yet", "no rule file"],
+)
+def test_the_page_says_what_to_do(page, words, has_box):
+    """It names the option that keeps no requests, how a draft comes into force, and why there is no box."""
+    html = StatusPages().render_draft(page).decode()
+    assert (words in html, "<textarea" in html) == (True, has_box)

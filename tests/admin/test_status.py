@@ -35,34 +35,33 @@ def _coordinates(svg):
     return [tuple(map(float, pair.split())) for pair in re.findall(r"[-\d.]+ [-\d.]+", path)]
 
 
-def test_values_have_coordinates():
-    """The start is the left edge, zero the bottom, and the upper end of the axis just below the top."""
-    assert _coordinates(_svg("lines", _chart((0, 0.0), (50, 2.5), (100, 5.0)))) == [(0, 71), (150, 36), (300, 1)]
-
-
 @pytest.mark.parametrize(
-    ("top", "axis"), [(0.0, "0 0.5 1"), (0.7, "0 0.5 1"), (1.0, "0 0.5 1"), (3, "0 2.5 5"), (12, "0 10 20")]
-)
-def test_an_axis_ends_at_a_round_value(top, axis):
-    """The axis ends at 1, 2 or 5 times a power of ten, and names its ends and its middle."""
-    chart = Chart("t", (ChartLine("all", "area", [(0, top)]),), 0.0, 1.0, lambda value: f"{value:g}")
-    assert " ".join(chart.axis) == axis
-
-
-@pytest.mark.parametrize(
-    ("top", "axis"),
+    ("points", "coordinates", "peak"),
     [
-        (0.0, ("0 B", "0 B", "1 B")),
-        (700.0, ("0 B", "500 B", "1000 B")),
-        (116_000.0, ("0 B", "100.0 KiB", "200.0 KiB")),
-        (3_000_000.0, ("0 B", "2.5 MiB", "5.0 MiB")),
+        (((0, 0.0), (50, 2.5), (100, 5.0)), [(0, 71), (150, 36), (300, 1)], "5/s"),
+        (((0, 0.0), (100, 0.0)), [(0, 71), (300, 71)], ""),
     ],
 )
-def test_an_axis_of_bytes_ends_at_a_round_number_of_a_binary_unit(top, axis):
-    """The ends and the middle are round as they are shown, not as numbers of bytes."""
-    lines = (ChartLine("sent", "area", [(0, top)]),)
-    chart = Chart("t", lines, 0.0, 1.0, lambda value: human_size(round(value)), in_bytes=True)
-    assert chart.axis == axis
+def test_values_have_coordinates(points, coordinates, peak):
+    """The start is the left edge, zero the bottom, and the upper end of the axis just below the top."""
+    chart = _chart(*points)
+    assert (_coordinates(_svg("lines", chart)), chart.peak) == (coordinates, peak)
+
+
+@pytest.mark.parametrize(
+    ("in_bytes", "top", "axis"),
+    [
+        *((False, 0.0, "0, 0.5, 1"), (False, 0.7, "0, 0.5, 1"), (False, 1.0, "0, 0.5, 1")),
+        *((False, 3, "0, 2.5, 5"), (False, 12, "0, 10, 20")),
+        *((True, 0.0, "0 B, 0 B, 1 B"), (True, 700.0, "0 B, 500 B, 1000 B")),
+        *((True, 116_000.0, "0 B, 100.0 KiB, 200.0 KiB"), (True, 3_000_000.0, "0 B, 2.5 MiB, 5.0 MiB")),
+    ],
+)
+def test_an_axis_ends_at_a_round_value(in_bytes, top, axis):
+    """At 1, 2 or 5 times a power of ten, of a binary unit for bytes; it names its ends and its middle, as they are shown."""
+    shown = (lambda value: human_size(round(value))) if in_bytes else "{:g}".format
+    chart = Chart("t", (ChartLine("all", "area", [(0, top)]),), 0.0, 1.0, shown, in_bytes=in_bytes)
+    assert ", ".join(chart.axis) == axis
 
 
 def test_hits_are_bars():
@@ -72,47 +71,25 @@ def test_hits_are_bars():
     assert 'd="M6 20v-10.0h5V20zM12 20v-20.0h5V20z"' in svg
 
 
-def test_a_failing_rule_test_is_shown(pages):
-    """The state is not good while a rule test fails, and the page names the test."""
-    failing = {"severity": "warning", "message": "`/a` becomes `/b`", "file": "a.rules", "line": 3, "column": 5}
-    html = _render(pages, state=STATE | {"failingTests": [failing]})
-    assert '<span class="pill warn">Serving, a rule test fails</span>' in html
-    assert "<code>a.rules:3:5</code> <code>/a</code> becomes <code>/b</code>" in html
-
-
-def test_the_path_of_a_request_has_its_groups_in_colour(pages):
-    """A piece that belongs to a group is marked with the colour of the group."""
-    step = PathStep("rewrite", (((r"^/(", None), ("<b>", 1)),), "good")
-    html = _render(pages, explanation=Explanation("GET /", (), (step,)))
-    assert '<span class="line">^/(<mark class="g1">&lt;b&gt;</mark></span>' in html
+@pytest.mark.parametrize(
+    ("chart", "expected"),
+    [
+        (_chart((50, 1.0), style="bad"), 'h0"'),
+        (_chart((0, 8.0), (10, 2.0)), 'aria-label="Requests: all 2/s; at most 8/s"'),
+    ],
+    ids=["a single value is a line of length zero with a round cap", "the label for screen readers has the values"],
+)
+def test_a_chart_shows_its_values(chart, expected):
+    """For every reader, and however few there are."""
+    assert expected in _svg("lines", chart)
 
 
 def test_a_missing_value_is_a_gap():
-    """Two runs of values are two paths, each with its own area."""
-    svg = _svg("lines", _chart((0, 1.0), (10, 2.0), (20, None), (30, 1.0), (40, 1.0)))
-    assert (svg.count('class="line area"'), svg.count('class="fill area"')) == (2, 2)
-
-
-def test_a_single_value_is_a_dot():
-    """A single value is a line of length zero, which has a visible round cap."""
-    assert 'h0"' in _svg("lines", _chart((50, 1.0), style="bad"))
-
-
-def test_only_an_area_is_filled():
-    """Only the style `area` is filled, so that other lines do not hide it."""
-    assert "fill bad" not in _svg("lines", _chart((0, 1.0), (10, 2.0), style="bad"))
-
-
-def test_zeros_are_a_line_at_the_bottom():
-    """A chart without a positive value has a line and no peak."""
-    chart = _chart((0, 0.0), (100, 0.0))
-    assert _coordinates(_svg("lines", chart)) == [(0, 71), (300, 71)]
-    assert chart.peak == ""
-
-
-def test_the_label_has_the_values():
-    """The label for screen readers has the newest values and the highest."""
-    assert 'aria-label="Requests: all 2/s; at most 8/s"' in _svg("lines", _chart((0, 8.0), (10, 2.0)))
+    """Two runs of values are two paths, each with its own area; only the style `area` is filled, to hide no other line."""
+    points = ((0, 1.0), (10, 2.0), (20, None), (30, 1.0), (40, 1.0))
+    for style, fills in (("area", 2), ("bad", 0)):
+        svg = _svg("lines", _chart(*points, style=style))
+        assert (svg.count(f'class="line {style}"'), svg.count(f'class="fill {style}"')) == (2, fills)
 
 
 def test_the_legend_has_the_newest_value_of_each_line():
@@ -188,11 +165,37 @@ def test_every_id_is_unique(pages):
     assert set(labels) <= set(ids)
 
 
-def test_the_path_of_a_request_is_escaped(pages):
-    """A path with markup and a control character is shown as text."""
-    page = _render(pages)
-    assert "/&lt;script&gt;\N{SYMBOL FOR BELL}" in page
+FAILING = {"severity": "warning", "message": "`/a` becomes `/b`", "file": "a.rules", "line": 3, "column": 5}
+STEP = PathStep("rewrite", (((r"^/(", None), ("<b>", 1)),), "good")
+NOTHING = {
+    "charts": (Chart("Requests", (ChartLine("all", "area", ()),), NOW - 900, NOW, str),),
+    "used": RewriteTable(),
+    "unused": RewriteTable(),
+    **dict.fromkeys(("targets", "reloads", "errors"), ()),
+}
+AGES = {0: "now", 1: "1 s ago", 59: "59 s ago", 60: "1 min ago", 7200: "2 h ago", 86400 * 12: "12 d ago"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({}, [">Serving</span>", "/&lt;script&gt;\N{SYMBOL FOR BELL}"]),
+        ({"state": STATE | {"ready": False}}, [">Not serving</span>"]),
+        ({"state": STATE | {"lastFailedAttempt": FAILED}}, [">Serving, edit refused</span>"]),
+        ({"state": STATE | {"failingTests": [FAILING]}}, ['<span class="pill warn">Serving, a rule test fails</span>']),
+        ({"state": STATE | {"failingTests": [FAILING]}}, ["<code>a.rules:3:5</code> <code>/a</code> becomes <code>/b"]),
+        ({"ignoring": frozenset({"site"})}, ["Uploads to target <code>site</code> fail", "bucket.conditionalWrites"]),
+        ({"explanation": Explanation("GET /", (), (STEP,))}, ['"line">^/(<mark class="g1">&lt;b&gt;</mark></span>']),
+        (NOTHING, ["nothing yet", "No request was refused.", "There are no rewrites."]),
+        *((NOTHING | {"started": NOW - seconds}, [f">{age}<"]) for seconds, age in AGES.items()),
+    ],
+)
+def test_what_is_known_is_shown(pages, fields, shown):
+    """The page has the state of the service in words, texts of clients escaped, and ages in the largest suitable unit."""
+    page = _render(pages, **fields)
+    assert [each for each in shown if each not in page] == []
     assert "<script>" not in page
+    assert ("bucket.conditionalWrites" in page) == ("ignoring" in fields)
 
 
 def test_omitted_rewrites_are_counted(pages):
@@ -201,45 +204,3 @@ def test_omitted_rewrites_are_counted(pages):
     page = _render(pages, unused=RewriteTable((row,) * 50, 10000))
     assert "and 9,950 more" in page
     assert len(page) < 60_000
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [({}, "Serving"), ({"ready": False}, "Not serving"), ({"lastFailedAttempt": FAILED}, "Serving, edit refused")],
-)
-def test_the_state_is_shown(pages, change, expected):
-    """The page has the state of the service in words."""
-    assert f">{expected}</span>" in _render(pages, state=STATE | change)
-
-
-def test_a_target_whose_uploads_fail_is_a_problem(pages):
-    """The page says which option is for an S3 that ignores the conditions of uploads."""
-    assert "bucket.conditionalWrites" not in _render(pages)
-    assert "Uploads to target <code>site</code> fail" in _render(pages, ignoring=frozenset({"site"}))
-
-
-def test_an_empty_page_has_notes(pages):
-    """Empty sections contain a sentence instead of a table."""
-    empty = Chart("Requests", (ChartLine("all", "area", ()),), NOW - 900, NOW, str)
-    page = _render(
-        pages, charts=(empty,), targets=(), used=RewriteTable(), unused=RewriteTable(), reloads=(), errors=()
-    )
-    assert "nothing yet" in page
-    assert "No request was refused." in page
-    assert "There are no rewrites." in page
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (0, ">now<"),
-        (1, ">1 s ago<"),
-        (59, ">59 s ago<"),
-        (60, ">1 min ago<"),
-        (7200, ">2 h ago<"),
-        (86400 * 12, ">12 d ago<"),
-    ],
-)
-def test_the_start_is_shown_by_its_age(pages, seconds, expected):
-    """The age has the largest suitable unit."""
-    assert expected in _render(pages, started=NOW - seconds, reloads=(), errors=())
