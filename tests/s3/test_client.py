@@ -95,18 +95,6 @@ def test_credentials_are_found_later(no_credentials, monkeypatch):
     client.close()
 
 
-def test_a_client_is_made_without_the_network(no_credentials, monkeypatch):
-    """Making a client resolves no name and opens no connection."""
-
-    def refused(*arguments, **keywords):
-        raise AssertionError("the network was used")
-
-    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
-    monkeypatch.setattr(socket, "getaddrinfo", refused)
-    monkeypatch.setattr(socket, "socket", refused)
-    make_client(Bucket("bucket", s3_endpoint="http://s3.example:9000")).close()
-
-
 @pytest.mark.parametrize(
     "settings", [{"s3_endpoint": "http://"}, {"s3_endpoint": "nonsense://"}, {"region": "no region"}]
 )
@@ -128,9 +116,13 @@ PATH_STYLE = {"force_path_style": True}
 
 
 def endpoint_of(name: str = "bucket", **settings) -> Endpoint | None:
-    client = make_client(Bucket(name, **settings))
+    return endpoint_at(Bucket(name, **settings))
+
+
+def endpoint_at(bucket: Bucket) -> Endpoint | None:
+    client = make_client(bucket)
     try:
-        return find_endpoint(client, name)
+        return find_endpoint(client, bucket.name)
     finally:
         client.close()
 
@@ -179,21 +171,23 @@ def test_an_access_point_is_signed_for_its_region():
     assert endpoint.scope == Scope("us-west-2")
 
 
-@pytest.mark.parametrize("name", ["bucket--use1-az4--x-s3", "arn:aws:s3::123456789012:accesspoint/mfzwi23gnjvgw.mrap"])
-def test_buckets_with_another_signature_are_left_to_boto3(name):
-    """Directory buckets and multi-region access points have no endpoint, because they need more than Signature V4."""
-    assert endpoint_of(name) is None
-
-
-def test_an_endpoint_is_found_without_the_network_or_credentials(monkeypatch):
-    """Finding an endpoint resolves no name, opens no connection and needs no credentials."""
+@pytest.mark.parametrize("make", [lambda bucket: make_client(bucket).close(), endpoint_at])
+def test_a_client_and_its_endpoint_need_no_network(no_credentials, monkeypatch, make):
+    """Neither resolves a name, opens a connection or needs credentials."""
 
     def refused(*arguments, **keywords):
         raise AssertionError("the network was used")
 
+    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket, "socket", refused)
-    assert endpoint_of(s3_endpoint="http://s3.example:9000") is not None
+    make(Bucket("bucket", s3_endpoint="http://s3.example:9000"))
+
+
+@pytest.mark.parametrize("name", ["bucket--use1-az4--x-s3", "arn:aws:s3::123456789012:accesspoint/mfzwi23gnjvgw.mrap"])
+def test_buckets_with_another_signature_are_left_to_boto3(name):
+    """Directory buckets and multi-region access points have no endpoint, because they need more than Signature V4."""
+    assert endpoint_of(name) is None
 
 
 def test_certificates_are_those_of_boto3_and_the_system(monkeypatch):

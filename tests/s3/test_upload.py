@@ -342,13 +342,21 @@ async def test_an_aborted_upload_gives_its_memory_back():
             await aborting
 
 
-async def test_a_failed_part_prevents_the_completion():
-    """`finish` raises the error of a part that S3 has refused."""
-    with scripted_s3(BEGUN, error_reply(500, "InternalError")) as s3:
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (error_reply(500, "InternalError"), "uploading a part of `a`: 500 InternalError"),
+        (reply(200), "accepts part 1 without an ETag"),
+    ],
+    ids=["an error", "no ETag"],
+)
+async def test_a_failed_part_prevents_the_completion(answer, message):
+    """`finish` raises the error of a part that S3 has refused, or has accepted without an ETag."""
+    with scripted_s3(BEGUN, answer) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
             await upload.send(Part(1, await part_body(b"a"), is_last=True))
-            with pytest.raises(UpstreamError, match="uploading a part of `a`: 500 InternalError"):
+            with pytest.raises(UpstreamError, match=message):
                 await upload.finish()
 
 
@@ -431,16 +439,6 @@ async def test_an_upload_without_an_id_is_an_error():
         async with store_at(s3.url) as store:
             with pytest.raises(UpstreamError, match="begins an upload of `a` without an UploadId"):
                 await begin(store)
-
-
-async def test_a_part_without_an_etag_is_an_error():
-    """An answer without an ETag of the part makes `finish` raise `UpstreamError`."""
-    with scripted_s3(BEGUN, reply(200)) as s3:
-        async with store_at(s3.url) as store:
-            upload = await begin(store)
-            await upload.send(Part(1, await part_body(b"a"), is_last=True))
-            with pytest.raises(UpstreamError, match="accepts part 1 without an ETag"):
-                await upload.finish()
 
 
 async def test_two_uploads_can_share_memory_for_one_part():

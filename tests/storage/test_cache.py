@@ -302,11 +302,11 @@ async def test_a_failed_write_forgets_the_object(cache):
     assert (await cache.get())[1] == "miss"
 
 
-@pytest.mark.parametrize("method", ["get", "head"])
-async def test_a_read_during_a_write_is_not_cached(cache, method):
-    """The result of a call that began before a write answers only the requests that wait for it."""
+@pytest.mark.parametrize(("method", "change"), [("get", "forget"), ("head", "forget"), ("get", "purge")])
+async def test_a_read_during_a_change_is_not_cached(cache, method, change):
+    """The result of a call that began before a write or a purge answers only the requests that wait for it."""
     (request,) = await _waiting(cache, 1, getattr(cache, method))
-    cache.store.forget("a")
+    getattr(cache.store, change)("a")
     cache.behind.gate.set()
     await request
     assert cache.counts.bytes == 0
@@ -322,15 +322,6 @@ async def test_a_purge_forgets_all_objects_below_a_prefix(cache, prefix, purged)
     assert cache.store.purge(prefix) == purged
     results = {key: (await cache.get(key))[1] for key in ("a", "d/a", "d/b")}
     assert results == {key: "miss" if key.startswith(prefix) else "hit" for key in results}
-
-
-async def test_a_read_during_a_purge_is_not_cached(cache):
-    """The result of a call that began before a purge is not cached."""
-    (request,) = await _waiting(cache, 1, cache.get)
-    cache.store.purge("a")
-    cache.behind.gate.set()
-    await request
-    assert cache.counts.bytes == 0
 
 
 # Memory

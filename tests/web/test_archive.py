@@ -351,16 +351,6 @@ async def test_a_changed_file_ends_the_archive(change):
     assert store.open_objects == 0
 
 
-async def test_isolated_users_get_their_own_files():
-    """For an isolated user, the archive of the root has the user's own directory."""
-    files = {"ann/a": b"hers", "ben/b": b"his"}
-    staff = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
-    parts = {"resources": [staff], "authenticators": {"staff": Staff()}}
-    async with serve(files, get=GetAction(user_isolation=True), listing=ARCHIVES_ENABLED, **parts) as site:
-        assert _zip_members(await site.get("/?format=zip", Authorization="ann")) == {"site/a": b"hers"}
-        assert (await site.get("/?format=zip")).status == 401
-
-
 async def test_files_that_need_a_policy_server_are_left_out():
     """The policy server is not asked about each file of an archive."""
     guarded = Resource(

@@ -215,17 +215,6 @@ async def test_a_readme_that_was_rendered_waits_for_no_other(monkeypatch):
     assert rendered == ["quick", "slow"]
 
 
-async def test_a_readme_follows_rules_and_access():
-    """The README is the file that a GET of its path returns, and is shown only to users who may read it."""
-    listing = ListingOptions(readme=True)
-    files = {"d/README.md": b"old", "new": b"moved"}
-    async with serve(files, rules='rewrite `^/d/README.md$` -> "/new"', listing=listing) as site:
-        assert "<p>moved</p>" in (await site.get("/d/", Accept="text/html")).text
-    closed = _staff_settings(Resource("/d/README.md", provider="staff", users=(ANN,)), Resource("/**", white_list=True))
-    async with serve(files, listing=listing, **closed) as site:
-        assert 'class="readme"' not in (await site.get("/d/", Accept="text/html")).text
-
-
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 async def test_a_listing_in_an_unknown_format_is_refused(accept):
     """An unknown format is a 400 that names the formats, in the format that Accept chooses."""

@@ -71,16 +71,11 @@ async def test_a_page_that_came_back_is_served(path, status, location):
         assert [each.request.facts.get("location") for each in served] == [location]
 
 
-async def test_what_a_bucket_denies_may_be_missing():
-    """A bucket that may not be listed says 403 for what is not there."""
-    async with serve(FailingStore(open=AccessDenied("no")), rules=RULES) as site:
-        assert (await site.request("GET", "/old/gone")).status == 301
-
-
-async def test_a_store_that_is_down_is_not_one_without_a_page():
-    """Its error is the answer."""
-    async with serve(FailingStore(open=Unreachable("down"), head=Unreachable("down")), rules=RULES) as site:
-        assert (await site.request("GET", "/old/gone")).status == 502
+@pytest.mark.parametrize(("error", "status"), [(AccessDenied, 301), (Unreachable, 502)])
+async def test_an_error_of_the_store_may_hide_a_page(error, status):
+    """A bucket that may not be listed says 403 for what is not there; the error of one that is down is the answer."""
+    async with serve(FailingStore(open=error("no"), head=error("no")), rules=RULES) as site:
+        assert (await site.request("GET", "/old/gone")).status == status
 
 
 async def test_a_write_is_led_to_the_new_address():

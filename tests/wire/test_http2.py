@@ -246,21 +246,17 @@ async def test_a_client_that_takes_nothing_is_cut():
 # Ends.
 
 
-async def test_an_idle_connection_is_closed(monkeypatch):
-    """A client without a request is told once, and disconnected if it does not leave."""
+@pytest.mark.parametrize(
+    ("limits", "frames"),
+    [(Limits(idle_timeout=0.1), []), (Limits(header_timeout=0.1), [HeadersFrame(3, data=b"\x82")])],
+    ids=["nothing", "part of a head"],
+)
+async def test_a_connection_without_a_request_is_closed(monkeypatch, limits, frames):
+    """A client without a request, or with a part of one, is told once, and disconnected if it does not leave."""
     monkeypatch.setattr("tornado_proxy.wire.http2.LINGER_HTTP2", 0.05)
-    async with serve({"a": b"x"}) as site, connect(site, Limits(idle_timeout=0.1)) as client:
+    async with serve({"a": b"x"}) as site, connect(site, limits) as client:
         await client.request("GET", "/a")
-        await client.until_closed()
-    assert client.goodbyes == [(ErrorCodes.NO_ERROR, 1)]
-
-
-async def test_a_head_that_does_not_arrive_ends_the_connection(monkeypatch):
-    """Part of a head keeps no connection."""
-    monkeypatch.setattr("tornado_proxy.wire.http2.LINGER_HTTP2", 0.05)
-    async with serve({}) as site, connect(site, Limits(header_timeout=0.1)) as client:
-        await client.request("GET", "/a")
-        await client.send(HeadersFrame(3, data=b"\x82"))
+        await client.send(*frames)
         await client.until_closed()
     assert client.goodbyes == [(ErrorCodes.NO_ERROR, 1)]
 

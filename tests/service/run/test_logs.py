@@ -247,14 +247,6 @@ def test_lines_that_nothing_took_are_counted():
     assert disk.lines == [b"3 lost\n", b"after\n", b"the end\n"]
 
 
-def test_a_line_longer_than_the_buffer_is_written():
-    """A line that does not have to wait is written in any length."""
-    with _pipe() as (reading, writing):
-        outlet = Outlet(FORMAT, StreamOutput(writing), 10)
-        outlet.put("x" * 1000)
-        assert _read_lines(reading, "x") == ["x" * 1000]
-
-
 def test_lines_of_several_processes_do_not_mix():
     """Lines of several writers of one pipe are never split."""
     with _pipe() as (reading, writing):
@@ -292,11 +284,11 @@ def test_a_closed_reader_is_no_error():
     os.close(writing)
 
 
-@pytest.mark.parametrize("text", ["größe", "\ud800"])
-def test_every_character_can_be_written(text):
-    """Lines are UTF-8, and surrogates are escaped."""
+@pytest.mark.parametrize("text", ["größe", "\ud800", "x" * 1000])
+def test_every_line_can_be_written(text):
+    """Lines are UTF-8, and surrogates are escaped; one that does not have to wait may be longer than the buffer."""
     with _pipe() as (reading, writing):
-        Outlet(FORMAT, StreamOutput(writing)).put(text)
+        Outlet(FORMAT, StreamOutput(writing), 10).put(text)
         assert _read_lines(reading, "") == [text.encode("utf-8", "backslashreplace").decode()]
 
 
