@@ -10,7 +10,8 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.tools.convert.conversion import CONFIGURATION, ConversionReport, convert, convert_redirects
+from tornado_proxy.tools.convert.conversion import CONFIGURATION, ConversionReport, convert
+from tornado_proxy.tools.convert.hosting import convert_redirects
 from tornado_proxy.tools.convert.options import OptionOutcome, together
 from tornado_proxy.tools.convert.rewrites import KeysAs
 

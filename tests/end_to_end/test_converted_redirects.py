@@ -8,7 +8,8 @@ from running import start_proxy
 from tornado_proxy.cli.main import main
 from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.tools.convert.conversion import convert_redirects, save
+from tornado_proxy.tools.convert.conversion import save
+from tornado_proxy.tools.convert.hosting import convert_redirects
 from tornado_proxy.tools.convert.options import OptionOutcome
 
 CONFIGURATION = """

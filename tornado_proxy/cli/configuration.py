@@ -37,7 +37,7 @@ from tornado_proxy.service.reload.trials import probe_buckets
 from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.log import probe_fields
-from tornado_proxy.tools.convert import conversion
+from tornado_proxy.tools.convert import conversion, hosting
 from tornado_proxy.tools.convert.options import Unreadable, read, read_source
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
@@ -87,7 +87,7 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
         dest="origin",
-        choices=conversion.READERS,
+        choices=hosting.READERS,
         help="what the files of redirects are for (default: as they look; `_redirects` are Netlify's)",
     )
     parser.add_argument("--target", metavar="NAME", help="the target that the redirects are of (default: site)")
@@ -144,8 +144,8 @@ def _converted(arguments: argparse.Namespace) -> conversion.Converted:
 
 def _converted_redirects(arguments: argparse.Namespace) -> conversion.Converted:
     sources = [read_source(each) for each in arguments.places]
-    origin = arguments.origin or conversion.origin_of(sources[0])
-    return conversion.convert_redirects(sources, origin, arguments.target or "site", lists=arguments.out is not None)
+    origin = arguments.origin or hosting.origin_of(sources[0])
+    return hosting.convert_redirects(sources, origin, arguments.target or "site", lists=arguments.out is not None)
 
 
 def _objections(config: Path) -> Sequence[Diagnostic]:

@@ -12,17 +12,15 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import (
     CONFIGURATION,
     NOTES,
-    READERS,
     ConversionReport,
     Unsaved,
-    convert_redirects,
-    origin_of,
     save,
     to_json,
     to_markdown,
     to_text,
     yaml_text,
 )
+from tornado_proxy.tools.convert.hosting import READERS, convert_redirects, origin_of
 from tornado_proxy.tools.convert.options import UNKNOWN, OptionOutcome, Remark, Unreadable, where
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
 from tornado_proxy.tools.convert.rewrites import KeysAs

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.rules.expectations import evaluate
-from tornado_proxy.tools.convert.conversion import READERS
+from tornado_proxy.tools.convert.hosting import READERS
 from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
 
 _SOURCES = st.sampled_from(["/a", "/b", "/a/", "/a/b", "/b/c", "/*", "/a/*", "/:x/b", "/b/:x", "/a*"])

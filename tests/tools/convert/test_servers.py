@@ -6,7 +6,7 @@ import pytest
 from conversions import converted_redirects
 
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.tools.convert.conversion import convert_redirects
+from tornado_proxy.tools.convert.hosting import convert_redirects
 from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from math import inf
 from pathlib import Path
 from secrets import token_urlsafe
@@ -17,8 +17,6 @@ import msgspec
 import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
-from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile
-from tornado_proxy.tools.convert import hosting, redirects, servers
 from tornado_proxy.tools.convert.options import (
     WORDS,
     NotConvertible,
@@ -133,41 +131,6 @@ def convert(
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
-READERS: Mapping[str, Callable[..., redirects.Read]] = {
-    "netlify": hosting.netlify,
-    "cloudflare": hosting.cloudflare,
-    "s3": hosting.s3,
-    "nginx": servers.nginx,
-    "apache": servers.apache,
-    "list": hosting.columns,
-}
-"""The readers of files that redirect, by the name of the server or service that they are for."""
-
-_SIGNS = {
-    "s3": re.compile(r"\s*[<{\[]|.*\b(?:RoutingRules|RedirectAllRequestsTo)\b", re.DOTALL),
-    "apache": re.compile(r"(?:.*\n)?[ \t]*(?:Redirect|RewriteRule)[A-Za-z]*[ \t]", re.DOTALL | re.IGNORECASE),
-    "nginx": re.compile(r"(?:.*[\n{;])?\s*(?:return|rewrite|map|location)\s[^\n]*[;{]", re.DOTALL),
-    "netlify": re.compile(r"(?:.*\n)?[ \t]*/\S*(?:\*[ \t]|[ \t]+\S+[ \t]+[1-5][0-9]{2}\b)", re.DOTALL),
-}
-
-
-def origin_of(source: SourceFile) -> str:
-    """Returns what a file is probably for; columns may also be Cloudflare's, which mean something else in part."""
-    if Path(source.name).name in ("_redirects", "__redirects"):
-        return "netlify"
-    return next((name for name, sign in _SIGNS.items() if sign.match(source.text)), "list")
-
-
-def convert_redirects(sources: Sequence[SourceFile], origin: str, target: str, *, lists: bool = True) -> Converted:
-    """Converts files that redirect to a rule file of a target; raises `Unreadable`."""
-    read = READERS[origin]
-    together = [sources] if origin == "nginx" else [[each] for each in sources]  # a map may be in a file of its own
-    files, remarks = redirects.rules(target, chain.from_iterable(read(*each) for each in together), lists=lists)
-    if not remarks:
-        raise Unreadable(Diagnostic("no-redirects", f"`{sources[0].name}` redirects nothing, read as {origin}'s"))
-    return Converted(files, ConversionReport(None, tuple(remarks), origin=origin))
-
-
 def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
     files: dict[str, str] = {}
     for each in targets:
@@ -219,17 +182,11 @@ def _configuration(
     return "".join(lines)
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes every value in full, without anchors."""
-
-    def ignore_aliases(self, _data: Any) -> bool:
-        return True
-
-
 def yaml_text(settings: Setting, *, on_one_line: bool = False) -> str:
     """Returns settings as YAML; a collection of scalars is on one line."""
     flow, width = (True, inf) if on_one_line else (None, 120)
-    return yaml.dump(settings, None, _Dumper, default_flow_style=flow, width=width, sort_keys=False, allow_unicode=True)
+    apart = json.loads(json.dumps(settings))  # YAML would write what is the same object once, and refer to it
+    return yaml.safe_dump(apart, default_flow_style=flow, width=width, sort_keys=False, allow_unicode=True)
 
 
 _TO_REVIEW = (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT)

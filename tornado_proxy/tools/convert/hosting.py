@@ -1,10 +1,11 @@
-"""Reads what the files of Netlify, Cloudflare and S3's websites redirect, and plain lists of addresses."""
+"""Reads what the files of Netlify, Cloudflare and S3's websites redirect, and plain lists; knows all readers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -13,8 +14,10 @@ from msgspec.structs import replace
 from tornado_proxy.config import document
 from tornado_proxy.config.document import MappingNode, Node, ScalarNode, SequenceNode
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
+from tornado_proxy.tools.convert.conversion import ConversionReport, Converted
 from tornado_proxy.tools.convert.options import Remark, Unreadable
-from tornado_proxy.tools.convert.redirects import STATUSES, ForeignRule, Read, changed, left_out, literally
+from tornado_proxy.tools.convert.redirects import STATUSES, ForeignRule, Read, changed, left_out, literally, rules
+from tornado_proxy.tools.convert.servers import apache, nginx
 
 _STATUS = re.compile(r"([1-5][0-9]{2})(!?)")
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -214,3 +217,38 @@ def _of_xml(source: SourceFile) -> Iterator[tuple[Span, Mapping[str, str]]]:
 
 def _name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
+
+
+READERS: Mapping[str, Callable[..., Read]] = {
+    "netlify": netlify,
+    "cloudflare": cloudflare,
+    "s3": s3,
+    "nginx": nginx,
+    "apache": apache,
+    "list": columns,
+}
+"""The readers of files that redirect, by the name of the server or service that they are for."""
+
+_SIGNS = {
+    "s3": re.compile(r"\s*[<{\[]|.*\b(?:RoutingRules|RedirectAllRequestsTo)\b", re.DOTALL),
+    "apache": re.compile(r"(?:.*\n)?[ \t]*(?:Redirect|RewriteRule)[A-Za-z]*[ \t]", re.DOTALL | re.IGNORECASE),
+    "nginx": re.compile(r"(?:.*[\n{;])?\s*(?:return|rewrite|map|location)\s[^\n]*[;{]", re.DOTALL),
+    "netlify": re.compile(r"(?:.*\n)?[ \t]*/\S*(?:\*[ \t]|[ \t]+\S+[ \t]+[1-5][0-9]{2}\b)", re.DOTALL),
+}
+
+
+def origin_of(source: SourceFile) -> str:
+    """Returns what a file is probably for; columns may also be Cloudflare's, which mean something else in part."""
+    if Path(source.name).name in ("_redirects", "__redirects"):
+        return "netlify"
+    return next((name for name, sign in _SIGNS.items() if sign.match(source.text)), "list")
+
+
+def convert_redirects(sources: Sequence[SourceFile], origin: str, target: str, *, lists: bool = True) -> Converted:
+    """Converts files that redirect to a rule file of a target; raises `Unreadable`."""
+    read = READERS[origin]
+    together = [sources] if origin == "nginx" else [[each] for each in sources]  # a map may be in a file of its own
+    files, remarks = rules(target, chain.from_iterable(read(*each) for each in together), lists=lists)
+    if not remarks:
+        raise Unreadable(Diagnostic("no-redirects", f"`{sources[0].name}` redirects nothing, read as {origin}'s"))
+    return Converted(files, ConversionReport(None, tuple(remarks), origin=origin))
