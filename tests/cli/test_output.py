@@ -1,5 +1,6 @@
 import errno
 import io
+import stat
 import subprocess
 import sys
 import threading
@@ -7,7 +8,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from tornado_proxy.cli.output import activity, is_stream_error, print_diff, wants_color
+from tornado_proxy.cli.output import CommandError, activity, is_stream_error, print_diff, save, wants_color
 
 FILL = """
 import os, sys
@@ -138,3 +139,43 @@ def test_no_elapsed_time_is_shown_for_short_work_or_without_a_terminal(stream, d
     with redirect_stderr(stream()) as terminal, activity("linting", delay):
         pass
     assert terminal.getvalue() == ""
+
+
+FILES = {"a.yaml": "secret: é\n", "rules/b.rules": "target b {}\n"}
+
+
+def _names(directory):
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
+
+
+def test_files_are_written_for_their_owner_only(tmp_path):
+    """The files may contain secrets."""
+    out = tmp_path / "new" / "out"
+    save(FILES, out)
+    assert _names(out) == ["a.yaml", "rules/b.rules"]
+    assert (out / "a.yaml").read_bytes() == "secret: é\n".encode()
+    assert stat.S_IMODE((out / "a.yaml").stat().st_mode) == 0o600
+
+
+def test_no_file_is_replaced_without_force(tmp_path):
+    """If one of the files exists, no file is written."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "b.rules").symlink_to("nowhere")
+    with pytest.raises(CommandError, match=r"b\.rules` exists; `--force` replaces it"):
+        save(FILES, tmp_path)
+    assert not (tmp_path / "a.yaml").exists()
+
+
+def test_force_replaces_existing_files(tmp_path):
+    """Other files in the directory are unchanged."""
+    (tmp_path / "a.yaml").write_text("old")
+    (tmp_path / "other").write_text("kept")
+    save(FILES, tmp_path, force=True)
+    assert (tmp_path / "a.yaml").read_text() == FILES["a.yaml"]
+    assert _names(tmp_path) == ["a.yaml", "other", "rules/b.rules"]
+
+
+def test_a_failed_write_has_a_reason(tmp_path):
+    (tmp_path / "rules").write_text("a file where a directory should be")
+    with pytest.raises(CommandError, match="cannot be written: "):
+        save(FILES, tmp_path)

@@ -6,9 +6,8 @@ import pytest
 from running import start_proxy
 
 from tornado_proxy.cli.main import main
-from tornado_proxy.cli.output import ExitStatus
+from tornado_proxy.cli.output import ExitStatus, save
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.tools.convert.conversion import save
 from tornado_proxy.tools.convert.hosting import convert_redirects
 from tornado_proxy.tools.convert.options import OptionOutcome
 

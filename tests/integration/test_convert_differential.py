@@ -23,9 +23,10 @@ from administering import Admin, eventually
 from issuer import CLIENT, CLIENT_SECRET, running_issuer
 from running import form, free_port, new_bucket, start_proxy
 
+from tornado_proxy.cli.output import save
 from tornado_proxy.templates.go import built_in
 from tornado_proxy.tools.convert import conversion
-from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert, save
+from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert
 from tornado_proxy.tools.convert.options import Unreadable, read
 
 pytestmark = pytest.mark.integration

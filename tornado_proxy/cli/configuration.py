@@ -24,7 +24,7 @@ from tornado_proxy.cli.inputs import (
     raise_errors,
     require_target,
 )
-from tornado_proxy.cli.output import CommandError, ExitStatus, activity, not_a_file
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity, not_a_file, save
 from tornado_proxy.cli.output import show as show_diagnostics
 from tornado_proxy.config.loading import load
 from tornado_proxy.config.secrets import unresolved
@@ -119,11 +119,9 @@ def run_convert(arguments: argparse.Namespace) -> int:
         done = _converted_redirects(arguments) if is_redirects else _converted(arguments)
         files = {**done.files, conversion.REPORT: conversion.to_markdown(done.report)}
         if arguments.out:
-            conversion.save(files, arguments.out, force=arguments.force)
+            save(files, arguments.out, force=arguments.force)
     except Unreadable as error:
         raise CommandError(diagnostics=error.diagnostics) from error
-    except conversion.Unsaved as error:
-        raise CommandError(str(error)) from error
     refused = _objections(arguments.out / conversion.CONFIGURATION) if not is_redirects else ()
     written = [str(arguments.out / name) for name in files] if arguments.out else []
     if arguments.format == "json":

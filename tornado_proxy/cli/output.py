@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -141,6 +141,25 @@ def print_bytes(*data: bytes) -> None:
     """Prints the content of files; a terminal's encoding must not change it."""
     sys.stdout.flush()
     sys.stdout.buffer.writelines(data)
+
+
+def save(files: Mapping[str, str], directory: Path, *, force: bool = False) -> None:
+    """Writes new files by their relative names, or replaces all by `force`; raises `CommandError`.
+
+    The files may contain secrets, so only their owner may read them.
+    """
+    places = {directory / name: text for name, text in files.items()}
+    present = [place for place in places if os.path.lexists(place)]
+    if present and not force:
+        raise CommandError(f"`{present[0]}` exists; `--force` replaces it")
+    try:
+        for place, text in places.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.unlink(missing_ok=True)  # an existing file may be readable by others, or be a link
+            place.touch(0o600)
+            place.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise CommandError(f"`{error.filename or directory}` cannot be written: {error.strerror}") from None
 
 
 @contextmanager

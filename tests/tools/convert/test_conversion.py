@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import stat
-
 import pytest
 import yaml
 from conversions import converted, converted_target
@@ -13,8 +11,6 @@ from tornado_proxy.tools.convert.conversion import (
     CONFIGURATION,
     NOTES,
     ConversionReport,
-    Unsaved,
-    save,
     to_json,
     to_markdown,
     to_text,
@@ -343,46 +339,6 @@ def test_an_admin_listener_open_on_every_interface_is_noted(option, is_open):
     forms = to_markdown(report), to_text(report, []), "\n".join(to_json(report, [])["notes"])
     assert [NOTES["open-admin"] in form for form in forms] == [is_open] * 3
     assert report.complete
-
-
-FILES = {"a.yaml": "secret: é\n", "rules/b.rules": "target b {}\n"}
-
-
-def _names(directory):
-    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
-
-
-def test_files_are_written_for_their_owner_only(tmp_path):
-    """The files may contain secrets."""
-    out = tmp_path / "new" / "out"
-    save(FILES, out)
-    assert _names(out) == ["a.yaml", "rules/b.rules"]
-    assert (out / "a.yaml").read_bytes() == "secret: é\n".encode()
-    assert stat.S_IMODE((out / "a.yaml").stat().st_mode) == 0o600
-
-
-def test_no_file_is_replaced_without_force(tmp_path):
-    """If one of the files exists, no file is written."""
-    (tmp_path / "rules").mkdir()
-    (tmp_path / "rules" / "b.rules").symlink_to("nowhere")
-    with pytest.raises(Unsaved, match=r"b\.rules` exists; `--force` replaces it"):
-        save(FILES, tmp_path)
-    assert not (tmp_path / "a.yaml").exists()
-
-
-def test_force_replaces_existing_files(tmp_path):
-    """Other files in the directory are unchanged."""
-    (tmp_path / "a.yaml").write_text("old")
-    (tmp_path / "other").write_text("kept")
-    save(FILES, tmp_path, force=True)
-    assert (tmp_path / "a.yaml").read_text() == FILES["a.yaml"]
-    assert _names(tmp_path) == ["a.yaml", "other", "rules/b.rules"]
-
-
-def test_a_failed_write_has_a_reason(tmp_path):
-    (tmp_path / "rules").write_text("a file where a directory should be")
-    with pytest.raises(Unsaved, match="cannot be written: "):
-        save(FILES, tmp_path)
 
 
 @pytest.mark.parametrize(

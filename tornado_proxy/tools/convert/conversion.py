@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
@@ -35,11 +33,11 @@ from tornado_proxy.tools.convert.settings import (
     ConvertedTarget,
     PageConversion,
     ReadFile,
+    default_page,
     limits,
     listener,
     log,
     mount,
-    no_file,
     target,
 )
 
@@ -96,7 +94,7 @@ def convert(
     options: Options,
     keys_as: KeysAs = KeysAs.ACTUAL,
     new_key: Callable[[], str] = token_urlsafe,
-    read_file: ReadFile = no_file,
+    read_file: ReadFile = default_page,
 ) -> Converted:
     """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for one that s3-proxy refuses."""
     root, pages = Section(options), PageConversion(read_file)
@@ -246,26 +244,3 @@ def to_json(report: ConversionReport, files: Sequence[str], *, usable: bool = Tr
             for each in report.remarks
         ],
     }
-
-
-class Unsaved(Exception):
-    """Files that were not written; the text is the reason."""
-
-
-def save(files: Mapping[str, str], directory: Path, *, force: bool = False) -> None:
-    """Writes files by their relative names; raises `Unsaved`.
-
-    The files may contain secrets, so only their owner may read them.
-    """
-    places = {directory / name: text for name, text in files.items()}
-    present = [place for place in places if os.path.lexists(place)]
-    if present and not force:
-        raise Unsaved(f"`{present[0]}` exists; `--force` replaces it")
-    try:
-        for place, text in places.items():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)  # an existing file may be readable by others, or be a link
-            place.touch(0o600)
-            place.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise Unsaved(f"`{error.filename or directory}` cannot be written: {error.strerror}") from None

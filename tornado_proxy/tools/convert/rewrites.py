@@ -17,7 +17,7 @@ from enum import Enum
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.matching import compile_pattern
@@ -50,22 +50,14 @@ class RewriteEntry(msgspec.Struct, frozen=True):
     place: Span
 
 
-class Written(NamedTuple):
-    """A rewrite for our keys."""
-
-    source: str
-    dialect: Dialect
-    template: str
-
-
 class ConvertedRewrite(msgspec.Struct, frozen=True):
-    """An entry with its rewrite, whose source matches `keys` here: None if they are unknown.
+    """An entry, and as it is `written` for our keys: its source matches `keys` here, None if they are unknown.
 
-    Without a rewrite there is a reason, and advice; one that s3-proxy never applies is not needed.
+    One that is not written has a reason, and advice; one that s3-proxy never applies is not needed.
     """
 
     original: RewriteEntry
-    written: Written | None = None
+    written: RewriteEntry | None = None
     keys: Language | None = None
     reason: str = ""
     help: str | None = None
@@ -75,12 +67,6 @@ class ConvertedRewrite(msgspec.Struct, frozen=True):
     def is_left_out(self) -> bool:
         """Whether s3-proxy applies the rewrite, and this service does not."""
         return self.written is None and self.is_needed
-
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether source and target are as they were."""
-        before = self.original.source, self.original.target
-        return self.written is not None and (self.written.source, self.written.template) == before
 
 
 class Surroundings(NamedTuple):
@@ -103,7 +89,21 @@ def rewrites(target: Section, surroundings: Surroundings, keys_as: KeysAs) -> li
         given.append(RewriteEntry(section.text("source"), section.text("target"), dialect, section.place("")))
     entries = converted(given, surroundings, keys_as)
     for entry in entries:
-        outcome, message, advice = _remark(entry)
+        was, written, advice = f"`{entry.original.source}` -> `{entry.original.target}`", entry.written, None
+        if entry.is_left_out:
+            outcome, message, advice = OptionOutcome.LEFT_OUT, f"{was} is left out: {entry.reason}", entry.help
+        elif written is None:
+            outcome = OptionOutcome.LEFT_OUT
+            message = f"{was} is left out, because s3-proxy never applies it: {entry.reason}"
+            advice = "if it follows the documentation, convert with `--keys-as documented`"
+        elif written.target.endswith("/"):
+            message = f"{was} makes the key of a directory: a file is answered with 404, not read"
+            outcome, advice = OptionOutcome.CHANGED, "end it with the name of a file"
+        elif written == entry.original:
+            outcome, message = OptionOutcome.CARRIED, f"{was} as it is"
+        else:
+            message = f"{was} is `{written.source}` -> `{written.target}`, which makes the same keys"
+            outcome = OptionOutcome.ADAPTED
         target.remark(outcome, "keyRewriteList", message, advice, place=entry.original.place)
     return entries
 
@@ -129,36 +129,19 @@ def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs)
             keys = language(pattern.text)
             if entry.dialect is Dialect.GO:
                 compile_template(entry.target, pattern.names, pattern.group_count, surroundings.helpers)
-            return ConvertedRewrite(entry, Written(pattern.text, entry.dialect, entry.target), keys)
+            return ConvertedRewrite(entry, replace(entry, source=pattern.text), keys)
         source = patterns.source_here(entry.source, surroundings.prefix)
         keys = language(source.text)
         if entry.dialect is Dialect.GO:
             text = go_target_here(entry.target, source, surroundings)
         else:
             text = patterns.plain_target_here(entry.target, source, surroundings.prefix)
-        return ConvertedRewrite(entry, Written(source.text, entry.dialect, text), keys)
+        return ConvertedRewrite(entry, replace(entry, source=source.text, target=text), keys)
     except patterns.NeverFound as never:
         return ConvertedRewrite(entry, reason=str(never), is_needed=False)
     except (NotConvertible, PatternError, TemplateMistake) as error:
         reason = f"the {'target' if keys else 'source'} cannot be converted: {error}"
         return ConvertedRewrite(entry, None, keys, reason, error.help)
-
-
-def _remark(entry: ConvertedRewrite) -> tuple[OptionOutcome, str, str | None]:
-    was, written = f"`{entry.original.source}` -> `{entry.original.target}`", entry.written
-    if entry.is_left_out:
-        return OptionOutcome.LEFT_OUT, f"{was} is left out: {entry.reason}", entry.help
-    if written is None:
-        message = f"{was} is left out, because s3-proxy never applies it: {entry.reason}"
-        advice = "if it follows the documentation, convert with `--keys-as documented`"
-        return OptionOutcome.LEFT_OUT, message, advice
-    if written.template.endswith("/"):
-        message = f"{was} makes the key of a directory: a file is answered with 404, not read"
-        return OptionOutcome.CHANGED, message, "end it with the name of a file"
-    if entry.is_unchanged:
-        return OptionOutcome.CARRIED, f"{was} as it is", None
-    message = f"{was} is `{written.source}` -> `{written.template}`, which makes the same keys"
-    return OptionOutcome.ADAPTED, message, None
 
 
 _KEY = ("Key",)
@@ -358,9 +341,9 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
             for number, line in enumerate(_lines(entry))
         )
         if entry.written:
-            text, dialect, template = entry.written
-            source, target_text = Literal(text, NOWHERE, raw=True), Literal(template, NOWHERE, raw=False)
-            statements.append(RewriteStatement(None, source, dialect, target_text, NOWHERE, tuple(waiting)))
+            source = Literal(entry.written.source, NOWHERE, raw=True)
+            template = Literal(entry.written.target, NOWHERE, raw=False)
+            statements.append(RewriteStatement(None, source, entry.written.dialect, template, NOWHERE, tuple(waiting)))
             waiting = []
     return print_document(document(target, statements, waiting))
 
@@ -373,5 +356,5 @@ def _lines(entry: ConvertedRewrite) -> Iterator[str]:
         yield f"LEFT OUT, {place}: {entry.reason}" + (f" ({entry.help})" if entry.help else "")
     else:
         yield f"Not needed, {place}: {entry.reason}"
-    if not entry.is_unchanged:
+    if entry.written != entry.original:
         yield f"It was: {entry.original.source} -> {entry.original.target}"

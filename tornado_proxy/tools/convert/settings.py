@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
@@ -52,16 +52,15 @@ def listener(name: str, root: Section) -> dict[str, Setting]:
         settings["cache"] = {"noCacheEnabled": True}
     else:
         settings |= present({"cache": cache.translated(CacheHeaders)})
-    return settings | {"compress": _compression(section.section("compress"))}
-
-
-def _compression(section: Section) -> Mapping[str, Setting]:
-    if not section.flag("enabled", default=True):
-        return {"enabled": False}
-    settings: dict[str, Setting] = {"minSize": 0}  # s3-proxy compresses the smallest answers too
-    if (level := section.whole("level", _DEFAULT_LEVEL)) != _DEFAULT_LEVEL:
-        settings["level"] = min(level, _HIGHEST_LEVEL)
-    return settings | ({"types": section.texts("types")} if "types" in section else {})
+    compress = section.section("compress")
+    if not compress.flag("enabled", default=True):
+        return settings | {"compress": {"enabled": False}}
+    compression: dict[str, Setting] = {"minSize": 0}  # s3-proxy compresses the smallest answers too
+    if (level := compress.whole("level", _DEFAULT_LEVEL)) != _DEFAULT_LEVEL:
+        compression["level"] = min(level, _HIGHEST_LEVEL)
+    if "types" in compress:
+        compression["types"] = compress.texts("types")
+    return settings | {"compress": compression}
 
 
 # s3-proxy's time-outs, and ours.
@@ -120,11 +119,6 @@ ReadFile = Callable[[str], str | None]
 """Reads a file that s3-proxy's configuration names; returns None if it is not found."""
 
 
-def no_file(_path: str) -> str | None:
-    """Finds no file."""
-    return None
-
-
 def default_page(path: str) -> str | None:
     """Returns our own text for a default template of s3-proxy, `templates/*.tpl`; None for another path.
 
@@ -138,7 +132,7 @@ def default_page(path: str) -> str | None:
 class PageConversion(msgspec.Struct):
     """Converts templates of pages, and collects the files to write and the helpers of all targets."""
 
-    read: ReadFile = no_file
+    read: ReadFile
     files: dict[str, str] = {}
     helpers: tuple[str, ...] = ()  # the texts for all targets
     pages: frozenset[str] = frozenset()  # the kinds of pages for all targets
@@ -193,8 +187,7 @@ class PageConversion(msgspec.Struct):
     def _file(self, path: str, section: Section) -> str:
         """Returns the new place of a template, with its text if it was found."""
         text, pure = self.read(path), PurePosixPath(path)
-        if text is None:
-            text = default_page(path)
+        text = default_page(path) if text is None else text
         place = f"templates/{pure.name}" if ".." in pure.parts else path.removeprefix("./")
         if text is None and section:
             message = f"the template `{path}` was not found: put it at `{place}` beside the new configuration"
@@ -243,7 +236,12 @@ def target(
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
         section.changed("keyRewriteList", message)
     had_resources, kept = resources(section, providers, enabled)
-    reason = _why_closed(entries, emptied=had_resources and not kept)
+    left_out = (each.original for each in entries if each.is_left_out)
+    reason = None
+    if had_resources and not kept:
+        reason = "none of its resources could be converted"
+    elif any(each.dialect is Dialect.GO and not ignores_client(each.target) for each in left_out):
+        reason = "a rewrite that may depend on the client is left out, and users could read each other's files"
     if reason:
         resource, off = closed(where["path"][0], enabled)
         done[off] = {"enabled": False}
@@ -253,15 +251,6 @@ def target(
     here: dict[str, Setting] = {"mount": where, "bucket": bucket, "actions": done}
     settings = here | present({"resources": kept, "templates": templates})
     return ConvertedTarget(name, settings, tuple(entries), reason, tuple(where["path"]))
-
-
-def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
-    if emptied:
-        return "none of its resources could be converted"
-    left_out = (each.original for each in entries if each.is_left_out)
-    if any(each.dialect is Dialect.GO and not ignores_client(each.target) for each in left_out):
-        return "a rewrite that may depend on the client is left out, and users could read each other's files"
-    return None
 
 
 def mount(section: Section) -> dict[str, list[str] | str]:
