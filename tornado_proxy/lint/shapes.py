@@ -67,6 +67,16 @@ def edge_part(tree: syntax.Node, *, last: bool) -> syntax.Node | None:
     return None
 
 
+def certain(node: syntax.Node) -> Iterator[syntax.Node]:
+    """Yields the parts that take part in every match."""
+    yield node
+    if isinstance(node, syntax.Group) or (isinstance(node, syntax.Repeat) and node.least > 0):
+        yield from certain(node.body)
+    elif isinstance(node, syntax.Sequence):
+        for part in node.pieces:
+            yield from certain(part)
+
+
 def open_start(tree: syntax.Node) -> bool:
     """Returns whether a source matches at any depth, probably by mistake."""
     first = edge_part(tree, last=False)

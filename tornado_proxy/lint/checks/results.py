@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from gotemplate.regexp.automaton import Automaton, Budget, bits, language
 from gotemplate.regexp.classes import contains
 from gotemplate.regexp.proofs import Example, overlap
-from gotemplate.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
+from gotemplate.regexp.syntax import Alternation, Group, Node, Text, walk
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.config.model import Target
 from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, reworded, shown
 from tornado_proxy.lint.limits import KIND_STEPS, LONGEST_COPIED_TEST
-from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
+from tornado_proxy.lint.shapes import certain, constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules, place_of_result
 from tornado_proxy.rules.diagnostic import Edit, Safety, Severity
 from tornado_proxy.rules.expectations import expectation, failure
@@ -90,7 +90,7 @@ def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
         return False
     numbered = (each for each in walk(source) if isinstance(each, Group) and each.number is not None)
     groups = [each for each in numbered if references[0][0] in (str(each.number), each.name)]
-    if len(groups) != 1 or groups[0] not in _certain(source):
+    if len(groups) != 1 or groups[0] not in certain(source):
         return False
     automaton = Automaton(groups[0].body)  # a source that was compiled is never too large for one
     whole = automaton.table(0).whole
@@ -98,16 +98,6 @@ def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
     # With assertions inside, other characters may come first.
     is_exact = not automaton.assertions and not whole.nullable
     return is_exact and not any(contains(each, ord("/")) for each in first)
-
-
-def _certain(node: Node) -> Iterator[Node]:
-    """Yields the parts that take part in every match."""
-    yield node
-    if isinstance(node, Group) or (isinstance(node, Repeat) and node.least > 0):
-        yield from _certain(node.body)
-    elif isinstance(node, Sequence):
-        for part in node.pieces:
-            yield from _certain(part)
 
 
 def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:

@@ -20,6 +20,7 @@ from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.matching import Reference, compile_pattern, group_number
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.proofs import NoKey, difference, overlap
+from tornado_proxy.lint.shapes import certain
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.convert.options import NotConvertible
@@ -60,9 +61,13 @@ class PossibleCaptures:
         self._source = source
         self._names = parse(source).names
         tree = language(source).tree
-        groups = [] if tree is None else list(_single(tree))
-        self._groups = {group.number: group for group, _ in groups}
-        self._sure = {group.number for group, sure in groups if sure}  # that take part in every match
+        nodes = [*syntax.walk(tree)] if tree else []
+        repeats = (each for each in nodes if isinstance(each, syntax.Repeat) and each.most != 1)
+        repeated = {id(inner) for each in repeats for inner in syntax.walk(each.body)}
+        once = [each for each in nodes if isinstance(each, syntax.Group) and id(each) not in repeated]
+        self._groups = {group.number: group for group in once}  # that capture at most once
+        sure = set(map(id, certain(tree))) if tree else ()
+        self._sure = {group.number for group in once if id(group) in sure}
 
     def piece(self, reference: str, name: str) -> Piece:
         """Returns a reference to the groups of a name, or to a number, as a piece of a result."""
@@ -92,24 +97,6 @@ class PossibleCaptures:
         return not never_found(self._source[:start] + instead + self._source[end:])
 
 
-def _single(tree: syntax.Node, *, sure: bool = True) -> Iterator[tuple[syntax.Group, bool]]:
-    """Yields the groups that capture at most once, and whether each takes part in every match."""
-    match tree:
-        case syntax.Group():
-            if tree.number is not None:
-                yield tree, sure
-            yield from _single(tree.body, sure=sure)
-        case syntax.Repeat(most=1):
-            yield from _single(tree.body, sure=sure and tree.least == 1)
-        case syntax.Sequence():
-            for part in tree.pieces:
-                yield from _single(part, sure=sure)
-        case syntax.Alternation():
-            for branch in tree.branches:
-                yield from _single(branch, sure=False)
-
-
-_STARTS = (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START)
 _WORDS = (syntax.AssertionKind.WORD_BOUNDARY, syntax.AssertionKind.NO_WORD_BOUNDARY)
 
 
@@ -134,12 +121,19 @@ def source_here(text: str, prefix: str) -> Here:
     tree = language(text).tree
     if tree is None:
         raise NotConvertible("the expression is beyond what can be proved")
-    starts = [each for each in syntax.walk(tree) if isinstance(each, syntax.Assertion) and each.kind in _STARTS]
+    starts = [each for each in syntax.walk(tree) if isinstance(each, syntax.Assertion) and each.kind in syntax.STARTS]
     if starts:
         here = _anchored(text, starts, tree, prefix)
     else:  # it may match anywhere, except the leading slash here and the prefix in s3-proxy
-        if prefix:
-            _check_beyond(text, tree, prefix)
+        words = (each for each in syntax.walk(tree) if isinstance(each, syntax.Assertion) and each.kind in _WORDS)
+        if prefix and any(words):
+            raise NotConvertible("its `\\b` or `\\B` may match in the prefix")
+        rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
+        if len(prefix) > LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
+            raise NotConvertible(f"nothing proves that it never matches within the prefix `{prefix}`")
+        # After the slash it reads the same text as s3-proxy's source does from that place.
+        if not all(never_begins(f"/(?:{text})", rest) for rest in rests):
+            raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
         here = Here(text) if never_begins(text) else Here(f"^/(?s:.*?)(?:{text})", whole=False)
     compile_pattern(here.text)
     if never_found(here.text):
@@ -165,18 +159,6 @@ def _anchored(text: str, starts: list[syntax.Assertion], tree: syntax.Node, pref
         rest = part.extent.end
     # If it ends before the end of the prefix, it finds every key.
     return Here(f"{text[: first.extent.end]}/{text[rest:]}", whole=False)
-
-
-def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
-    """Raises `NotConvertible` unless no match can begin within the prefix."""
-    if any(isinstance(each, syntax.Assertion) and each.kind in _WORDS for each in syntax.walk(tree)):
-        raise NotConvertible("its `\\b` or `\\B` may match in the prefix")
-    rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
-    if len(prefix) > LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
-        raise NotConvertible(f"nothing proves that it never matches within the prefix `{prefix}`")
-    # After the slash it reads the same text as s3-proxy's source does from that place.
-    if not all(never_begins(f"/(?:{text})", rest) for rest in rests):
-        raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
 
 
 def directory_of(prefix: str) -> str:
