@@ -192,7 +192,7 @@ class FirstMatch:
 
     @property
     def sets(self) -> list[object]:
-        """The sets, each of which takes up to megabytes."""
+        """The compiled sets in order, of megabytes each; None for a pattern that is alone."""
         return [each.combined for each in self._portions]
 
     def find(self, key: str) -> tuple[int, Captures] | None:

@@ -357,7 +357,7 @@ def _with_comment(text: str, comment: Comment | None) -> str:
 
 
 class _Cells(NamedTuple):
-    """A statement in pieces, of which some may be empty; without a result it has no arrow."""
+    """The columns of a printed statement. A text that it lacks is empty; without a result, its arrow is left out."""
 
     keyword: str  # with what stands before the name
     name: str

@@ -256,7 +256,7 @@ class EditState(msgspec.Struct, frozen=True):
 
 
 def refused(snapshot: Snapshot, diagnostics: tuple[Diagnostic, ...], news: tuple[Diagnostic, ...]) -> Refusal:
-    """Returns why an edit is refused: because of diagnostics, of which some are news to tell."""
+    """Returns the refusal of an edit with its diagnostics; `news` are those that what is in force does not have."""
     reasons = errors(diagnostics)
     # The digest covers neither secrets nor what is said of them; a client of a bucket is made with its keys.
     of_secrets = {each.message for each in snapshot.remarks}
