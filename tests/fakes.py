@@ -22,6 +22,20 @@ class Staff:
         return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
 
 
+class Answering:
+    """An authenticator that gives these answers in turn, the last one again and again; it raises an exception."""
+
+    def __init__(self, *answers: SignIn | Refuse | Exception) -> None:
+        self.answers = [*answers]
+
+    async def authenticate(self, _facts: Any, _guard: Any) -> SignIn | Refuse:
+        """The next answer."""
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
 class Clock:
     """A clock that a test sets."""
 

@@ -83,12 +83,6 @@ def cache():
 # Fresh
 
 
-async def test_a_second_get_makes_no_call(cache):
-    """The second GET of an object is answered from memory."""
-    assert [await cache.get(), await cache.get()] == [(b"0123456789", "miss"), (b"0123456789", "hit")]
-    assert cache.behind.calls == ["GET"]
-
-
 async def test_a_range_of_a_cached_object_makes_no_call(cache):
     """A range is read from the cached body."""
     await cache.get()

@@ -103,18 +103,6 @@ async def test_a_swap_closes_the_old_store():
     assert second.closed == 1
 
 
-async def test_a_request_keeps_its_generation_open():
-    """The old store stays open until the last request of its generation ends."""
-    first = _Store()
-    generations = Generations(_generation(1, site=Shared(first)), lambda _event: None)
-    with generations.in_force:
-        generations.swap(_generation(2))
-        await _settle()
-        assert (first.closed, generations.retiring) == (0, 1)
-    await generations.close()
-    assert first.closed == 1
-
-
 async def test_a_failing_close_does_not_block_retirement():
     """If a store cannot be closed, its generation is retired anyway."""
     events = []

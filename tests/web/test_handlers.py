@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from collector import without_collector
-from fakes import FailingStore, Staff
+from fakes import Answering, FailingStore, Staff
 from memory_store import MemoryStore
 from msgspec import structs
 from serving import EVERYTHING, PAGES, part, serve
@@ -198,12 +198,8 @@ async def test_missing_credentials_are_challenged():
 
 async def test_a_line_end_in_a_header_is_a_defect():
     """An answer with a line end in a header is replaced with a 500."""
-
-    class _Careless:
-        async def authenticate(self, request, guard):
-            return Refuse(401, "nobody is signed in", challenge="Basic\r\nX-Evil: 1")
-
-    async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": _Careless()}})) as site:
+    careless = Answering(Refuse(401, "nobody is signed in", challenge="Basic\r\nX-Evil: 1"))
+    async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": careless}})) as site:
         answer = await site.get("/a")
     assert (answer.status, "x-evil" in answer.headers) == (500, False)
     assert isinstance(site.events[-2], Failed)
@@ -211,15 +207,10 @@ async def test_a_line_end_in_a_header_is_a_defect():
 
 async def test_an_upload_sends_the_renewed_session_of_its_directory():
     """An upload signs in for its directory, then for its file; the answer has the cookies of both."""
-    cookies = [("session=new",), ()]
-
-    class _Renewing:
-        async def authenticate(self, request, guard):
-            return SignIn(User("ann"), cookies.pop(0))
-
-    async with serve({}, **(STAFF | {"authenticators": {"staff": _Renewing()}})) as site:
+    renewing = Answering(SignIn(User("ann"), ("session=new",)), SignIn(User("ann")))
+    async with serve({}, **(STAFF | {"authenticators": {"staff": renewing}})) as site:
         answer = await site.upload("/d/", part("file", b"x", filename="a.txt"))
-    assert (answer.status, answer.headers["set-cookie"], cookies) == (201, "session=new", [])
+    assert (answer.status, answer.headers["set-cookie"]) == (201, "session=new")
 
 
 @pytest.mark.parametrize(
@@ -234,12 +225,8 @@ async def test_access_depends_on_the_decoded_path(method, target, status):
 
 async def test_a_busy_sign_in_is_a_503():
     """Too many password checks at once are a 503 with Retry-After."""
-
-    class Busy:
-        async def authenticate(self, request, guard):
-            raise AuthBusy("too many credentials are being checked")
-
-    async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": Busy()}})) as site:
+    busy = Answering(AuthBusy("too many credentials are being checked"))
+    async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": busy}})) as site:
         answer = await site.get("/a")
         event = await site.last_event()
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")

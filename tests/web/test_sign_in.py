@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from fakes import Answering
 from serving import serve
 
 from tornado_proxy.auth.authenticator import ProviderAnswer, SignIn
@@ -18,18 +19,8 @@ GUARDED = Resource("/**", ("GET",), provider="id")
 WITH_POLICY = Resource("/**", ("GET",), provider="id", opa=OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow")))
 
 
-class _Provider:
-    """A provider that gives every request the same answer."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    async def authenticate(self, request, guard):
-        return self.answer
-
-
 def _serve(answer, resource=GUARDED, **parts):
-    return serve({"a": b"x"}, resources=[resource], authenticators={"id": _Provider(answer)}, **parts)
+    return serve({"a": b"x"}, resources=[resource], authenticators={"id": Answering(answer)}, **parts)
 
 
 async def test_the_cookies_of_a_sign_in_are_sent():
@@ -74,7 +65,7 @@ async def test_an_upload_after_a_session_is_told_so():
 async def test_a_failed_sign_in_is_not_blamed_on_something_else(status, words):
     """The page of a failed step speaks of the sign-in, not of the storage or of the address."""
 
-    class _Failing(_Provider):
+    class _Failing(Answering):
         @property
         def pages(self):
             return {"callback": self._failed}

@@ -117,18 +117,6 @@ async def _running(files: Files, serving: _FakeServing, notifier: Notifier | Non
             each.close()
 
 
-async def test_a_process_without_a_worker_is_not_ready(files):
-    """`/-/ready` is a 503 while no worker serves."""
-    serving, client, codes = _FakeServing(files.load()), AsyncHTTPClient(force_instance=True), []
-    async with _running(files, serving) as admin:
-        for serves in (True, False):
-            serving.serves = serves
-            answer = await client.fetch(f"{admin}/-/ready", raise_error=False)
-            codes.append(answer.code)
-    client.close()
-    assert codes == [200, 503]
-
-
 async def test_a_stopping_process_is_not_ready(files):
     """`/-/ready` is a 503 during the shutdown, and the admin listener answers until its end."""
     serving, client = _FakeServing(files.load()), AsyncHTTPClient(force_instance=True)

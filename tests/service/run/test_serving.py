@@ -10,30 +10,11 @@ from contextvars import ContextVar
 
 import pytest
 from hostile_s3 import wait_until
-from serving import part, serve
 
 from tornado_proxy.service.reload.building import Unbuildable
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
 from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.runtime import run_event_loop
 from tornado_proxy.telemetry.events import RequestRecord, Served
-
-
-@pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
-def test_both_event_loops_serve_requests(choice):
-    """Several requests, an upload, and a body larger than every buffer work with each loop."""
-    large = bytes(8 << 20)
-
-    async def main() -> None:
-        async with serve({"a.txt": b"a", "large": large}) as site, site.connect() as client:
-            assert (await client.request("GET", "/a.txt")).body == b"a"
-            assert (await client.request("GET", "/large")).body == large
-            uploaded = await site.upload("/", part("file", b"new", filename="b.txt"))
-            assert uploaded.status == 201
-            assert (await client.request("GET", "/b.txt")).body == b"new"
-
-    run_event_loop(main(), choice)
-
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
 README = "targets: {site: {bucket: {name: my-bucket}, listing: {readme: true}}}\n"
