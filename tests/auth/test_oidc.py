@@ -329,6 +329,14 @@ async def test_nobody_is_sent_on_to_an_invented_host():
     assert (await scenario.call_back(state)).location == "/auth/id?rd=%2F"
 
 
+async def test_a_login_takes_ten_minutes_at_most():
+    """A callback later than ten minutes after the login gets 400."""
+    scenario = _Scenario()
+    state = (await scenario.begin())["state"]
+    scenario.now += 601
+    assert (await scenario.call_back(state)).status == 400
+
+
 @pytest.mark.parametrize("extra", ["error=access_denied", "code=", "error=x&code=c"])
 async def test_a_login_that_the_issuer_refused_gets_a_401(extra):
     """A callback with an error or without a code gets 401."""
