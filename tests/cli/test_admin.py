@@ -117,17 +117,10 @@ def test_unusable_certificate_files_are_a_failure(command, certificate_folder, m
 @pytest.mark.parametrize(
     "text",
     [
-        "ftp://x",
-        "http://",
-        "http://u:p@x",
-        "http://x/path",
-        "http://[::1",
-        "x:0",
-        "x:port",
-        "unix://host/x",
+        "ftp://x", "http://", "http://u:p@x", "http://x/path", "http://[::1", "x:0", "x:port", "unix://host/x",
         "unix:/x?y",
     ],
-)
+)  # fmt: skip
 def test_a_url_that_is_not_of_a_listener_is_a_usage_error(text):
     with pytest.raises(argparse.ArgumentTypeError, match="is not the URL of an admin listener"):
         admin_url(text)

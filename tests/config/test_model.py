@@ -62,20 +62,12 @@ def test_providers_are_read_by_name(name):
 @pytest.mark.parametrize(
     "text",
     [
-        "server: {gracePeriod: -1}",
-        "server: {gracePeriod: 2d}",
-        "limits: {maxHeaderSize: 100}",
-        "limits: {idleTimeout: 0}",
-        "s3: {threads: 0}",
-        "s3: {threads: 5000}",
-        BUCKET % "partSize: 1MiB",
-        BUCKET % "partSize: 6GiB",
-        BUCKET % "s3ListMaxKeys: 0",
-        BUCKET % "s3ListMaxKeys: 10001",
-        BUCKET % "maxAttempts: 0",
-        BUCKET % "readTimeout: 0",
+        "server: {gracePeriod: -1}", "server: {gracePeriod: 2d}", "limits: {maxHeaderSize: 100}",
+        "limits: {idleTimeout: 0}", "s3: {threads: 0}", "s3: {threads: 5000}", BUCKET % "partSize: 1MiB",
+        BUCKET % "partSize: 6GiB", BUCKET % "s3ListMaxKeys: 0", BUCKET % "s3ListMaxKeys: 10001",
+        BUCKET % "maxAttempts: 0", BUCKET % "readTimeout: 0",
     ],
-)
+)  # fmt: skip
 def test_numbers_have_bounds(text):
     assert [code for code, _ in codes_and_messages(text if "targets" in text else f"{text}\n{MINIMAL}")] == [
         "bad-value"

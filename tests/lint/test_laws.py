@@ -33,17 +33,8 @@ _sources = st.sampled_from(
 _templates = st.sampled_from(
     (
         *(
-            '"/a"',
-            '"b"',
-            '"/$x"',
-            '"/$1x"',
-            '"$0"',
-            '"/a/$x/"',
-            '"/b.b"',
-            '"/{{ key }}"',
-            '"/${y}"',
-            '"https://a/"',
-            '""',
+            '"/a"', '"b"', '"/$x"', '"/$1x"', '"$0"', '"/a/$x/"', '"/b.b"', '"/{{ key }}"', '"/${y}"',
+            '"https://a/"', '""',
         ),
         *('" y"', '"\\ty/$x"', "`\n y`", 'jinja " y"', "jinja `\n\x1f y\n{{ key }}`", "go `\n\u3000 y\n z{{ .Key }}`"),
         *('"/b/${x"', r"`/\1/{{ x }}`", '"/$x/$(y)"', '"%1"', '"${x"', '"https://a b/"'),
@@ -59,7 +50,7 @@ _templates = st.sampled_from(
             'go `{{ .Request.Header.Get "A" }}`',
         ),
     )
-)
+)  # fmt: skip
 _comments = st.sampled_from(
     (
         "",

@@ -9,32 +9,9 @@ from hypothesis import strategies as st
 from tornado_proxy.routing.request import BadAddress, host_name, parse_request_path, query_pairs, read_address
 
 PIECES = (
-    "/",
-    "//",
-    "a",
-    "..",
-    ".",
-    "%2F",
-    "%41",
-    "%C3%A9",
-    "\xc3\xa9",
-    "%",
-    "%4",
-    "+",
-    "?",
-    "#",
-    ":",
-    "@",
-    "[::1]",
-    ";",
-    "=",
-    "&",
-    "\\",
-    "80",
-    "*",
-    "%00",
-    "%ff",
-)
+    "/", "//", "a", "..", ".", "%2F", "%41", "%C3%A9", "\xc3\xa9", "%", "%4", "+", "?", "#", ":", "@", "[::1]", ";",
+    "=", "&", "\\", "80", "*", "%00", "%ff",
+)  # fmt: skip
 AUTHORITIES = ("files.test", "FILES.test.:8080", "[2001:db8::1]:80", "a@b", "", ":80", "[x", "h:", "h:x", "a:1:2")
 TARGETS = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
 

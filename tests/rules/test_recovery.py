@@ -134,27 +134,12 @@ def test_text_behind_foreign_text_is_read_once(text):
 
 _PIECES = [
     *(
-        "target",
-        "s",
-        "{",
-        "}",
-        "rewrite",
-        "^/a",
-        "/b",
-        "last",
-        ";",
-        "`^/a`",
-        "->",
-        "jinja",
-        "test",
-        '"/a"',
-        "#",
-        "`",
-        ":",
+        "target", "s", "{", "}", "rewrite", "^/a", "/b", "last", ";", "`^/a`", "->", "jinja", "test", '"/a"', "#",
+        "`", ":",
     ),
     *("RewriteRule", "RewriteCond x", "targets:", "- source: x", "server {", "location /a {", '"/{{"', "x", "\r", "\n"),
     *("return 301;", '{"a":', "header", "rewrite ^/a /b;"),
-]
+]  # fmt: skip
 
 
 @given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from(["", " ", "\n"])), max_size=25))

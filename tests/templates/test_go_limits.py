@@ -70,17 +70,11 @@ TEXTS = tuple(
 ANYTHING = (
     *TEXTS,
     *(
-        "(until 1000)",
-        "(until 4000)",
-        '(splitList "" (repeat 2000 "ba"))',
-        "(list $t $t $t)",
-        "$t",
-        "$v",
-        "$d",
+        "(until 1000)", "(until 4000)", '(splitList "" (repeat 2000 "ba"))', "(list $t $t $t)", "$t", "$v", "$d",
         "1e308",
     ),
     *("$.Request.Header", "$.Request.URL.Query", "$.Groups", "nil", "$.User.GetGroups"),
-)
+)  # fmt: skip
 ARGUMENTS = {
     "string": (*TEXTS, "$.Key", '"2006-01-02T15:04:05.999Z07:00 Mon Jan"', '"^1.2 || ~2"', "$.Request.URL.RawQuery"),
     "int": ("0", "1", "-1", "60", "4000", "9223372036854775807"),

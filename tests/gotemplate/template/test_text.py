@@ -145,17 +145,10 @@ def test_a_constant_has_a_value_of_each_type_that_can_hold_it(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        "18446744073709551616",
-        "+18446744073709551615",
-        "-9223372036854775809",
-        "089",
-        "0x",
-        "1e",
-        "+i",
-        "1x",
+        "18446744073709551616", "+18446744073709551615", "-9223372036854775809", "089", "0x", "1e", "+i", "1x",
         "9" * 5000,
     ],
-)
+)  # fmt: skip
 def test_invalid_constants_are_refused(text):
     with pytest.raises(NumberError):
         number(text)

@@ -112,16 +112,12 @@ def test_a_result_that_begins_with_a_group_without_a_slash_is_reported(rewrite, 
 @pytest.mark.parametrize(
     "rewrite",
     [
-        'rewrite `^(/a)$` -> "$1"',
-        'rewrite `^/a(.*)$` -> "$1"',
-        'rewrite `^/a([b-z]*)(/.*)$` -> "$1$2"',
-        'rewrite `^/a(b)?(/.*)$` -> "$1$2"',
-        'rewrite `^/(?:(a)|b)(/.*)$` -> "$1$2"',
-        'rewrite `^(?P<n>/a)|(?P<n>b)$` -> "$n"',
-        'rewrite `^/a(\\b.)` -> "$1"',
+        'rewrite `^(/a)$` -> "$1"', 'rewrite `^/a(.*)$` -> "$1"', 'rewrite `^/a([b-z]*)(/.*)$` -> "$1$2"',
+        'rewrite `^/a(b)?(/.*)$` -> "$1$2"', 'rewrite `^/(?:(a)|b)(/.*)$` -> "$1$2"',
+        'rewrite `^(?P<n>/a)|(?P<n>b)$` -> "$n"', 'rewrite `^/a(\\b.)` -> "$1"',
         'rewrite `^/(?P<rest>[^/]+)$` -> "$0"',
     ],
-)
+)  # fmt: skip
 def test_a_result_that_may_begin_with_a_slash_has_no_finding(rewrite):
     """The group may begin with a slash, or be empty before a slash."""
     assert findings(RELATIVE_RESULT, rewrite) == []

@@ -15,29 +15,11 @@ from tornado_proxy.tools.lsp.workspace import actions, layout_edits, safe_fixes
 
 _PIECES = st.sampled_from(
     [
-        "target site {",
-        "}",
-        "rewrite",
-        "test",
-        "home",
-        "`^/(?P<a>[^/]+)(b|c.)?$`",
-        "`^/😀.x`",
-        '"/b/$a/${1}"',
-        "->",
-        "jinja",
-        "go",
-        '"/{{ groups.a }}{{ user.username }}"',
-        '"/{{ .Groups.a }}{{ .User.GetUsername }}"',
-        '"/a/b"',
-        "as ann",
-        "unchanged",
-        "# allow: unescaped-dot, no-effect (x)",
-        "\n",
-        "\r\n",
-        "\u2028",
-        "\ud800",
+        "target site {", "}", "rewrite", "test", "home", "`^/(?P<a>[^/]+)(b|c.)?$`", "`^/😀.x`", '"/b/$a/${1}"',
+        "->", "jinja", "go", '"/{{ groups.a }}{{ user.username }}"', '"/{{ .Groups.a }}{{ .User.GetUsername }}"',
+        '"/a/b"', "as ann", "unchanged", "# allow: unescaped-dot, no-effect (x)", "\n", "\r\n", "\u2028", "\ud800",
     ]
-)
+)  # fmt: skip
 TEXTS = st.one_of(st.lists(_PIECES, max_size=25).map(" ".join), st.text(max_size=40)).map(
     lambda text: text.replace("‸", "")
 )
