@@ -183,7 +183,6 @@ def _start_server(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _send(process: subprocess.Popen[bytes], message: object) -> None:
-    assert process.stdin is not None
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     process.stdin.flush()
@@ -191,7 +190,6 @@ def _send(process: subprocess.Popen[bytes], message: object) -> None:
 
 def _receive_response(process: subprocess.Popen[bytes]) -> Any:
     """Returns the next message that has an id."""
-    assert process.stdout is not None
     while True:
         length = 0
         while (line := process.stdout.readline().strip()) != b"":
@@ -219,7 +217,6 @@ def test_an_interrupt_ends_the_server():
         _initialize(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == -signal.SIGINT
-        assert process.stderr is not None
         assert process.stderr.read() == b""
 
 

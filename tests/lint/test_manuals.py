@@ -21,7 +21,6 @@ def _example(check: Check, heading: str, language: str = "rules") -> str | None:
 
 def _subject(check: Check, heading: str) -> Subject:
     text = _example(check, heading)
-    assert text is not None
     configuration = _example(check, "Configuration", "yaml")
     configured = settings(configuration) if configuration else None
     listed = re.search(r"```text\n(.*?)```", check.manual.partition(f"### {heading}\n")[2], re.DOTALL)

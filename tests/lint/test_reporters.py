@@ -12,11 +12,9 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.reporters import (
     FORMATS,
-    render_concise,
     render_full,
     render_github,
     render_gitlab,
-    render_json,
     render_junit,
     render_sarif,
     summary,
@@ -24,9 +22,21 @@ from tornado_proxy.lint.reporters import (
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span
 
 
-def test_the_full_format_has_every_finding(report, golden):
-    """The full format has excerpts, carets, help and notes of each finding, and a summary."""
-    golden(render_full(report), "full.txt")
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("full", "full.txt"),
+        ("concise", "concise.txt"),
+        ("github", "github.txt"),
+        ("gitlab", "gitlab.json"),
+        ("junit", "junit.xml"),
+        ("json", "lint.json"),
+        ("sarif", "lint.sarif"),
+    ],
+)
+def test_a_format_has_every_finding(name, file, report, golden):
+    """With what the format can tell: excerpt, place, severity, help, notes and fixes, special characters escaped."""
+    golden(FORMATS[name](report), file)
 
 
 def test_colours_are_off_by_default(harmless):
@@ -34,18 +44,8 @@ def test_colours_are_off_by_default(harmless):
     assert "\x1b[" not in render_full(harmless)
 
 
-def test_the_concise_format_has_a_line_for_each_finding(report, golden):
-    """A line has place, severity, code and message, without control characters."""
-    golden(render_concise(report), "concise.txt")
-
-
 def test_the_summary_states_that_nothing_fails_the_run(harmless):
     assert summary(harmless) == "1 finding: 1 info; nothing fails the run"
-
-
-def test_github_gets_a_command_for_each_finding(report, golden):
-    """A command has severity, place and title, with special characters escaped."""
-    golden(render_github(report), "github.txt")
 
 
 def test_a_clean_run_has_no_commands(clean):
@@ -53,7 +53,7 @@ def test_a_clean_run_has_no_commands(clean):
 
 
 # GitLab's requirements for a report (docs.gitlab.com, Code Quality report format).
-SCHEMA = {
+GITLAB_SCHEMA = {
     "type": "array",
     "items": {
         "type": "object",
@@ -76,14 +76,22 @@ SCHEMA = {
 }
 
 
+# The schema of SARIF is that of the standard (OASIS, errata 01, named by its `$id`), without its descriptions.
+SCHEMAS = {
+    "gitlab": GITLAB_SCHEMA,
+    "json": json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "lint.json").read_text(encoding="utf-8")),
+    "sarif": json.loads((Path(__file__).parent / "sarif-2.1.0.json").read_text(encoding="utf-8")),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("reported", ["report", "clean", "harmless"])
+def test_a_document_obeys_its_schema(name, reported, request):
+    jsonschema.validate(json.loads(FORMATS[name](request.getfixturevalue(reported))), SCHEMAS[name])
+
+
 def _fingerprints(text):
     return {entry["fingerprint"] for entry in json.loads(render_gitlab(linted(site=text)))}
-
-
-def test_gitlab_gets_an_entry_for_each_finding(report, golden):
-    """An entry has description, check, severity and place in GitLab's format."""
-    golden(render_gitlab(report), "gitlab.json")
-    jsonschema.validate(json.loads(render_gitlab(report)), SCHEMA)
 
 
 def test_fingerprints_are_unique(report):
@@ -98,11 +106,6 @@ def test_fingerprints_do_not_depend_on_lines():
 
 def test_a_clean_run_is_an_empty_list(clean):
     assert json.loads(render_gitlab(clean)) == []
-
-
-def test_junit_gets_a_suite_for_each_file(report, golden):
-    """A suite has a case for each finding, and one case if the file has none."""
-    golden(render_junit(report), "junit.xml")
 
 
 def test_failures_are_those_that_fail_the_run(report):
@@ -125,40 +128,6 @@ def test_characters_that_xml_forbids_are_replaced():
     diagnostic = Diagnostic("odd", "\x00\ufffe\ud800", severity=Severity.ERROR)
     root = fromstring(render_junit(LintReport((diagnostic,))))
     assert root.find(".//failure").get("message") == "\u2400\ufffd\ufffd"
-
-
-OWN_SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "lint.json"
-
-
-@pytest.fixture(scope="module")
-def schema():
-    """The published schema of the JSON document."""
-    return json.loads(OWN_SCHEMA.read_text(encoding="utf-8"))
-
-
-def test_the_json_document_is_complete(report, golden):
-    """The document has every finding with its place, help, notes and fixes, and the numbers of the run."""
-    golden(render_json(report), "lint.json")
-
-
-@pytest.mark.parametrize("name", ["report", "clean", "harmless"])
-def test_the_json_document_obeys_the_schema(name, schema, request):
-    jsonschema.validate(json.loads(render_json(request.getfixturevalue(name))), schema)
-
-
-# The schema of the standard (OASIS, errata 01, named by its `$id`), without its descriptions.
-SARIF_SCHEMA = json.loads((Path(__file__).parent / "sarif-2.1.0.json").read_text(encoding="utf-8"))
-
-
-def test_the_sarif_log_is_complete(report, golden):
-    """The log has one run, with the checks as rules, and the findings as results with places and fixes."""
-    golden(render_sarif(report), "lint.sarif")
-
-
-@pytest.mark.parametrize("name", ["report", "clean", "harmless"])
-def test_the_sarif_log_obeys_the_schema(name, request):
-    """The log is valid by the schema of the standard."""
-    jsonschema.validate(json.loads(render_sarif(request.getfixturevalue(name))), SARIF_SCHEMA)
 
 
 def test_results_point_to_their_rules(report):

@@ -71,10 +71,12 @@ def _codes(text):
         f"target site {{\n{DOT}\n{TEST}\n}} # allow: unescaped-dot",
         f"{block(f'{DOT}{chr(10)}{TEST}')}# allow-file: unescaped-dot",
         block(f"{DOT}\n# allow-file: unescaped-dot (generated)\n{TEST}"),
+        block(f"# allow: unescaped-dot, unanchored-source (a, b)\nrewrite `/a.html$` -> `/b`\n{TEST}"),
+        f"# allow-file: unescaped-dot\n{block(f'{DOT} # allow: unescaped-dot{chr(10)}{TEST}')}",  # both are used
     ],
 )
 def test_an_allowance_silences_its_check(text):
-    """An allowance applies to the statement or block below it, or at its end, or to the file."""
+    """An allowance applies to the statement or block below it, or at its end, or to the file; a comment may have several."""
     assert _codes(text) == []
 
 
@@ -90,18 +92,6 @@ def test_an_allowance_silences_its_check(text):
 def test_an_allowance_elsewhere_silences_nothing(text):
     """Another check, another statement and another form of comment don't silence a finding."""
     assert "unescaped-dot" in _codes(text)
-
-
-def test_a_comment_may_allow_several_checks():
-    """The names are separated by commas, and the reason is in parentheses."""
-    text = block(f"# allow: unescaped-dot, unanchored-source (a, b)\nrewrite `/a.html$` -> `/b`\n{TEST}")
-    assert _codes(text) == []
-
-
-def test_two_allowances_for_one_finding_are_both_used():
-    """An allowance is used if it would silence the finding alone."""
-    text = f"# allow-file: unescaped-dot\n{block(f'{DOT} # allow: unescaped-dot{chr(10)}{TEST}')}"
-    assert _codes(text) == []
 
 
 def test_mistakes_cannot_be_allowed():

@@ -246,7 +246,6 @@ def test_two_rewrites_of_a_target_cannot_have_one_name():
         "site.rules:3:9",
     )
     (note,) = diagnostic.notes
-    assert note.span is not None
     assert (note.message, note.span.place) == ("the first is here", "site.rules:2:9")
 
 
@@ -265,7 +264,6 @@ def test_rewrites_of_different_targets_may_have_one_name():
 def test_a_bad_template_is_reported_at_the_wrong_characters(template, place, text, message):
     """A mistake in a template has its exact place in the file, even behind an escape of a string."""
     diagnostic = _diagnostic(f"rewrite `(?P<x>a)` -> {template}".replace(" (", "("))
-    assert diagnostic.span is not None
     assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == ("bad-template", message, text)
     assert diagnostic.span.first.line == 2
 

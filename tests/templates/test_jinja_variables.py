@@ -6,27 +6,6 @@ from tornado_proxy.templates.template import MissingUserError
 
 
 @pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("{{ user.username }}{{ user.name }}{{ user.email }}{{ user.kind }}", "annAnn A.a@bBASIC"),
-        ("{{ user.groups|join('+') }}{{ user.given_name }}{{ user.email_verified }}", "g1+g2False"),
-        ("{{ request.method }} {{ request.host }} {{ request.path }}", "PUT example.org /m/a/b"),
-        ("{{ request.scheme }} {{ request.remote_address }}", "https 192.0.2.1"),
-        ("{{ request.query.q }}{{ request.query['q'] }}[{{ request.query.empty }}]", "11[]"),
-        ("{{ request.headers['x-TENANT'] }} {{ request.headers.host }}", "acme example.org"),
-        ("{{ target.name }} {{ target.bucket.name }} {{ target.bucket.prefix }}", "site bucket-1 pre/"),
-        ("{{ target.bucket.region }} {{ target.mount.host }} {{ target.mount.path[0] }}", "eu-west-1 example.org /m"),
-        ("{{ key }}", "/a/b"),
-        ("{{ groups.rest }}{{ groups['rest'] }}{{ groups['1'] }}{{ groups[1] }}{{ groups.1 }}", "bbbbb"),
-        ("{{ groups[0] }}{{ groups['0'] }}[{{ groups.none }}]", "/a/b/a/b[]"),
-    ],
-)
-def test_templates_read_the_documented_variables(text, result):
-    """The request, the user, the target, the key and the groups have the names of the documentation."""
-    assert rendered(text) == result
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{{ groups[key] }}", "missing group `/a/b`"),
@@ -55,15 +34,29 @@ def test_a_missing_name_may_have_a_default(text):
 @pytest.mark.parametrize(
     ("text", "result"),
     [
+        ("{{ user.username }}{{ user.name }}{{ user.email }}{{ user.kind }}", "annAnn A.a@bBASIC"),
+        ("{{ user.groups|join('+') }}{{ user.given_name }}{{ user.email_verified }}", "g1+g2False"),
+        ("{{ request.method }} {{ request.host }} {{ request.path }}", "PUT example.org /m/a/b"),
+        ("{{ request.scheme }} {{ request.remote_address }}", "https 192.0.2.1"),
+        ("{{ request.query.q }}{{ request.query['q'] }}[{{ request.query.empty }}]", "11[]"),
+        ("{{ request.headers['x-TENANT'] }} {{ request.headers.host }}", "acme example.org"),
+        ("{{ target.name }} {{ target.bucket.name }} {{ target.bucket.prefix }}", "site bucket-1 pre/"),
+        ("{{ target.bucket.region }} {{ target.mount.host }} {{ target.mount.path[0] }}", "eu-west-1 example.org /m"),
+        ("{{ key }}", "/a/b"),
+        ("{{ groups.rest }}{{ groups['rest'] }}{{ groups['1'] }}{{ groups[1] }}{{ groups.1 }}", "bbbbb"),
+        ("{{ groups[0] }}{{ groups['0'] }}[{{ groups.none }}]", "/a/b/a/b[]"),
         ("{{ 'q' in request.query }}{{ 'z' in request.query }}{{ 1 in request.query }}", "TrueFalseFalse"),
-        ("{{ 'HOST' in request.headers }}{{ 'rest' in groups }}{{ '3' in groups }}{{ '4' in groups }}", "TrueTrueTrueFalse"),
+        (
+            "{{ 'HOST' in request.headers }}{{ 'rest' in groups }}{{ '3' in groups }}{{ '4' in groups }}",
+            "TrueTrueTrueFalse",
+        ),
         ("{{ request.query|length }}{{ request.query|list|join(',') }}", "2q,empty"),
         ("{% for name in groups %}{{ name }} {% endfor %}", "rest none items"),
         ("{{ request.headers|list|join(',') }}", "x-tenant,host"),
     ],
-)  # fmt: skip
-def test_lookups_have_a_length_and_iterate_over_their_names(text, result):
-    """The names of a lookup have the order of the request, each once."""
+)
+def test_templates_read_the_documented_variables(text, result):
+    """They have the names of the documentation; the names of a lookup have the order of the request, each once."""
     assert rendered(text) == result
 
 

@@ -53,7 +53,6 @@ def test_a_line_of_our_own_log_is_read_as_the_same_request(log_format, path):
     record = RequestRecord("id", 0.0, "192.0.2.1", "GET", "h", f"/{path}", 1, user="ann")
     access_log(log_format, lines.append)(Served(record, 200, 1, 0, 0.1))
     request = read_line(lines[0].encode().decode("latin-1"))
-    assert request is not None
     assert (request.method, request.host, request.user) == ("GET", "h", "ann")
     assert unquote(request.address) == f"/{path}"
 

@@ -11,25 +11,6 @@ def _scanned(text):
     return [f"<{piece.text}>" if piece.is_action else piece.text for piece in scan(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "offset"),
-    [
-        ("ab{{.X", "an action is not closed", 2),
-        ("{{/* c }}", "a comment is not closed", 0),
-        ("{{/* c */ }}", "a comment does not end its action", 7),
-        ('{{"a}}', "a quoted string is not closed", 2),
-        ("{{ 'a}}", "a character constant is not closed", 3),
-        ("{{`a}}", "a raw string is not closed", 2),
-        ('{{"a\n"}}', "a quoted string is not closed", 2),
-    ],
-)
-def test_unclosed_constructs_are_reported_at_their_start(text, message, offset):
-    """An unclosed action, comment or string ends the scan with a mistake."""
-    with pytest.raises(TemplateMistake) as caught:
-        list(scan(text))
-    assert (str(caught.value), caught.value.offset) == (message, offset)
-
-
 def test_the_depth_of_parentheses_is_limited():
     assert len(_scanned("{{" + "(" * DEEPEST_TEMPLATE + "1" + ")" * DEEPEST_TEMPLATE + "}}")) == 1
     with pytest.raises(TemplateMistake, match="nest deeper"):
@@ -115,6 +96,13 @@ def test_an_empty_definition_may_be_repeated(text, shape):
 @pytest.mark.parametrize(
     ("text", "message", "offset"),
     [
+        ("ab{{.X", "an action is not closed", 2),
+        ("{{/* c }}", "a comment is not closed", 0),
+        ("{{/* c */ }}", "a comment does not end its action", 7),
+        ('{{"a}}', "a quoted string is not closed", 2),
+        ("{{ 'a}}", "a character constant is not closed", 3),
+        ("{{`a}}", "a raw string is not closed", 2),
+        ('{{"a\n"}}', "a quoted string is not closed", 2),
         ("{{end}}", "there is nothing to `end`", 2),
         ("{{else}}", "there is nothing to `else`", 2),
         ("a{{if .}}x", "the `if` is not closed", 3),
@@ -132,8 +120,8 @@ def test_an_empty_definition_may_be_repeated(text, shape):
         ('{{define "a"}}x{{end}}{{define "a"}}y{{end}}', "the template `a` is defined twice", 31),
     ],
 )
-def test_unexpected_actions_are_mistakes(text, message, offset):
-    """An action that Go's parser refuses is a mistake with its offset."""
+def test_unclosed_and_unexpected_actions_are_mistakes(text, message, offset):
+    """What Go's parser refuses is a mistake with its offset, which is the start of what is not closed."""
     with pytest.raises(TemplateMistake) as caught:
         parse(text)
     assert (str(caught.value), caught.value.offset) == (message, offset)

@@ -63,7 +63,6 @@ def test_a_round_is_shown_with_its_addresses():
     (finding,) = findings(REDIRECT_LOOP, f"{LIST}\nredirect back `^/b$` -> `/c`", lists={"moved.txt": "/a /b\n/c /a\n"})
     assert finding.message == "redirects lead round: `/a` -> `/b` -> `/c` -> `/a`"
     assert [note.message for note in finding.notes] == ["`back` takes `/b`", "`moved.txt` takes `/c`"]
-    assert finding.span is not None
     assert (finding.span.text, finding.span.source.name) == ("/b", "moved.txt")
 
 
@@ -231,7 +230,6 @@ def test_a_shadowed_line_is_reported_at_the_statement():
     (finding,) = findings(SHADOWED_LINE, statements, lists={"moved.txt": "/b /y\n/a/1 /y\n/a/2 /y\n"})
     assert finding.message == "`wide` comes first and takes 2 addresses of this list, such as `/a/1`"
     assert [note.span.text for note in finding.notes if note.span] == ["/a/1 /y", "/a/2 /y"]
-    assert finding.span is not None
     assert finding.span.text == '"moved.txt"'
     assert [fix.message for fix in finding.fixes] == ["move the list above `wide`"]
 
@@ -255,7 +253,6 @@ def test_a_double_line_is_reported():
     """The first line counts; the note is at it."""
     (finding,) = findings(DOUBLE_LINE, LIST, lists={"moved.txt": "# old\n/a /b\n\n/a /c 301\n"})
     assert finding.message == "`/a` stands in line 2 already, which counts"
-    assert finding.span is not None
     assert (finding.span.text, finding.notes[0].span and finding.notes[0].span.text) == ("/a /c 301", "/a /b")
 
 
