@@ -119,29 +119,24 @@ def allowed_cases(character: str, *, folded: bool) -> Ranges:
 EDGE, OTHER_CHARACTER, WORD_CHARACTER = range(3)
 r"""The sides of a gap: the end of the text, a character that `\w` does not match, or one that it matches."""
 
+_START, _END, _BOUNDARY, _NO_BOUNDARY = 1, 2, 4, 8
 ASSERTION_BITS = {
-    AssertionKind.TEXT_START: 1,
-    AssertionKind.LINE_START: 1,  # a key has no line ends, so it is one line
-    AssertionKind.TEXT_END: 2,
-    AssertionKind.LINE_END: 2,
-    AssertionKind.WORD_BOUNDARY: 4,
-    AssertionKind.NO_WORD_BOUNDARY: 8,
+    AssertionKind.TEXT_START: _START,
+    AssertionKind.LINE_START: _START,  # a key has no line ends, so it is one line
+    AssertionKind.TEXT_END: _END,
+    AssertionKind.LINE_END: _END,
+    AssertionKind.WORD_BOUNDARY: _BOUNDARY,
+    AssertionKind.NO_WORD_BOUNDARY: _NO_BOUNDARY,
 }
 """A bit for each assertion; a set of assertions is an integer."""
-
-WORD_BOUNDARIES = ASSERTION_BITS[AssertionKind.WORD_BOUNDARY] | ASSERTION_BITS[AssertionKind.NO_WORD_BOUNDARY]
+WORD_BOUNDARIES = _BOUNDARY | _NO_BOUNDARY
 r"""The assertions that depend on whether characters match `\w`."""
 
-
-def _assertions_between(before: int, after: int) -> int:
-    differ = (before == WORD_CHARACTER) != (after == WORD_CHARACTER)
-    boundary = AssertionKind.WORD_BOUNDARY if differ else AssertionKind.NO_WORD_BOUNDARY
-    start = ASSERTION_BITS[AssertionKind.TEXT_START] if before == EDGE else 0
-    end = ASSERTION_BITS[AssertionKind.TEXT_END] if after == EDGE else 0
-    return start | end | ASSERTION_BITS[boundary]
-
-
-GAP_ASSERTIONS = tuple(tuple(_assertions_between(before, after) for after in range(3)) for before in range(3))
+GAP_ASSERTIONS = (
+    (_START | _NO_BOUNDARY | _END, _START | _NO_BOUNDARY, _START | _BOUNDARY),
+    (_NO_BOUNDARY | _END, _NO_BOUNDARY, _BOUNDARY),
+    (_BOUNDARY | _END, _BOUNDARY, _NO_BOUNDARY),
+)
 """The assertions that hold in a gap, by the sides before and after it."""
 
 

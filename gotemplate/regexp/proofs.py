@@ -16,6 +16,13 @@ not; the set is empty at first. The earlier source that takes the key joins the 
 source takes the key (so it reaches the later source), or there is no such key (so the set covers it). A proof therefore
 deals only with the few sources that matter.
 
+Such a key is found by a breadth-first search of the product of automata, some of which match it and others do not.
+Keys are tried in the order of their length in bytes, without a limit of length: if the search ends without a key, there
+is none. For an automaton that must match, a state holds one position, because one way to match is enough. For automata
+that must not match, it holds all possible positions. A state is skipped if an earlier one subsumes it, that is, differs
+only by fewer positions of automata that must not match. This keeps the search small in most cases where a deterministic
+automaton would be too large.
+
 No library does this: interegular, greenery, pyformlang and automata-lib read other syntaxes than Go's, support neither
 anchors within a searched text nor word boundaries, and most of them list their alphabet character by character.
 """
@@ -24,17 +31,282 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, takewhile
+from functools import cached_property, reduce
+from itertools import accumulate, chain, takewhile
+from operator import or_
 from typing import NamedTuple
 
 import msgspec
 
-from gotemplate.limits import STEPS_PER_QUESTION
-from gotemplate.regexp.automaton import Budget, Exhausted, Language, OnlyOverlong, Unproved, Unsupported, is_valid_key
-from gotemplate.regexp.search import shortest
+from gotemplate.limits import LONGEST_KEY, STEPS_OF_SEARCH, STEPS_PER_QUESTION
+from gotemplate.regexp import automaton
+from gotemplate.regexp.automaton import (
+    DEAD,
+    EDGE,
+    NEVER,
+    OTHER_CHARACTER,
+    PATH_TRANSITIONS,
+    Automaton,
+    Budget,
+    Exhausted,
+    Fragment,
+    KeySymbol,
+    Language,
+    OnlyOverlong,
+    Unproved,
+    Unsupported,
+    bits,
+    either,
+    is_valid_key,
+)
+from gotemplate.regexp.classes import Ranges, contains
 from gotemplate.regexp.syntax import ENDS, STARTS, AssertionKind, literal_edge
+
+PartialState = tuple[int, int, int]
+"""The state of the path, the side that the last character forms, and one position of each required automaton."""
+
+State = tuple[PartialState, int]  # a state of the search, with the positions of all excluded automata
+
+Moves = dict[int, list[KeySymbol]]  # the symbols by the side that they form; their `readers` are positions
+
+
+class Component(NamedTuple):
+    """A required automaton within the product, as sets of positions."""
+
+    held: int  # all its positions
+    complete: int
+    certain: int  # the positions after which it matches, whatever follows
+
+
+class Gap(NamedTuple):
+    """The transitions of all automata across the gaps between two sides."""
+
+    follow: list[int]
+    required: tuple[Fragment, ...]
+    excluded: Fragment  # all of them together
+
+
+class Product:
+    """The product of required automata, excluded automata and the automaton of valid keys.
+
+    The positions of all automata share one integer, in their order. Above them are two more positions for each required
+    automaton, which read every character: one says that its match has not begun, the other that it is complete. All
+    keys begin with `literal_prefix`, which is compatible with the literal prefixes of the automata. `size` counts the
+    positions.
+    """
+
+    def __init__(
+        self, required: Sequence[Automaton], excluded_automata: Sequence[Automaton], literal_prefix: str = ""
+    ) -> None:
+        self._automata = (*required, *excluded_automata)
+        *self._shifts, self.size = accumulate((len(each.sets) for each in self._automata), initial=0)
+        self._required_count = len(required)
+        self._every = (1 << 2 * self._required_count) - 1 << self.size  # the positions that read every character
+        self._words = any(each.assertions & automaton.WORD_BOUNDARIES for each in self._automata)
+        self._sides = (OTHER_CHARACTER, automaton.WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
+        self._literal_prefix = literal_prefix
+        certain = [each.certain << shift for each, shift in zip(self._automata, self._shifts, strict=True)]
+        self._parts = tuple(self._part(index, each) for index, each in enumerate(certain[: self._required_count]))
+        self._excluded_certain = reduce(or_, certain[self._required_count :], 0)
+        self._gaps: dict[tuple[int, int], Gap] = {}
+
+    @property
+    def symbols(self) -> int:
+        """The number of its symbols."""
+        return sum(map(len, self._moves.values()))
+
+    def accepts(self, partial: PartialState, excluded: int) -> bool:
+        """Whether the key that leads to a state is valid, matches all required automata and no excluded one."""
+        place, before, positions = partial
+        if place not in automaton.FINAL_STATES:
+            return False
+        gap = self._gap(before, EDGE)
+        return not gap.excluded.matches_after(excluded) and all(end.matches_after(positions) for end in gap.required)
+
+    def successors(
+        self, partial: PartialState, excluded: int, moves: Moves | None = None
+    ) -> Iterator[tuple[PartialState, int, KeySymbol]]:
+        """Yields the states after one more symbol, of all or of some, while all required automata can still match."""
+        place, before, positions = partial
+        for after, symbols in (moves or self._moves).items():
+            gap = self._gap(before, after)
+            if gap.excluded.matches_after(excluded):
+                continue
+            ahead = gap.excluded.first
+            for position in bits(excluded):
+                ahead |= gap.follow[position]
+            parts = zip(self._parts, gap.required, strict=True)
+            next_positions = []  # of each required automaton: which may read the next character
+            for part, end in parts:
+                held = positions & part.held
+                complete = end.matches_after(held)
+                next_positions.append(part.complete if complete else gap.follow[held.bit_length() - 1])
+            for move in symbols:
+                path, still_excluded = PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
+                if path == DEAD or still_excluded & self._excluded_certain:
+                    continue
+                for held in self._choices(next_positions, move.readers):
+                    yield (path, after, held), still_excluded, move
+
+    def initial_states(self) -> list[State]:
+        """Returns the states after the literal prefix."""
+        text = self._literal_prefix
+        common = min(len(text), *(len(each.literal_prefix) for each in self._automata))
+        count = self._required_count
+        # The state after the text with which the literal prefixes of all automata begin.
+        state: State = (automaton.START, EDGE, sum(map(self._not_begun, range(count)))), 0
+        if common:
+            roles = map(automaton.path_role, text[:common])
+            place = reduce(lambda place, role: PATH_TRANSITIONS[place][role], roles, automaton.START)
+            positions = [1 << shift + common - 1 for shift in self._shifts]
+            state = (place, self._side(text[common - 1]), sum(positions[:count])), sum(positions[count:])
+        states = [state]
+        sets = self._readers(common) if common < len(text) else {}
+        for character in text[common:]:
+            readers = sum(positions for each, positions in sets.items() if contains(each, ord(character)))
+            side = self._side(character)
+            moves = {side: [KeySymbol(character, self._every | readers, 0, automaton.path_role(character), side)]}
+            states = [(partial, held) for state in states for partial, held, _ in self.successors(*state, moves)]
+        return states
+
+    def _side(self, character: str) -> int:
+        return automaton.side(character) if self._words else OTHER_CHARACTER
+
+    def _choices(self, next_positions: Sequence[int], readers: int) -> list[int]:
+        """Returns the sets with one position of each required automaton after a symbol was read."""
+        combinations = [0]
+        for part, following in zip(self._parts, next_positions, strict=True):
+            held = following & readers
+            if not held:
+                return []
+            choices = [part.complete] if held & part.certain else [1 << each for each in bits(held)]
+            combinations = [one | other for one in combinations for other in choices]
+        return combinations
+
+    def _gap(self, before: int, after: int) -> Gap:
+        if (before, after) not in self._gaps:
+            self._gaps[before, after] = self._joined(automaton.GAP_ASSERTIONS[before][after])
+        return self._gaps[before, after]
+
+    def _joined(self, assertions: int) -> Gap:
+        tables = [(each.table(assertions), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
+        follow = [each << shift for table, shift in tables for each in table.follow]
+        for index, (table, shift) in enumerate(tables[: self._required_count]):
+            waiting = self._not_begun(index) if self._automata[index].may_start_later else 0
+            follow += (table.whole.first << shift | waiting, self._parts[index].complete)
+        wholes = [table.whole.shifted(shift) for table, shift in tables]
+        required, excluded = wholes[: self._required_count], wholes[self._required_count :]
+        completed = zip(required, self._parts, strict=True)
+        return Gap(
+            follow,
+            tuple(each._replace(last=each.last | part.complete) for each, part in completed),
+            reduce(either, excluded, NEVER),
+        )
+
+    def _not_begun(self, index: int) -> int:
+        """Returns the position that says that a match has not begun."""
+        return 1 << self.size + 2 * index
+
+    def _part(self, index: int, certain: int) -> Component:
+        positions = (1 << len(self._automata[index].sets)) - 1 << self._shifts[index]
+        waiting = self._not_begun(index)
+        return Component(positions | waiting | waiting << 1, waiting << 1, certain)
+
+    def _readers(self, skipped: int) -> Mapping[Ranges, int]:
+        """Returns the positions by the set that they read, without those of some characters of literal prefixes."""
+        readers: defaultdict[Ranges, int] = defaultdict(int)
+        for each, shift in zip(self._automata, self._shifts, strict=True):
+            start = min(skipped, len(each.literal_prefix))
+            for ranges, positions in each.positions_by_set.items():
+                if later := positions >> start << start:
+                    readers[ranges] |= later << shift
+        return readers
+
+    @cached_property
+    def _moves(self) -> Moves:
+        """The symbols that may follow the literal prefix, by the side that they form."""
+        readers = self._readers(len(self._literal_prefix))  # the positions before it are never reached again
+        sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
+        masks = [readers[each] for each in sets]
+        moves: Moves = {side: [] for side in self._sides}
+        for symbol in automaton.symbols(sets, words=self._words):
+            held = self._every
+            for index in bits(symbol.readers):
+                held |= masks[index]
+            moves[symbol.side].append(symbol._replace(readers=held))
+        return moves
+
+
+Step = tuple[State, State | None, str]  # a state, its predecessor, and the character between them
+
+
+def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automaton], budget: Budget) -> str | None:
+    """Returns the shortest valid key that all `required` match and no excluded one, or None; raises `Unproved`."""
+    prefix = max((each.literal_prefix for each in required), key=len)
+    if not all(prefix.startswith(each.literal_prefix) for each in required):
+        return None
+    prefixes = [(each, each.literal_prefix) for each in excluded_automata]
+    compatible = [each for each, own in prefixes if prefix.startswith(own) or own.startswith(prefix)]
+    product = Product(required, compatible, prefix)
+    budget.spend(STEPS_OF_SEARCH + product.size // 8)
+    initial = product.initial_states()
+    if not initial:
+        return None
+    budget.spend(product.symbols)
+    reached = _Reached(budget)
+    size = len(prefix.encode())
+    waiting: defaultdict[int, list[Step]] = defaultdict(list, {size: [(state, None, "") for state in initial]})
+    while waiting:
+        # States with few positions of excluded automata subsume most others.
+        steps = sorted(waiting.pop(size, ()), key=lambda step: step[0][1].bit_count())
+        for state, origin, character in steps:
+            if not reached.add(state, origin, character):
+                continue
+            if product.accepts(*state):
+                if size > LONGEST_KEY:
+                    raise OnlyOverlong("only keys that are too long would show it")
+                return prefix + reached.key_to(state)
+            budget.spend(product.symbols + state[1].bit_count() // 4)
+            for partial, excluded, move in product.successors(*state):
+                if not reached.subsumes(partial, excluded):
+                    waiting[size + move.size].append(((partial, excluded), state, move.character))
+        size += 1
+    return None
+
+
+class _Reached:
+    """The states reached so far, their predecessors, and the minimal excluded positions by partial state."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._origins: dict[State, tuple[State | None, str]] = {}
+        self._least: dict[PartialState, list[int]] = {}
+
+    def subsumes(self, partial: PartialState, excluded: int) -> bool:
+        least = self._least.get(partial, ())
+        self._budget.spend(1 + len(least) // 8)
+        for each in least:  # noqa: SIM110 - a generator costs more than most of these loops
+            if not each & ~excluded:
+                return True
+        return False
+
+    def add(self, state: State, origin: State | None, character: str) -> bool:
+        """Adds a state unless an earlier one subsumes it; returns whether it was added."""
+        partial, excluded = state
+        if self.subsumes(partial, excluded):
+            return False
+        self._least[partial] = [each for each in self._least.get(partial, ()) if excluded & ~each] + [excluded]
+        self._origins[state] = (origin, character)
+        return True
+
+    def key_to(self, state: State | None) -> str:
+        characters = []
+        while state is not None:
+            state, character = self._origins[state]
+            characters.append(character)
+        return "".join(reversed(characters))
 
 
 class Example(msgspec.Struct, frozen=True):

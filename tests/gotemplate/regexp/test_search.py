@@ -1,7 +1,7 @@
 import pytest
 
 from gotemplate.regexp.automaton import Budget, Exhausted, OnlyOverlong, language
-from gotemplate.regexp.search import shortest
+from gotemplate.regexp.proofs import shortest
 
 
 def _shortest(required, excluded=(), steps=100_000):

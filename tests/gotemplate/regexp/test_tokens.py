@@ -1,8 +1,8 @@
 import pytest
 
-from gotemplate.regexp import tokens
+from gotemplate.regexp import parser
+from gotemplate.regexp.parser import read_count, read_escape, read_opening, read_posix_class, read_unicode_class
 from gotemplate.regexp.syntax import PatternError
-from gotemplate.regexp.tokens import read_count, read_escape, read_opening, read_posix_class, read_unicode_class
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_refused_count_has_help(text, message, help):
 
 def test_longer_group_openings_come_first():
     """No entry of the table is a prefix of a later entry, which it would hide."""
-    openings = [opening for opening, _, _ in tokens._GROUPS]
+    openings = [opening for opening, _, _ in parser._GROUPS]
     hidden = [
         (first, later)
         for number, first in enumerate(openings)
@@ -152,7 +152,7 @@ def test_longer_group_openings_come_first():
 
 
 @pytest.mark.parametrize(
-    "table", [tokens._FLAGS_ELSEWHERE, tokens._ESCAPES, tokens._ESCAPES_IN_CLASS], ids=["flags", "escapes", "in class"]
+    "table", [parser._FLAGS_ELSEWHERE, parser._ESCAPES, parser._ESCAPES_IN_CLASS], ids=["flags", "escapes", "in class"]
 )
 def test_help_has_no_full_stop(table):
     """The help of every table has no full stop at its end."""
@@ -161,5 +161,5 @@ def test_help_has_no_full_stop(table):
 
 def test_escapes_and_flags_of_go_have_no_help():
     """The tables of help have no escape or flag that Go supports."""
-    assert not set(tokens._ESCAPES) & set("AbBzQdDsSwWpPafnrtvx01234567")
-    assert not set(tokens._FLAGS_ELSEWHERE) & set("imsU")
+    assert not set(parser._ESCAPES) & set("AbBzQdDsSwWpPafnrtvx01234567")
+    assert not set(parser._FLAGS_ELSEWHERE) & set("imsU")
