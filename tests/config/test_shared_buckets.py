@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.checks import Uploads
 from tornado_proxy.config.model import Bucket, Target
-from tornado_proxy.config.shared_buckets import Uploads
 
 PREFIXES = st.lists(st.sampled_from(["a/", "b/", "ab/"]), max_size=3).map("".join)
 WRITABLE = Actions(put=PutAction(enabled=True))

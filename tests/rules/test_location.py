@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gotemplate.template.errors import marked
-from tornado_proxy.rules.location import NoLocation, RedirectLocation, read_location
+from tornado_proxy.rules.tree import NoLocation, RedirectLocation, read_location
 
 
 @pytest.mark.parametrize(

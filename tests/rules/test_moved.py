@@ -7,9 +7,8 @@ from loaded_rules import mistakes_of, rules_of
 from rule_texts import document
 
 from tornado_proxy.rules.loading import compile_documents
-from tornado_proxy.rules.location import RedirectLocation
 from tornado_proxy.rules.model import InvalidResult, Key, Moved, TemplateFailed
-from tornado_proxy.rules.tree import RewriteStatement, print_document
+from tornado_proxy.rules.tree import RedirectLocation, RewriteStatement, print_document
 
 NO_HOST = "does not name its host in the rule's own words"
 DOTS = "contains a `.` or `..` segment"

@@ -5,6 +5,7 @@ from lark import Token
 from rule_texts import document, parsed
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
+from tornado_proxy.rules.recovery import undelimited
 from tornado_proxy.rules.tree import (
     Comment,
     Literal,
@@ -13,7 +14,6 @@ from tornado_proxy.rules.tree import (
     name_text,
     print_document,
     string_text,
-    undelimited,
 )
 
 SOURCE = SourceFile("a.rules", r'"a\\b"')

@@ -1,10 +1,16 @@
-"""Checks of options that are valid one by one, but contradict each other, have no effect, or admit too many."""
+"""Checks of options that are valid one by one, but contradict each other, have no effect, or admit too many.
+
+Targets that share a bucket are checked too: what one takes as an upload, another one serves, or runs as a template.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from gotemplate.regexp.matching import compile_pattern
 from gotemplate.regexp.syntax import PatternError
@@ -12,12 +18,12 @@ from tornado_proxy.config import providers
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.document import bare
 from tornado_proxy.config.limits import SHORTEST_KEY
-from tornado_proxy.config.model import Bucket, Mount, ObjectCache, Target
+from tornado_proxy.config.model import PAGES, Bucket, HelperOptions, Mount, ObjectCache, PageOptions, Settings, Target
 from tornado_proxy.config.reader import ValidationContext, warning
 from tornado_proxy.config.server import SUITES_OF_TLS13, Certificate, Cors, Ssl, Tracing, UrlConfig
 from tornado_proxy.config.values import EVERY_INTERFACE, aws_objection, enumeration, mount_path
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Span, did_you_mean
-from tornado_proxy.rules.model import TRIED_PATH
+from tornado_proxy.rules.model import TRIED_PATH, fold
 from tornado_proxy.semantics.request import WRITING
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -250,7 +256,7 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
             message = f"`{min(others)}` has the same cookie: who signs in with one is signed out of the other"
             yield warning("shared-cookie", message, name, "give each provider a `cookieName` of its own")
         back = urlsplit(provider.redirect_url.reveal()).hostname if provider.redirect_url else None
-        away = sorted(each for each in hosts if back and not _comes_back(provider, each, back))
+        away = sorted(each for each in hosts if back and not provider.comes_back(each, back))
         if away:
             message = f"who starts at `{away[0]}` cannot sign in: its cookies are not sent to the host of `redirectUrl`"
             help_ = "add a domain that both are in to `cookieDomains`"
@@ -263,13 +269,6 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
         elif 0 < len(provider.session_secret()) < SHORTEST_KEY:
             message = f"`{option}` has fewer than {SHORTEST_KEY} characters, too few for the key of sessions"
             yield Diagnostic("bad-value", message, context.key(provider, option), advice)
-
-
-def _comes_back(provider: providers.OidcProvider, host: str, back: str) -> bool:
-    """Whether a browser that starts a sign-in at a host has its cookies at the host to which the issuer sends it."""
-    is_unknown = not host or "*" in host
-    shared = (all(providers.contains_host(domain, each) for each in (host, back)) for domain in provider.bare_domains)
-    return is_unknown or host == back.lower() or any(shared)
 
 
 def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -396,9 +395,105 @@ def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
                 yield warning("isolation-without-users", message, context.key(resource, "whiteList"))
 
 
+_PORTS = {"http": 80, "https": 443}
+_AWS = ".amazonaws.com"
+
+
+class Uploads:
+    """The places of buckets to which targets take uploads; rules may give an upload any key below a target's prefix."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self._by_store: dict[tuple[str, str], dict[str, Target]] = {}
+        for target in targets:
+            if target.actions.put.enabled:
+                places = self._by_store.setdefault(_store(target.bucket), {})
+                places.setdefault(_prefix(target.bucket), target)
+        self._sorted = {store: sorted(places) for store, places in self._by_store.items()}
+
+    def above(self, bucket: Bucket, key: str) -> Target | None:
+        """Returns a target that takes uploads to an object key, such as a template's; None if there is none."""
+        return self._above(bucket, fold(f"/{key}", bucket.folding))
+
+    def _above(self, bucket: Bucket, place: str) -> Target | None:
+        places = self._by_store.get(_store(bucket), {})
+        ends = (at + 1 for at, character in enumerate(place) if character == "/")
+        return next((places[place[:end]] for end in ends if place[:end] in places), None)
+
+    def within(self, bucket: Bucket) -> Target | None:
+        """Returns a target that takes uploads to what is served of a bucket; None if there is none."""
+        place = _prefix(bucket)
+        if (target := self._above(bucket, place)) is not None:
+            return target
+        places = self._sorted.get(_store(bucket), [])
+        after = bisect_right(places, place)
+        below = after < len(places) and places[after].startswith(place)
+        return self._by_store[_store(bucket)][places[after]] if below else None
+
+
+def _store(bucket: Bucket) -> tuple[str, str]:
+    """Returns what tells one bucket from another: its name, and the host and port of its store."""
+    scheme = "http" if bucket.disable_ssl else "https"
+    endpoint = bucket.s3_endpoint or ""
+    url = urlsplit(endpoint if "://" in endpoint else f"{scheme}://{endpoint}")
+    host = url.hostname or ""
+    return bucket.name, "" if host.endswith(_AWS) else f"{host}:{url.port or _PORTS.get(url.scheme)}" if host else ""
+
+
+def _prefix(bucket: Bucket) -> str:
+    return fold(f"/{'/' if bucket.leading_slash else ''}{bucket.prefix}", bucket.folding)
+
+
+def resolved(settings: Settings) -> Settings:
+    """Returns settings in which files that another target takes as uploads are attachments, unless the file decides."""
+    uploads, targets = Uploads(settings.targets), []
+    for target in settings.targets:
+        get = target.actions.get
+        if get.active_content == "auto" and not target.actions.put.enabled and uploads.within(target.bucket):
+            get = replace(get, active_content="attachment")
+        targets.append(replace(target, actions=replace(target.actions, get=get)))
+    return replace(settings, targets=tuple(targets))
+
+
+def _served(context: ValidationContext) -> Iterator[Diagnostic]:
+    uploads = Uploads(context.settings.targets)
+    served: dict[str, tuple[Target, list[Target]]] = {}  # by the target that takes the uploads
+    for target in context.settings.targets:
+        uploader = uploads.within(target.bucket)
+        is_decided = context.is_set(target.actions.get, "config.activeContent") or target.actions.put.enabled
+        if uploader is not None and not is_decided and target.actions.get.enabled:
+            served.setdefault(uploader.name, (uploader, []))[1].append(target)
+    for uploader, targets in served.values():
+        other, names = context.quoted_name(uploader), ", ".join(map(context.quoted_name, targets))
+        of = f" of {names}" if targets[1:] else ""
+        message = f"HTML, SVG and other active files{of} are attachments, since target {other} takes uploads here"
+        advice = "set `activeContent: inline` if you trust those who upload, else `attachment`"
+        notes = (Note("the uploads are enabled here", context.key(uploader.actions, "PUT")),)
+        yield warning("shared-uploads", message, context.key(targets[0], "bucket"), advice, notes)
+
+
+def exposed_templates(target: Target, uploads: Uploads) -> Iterator[tuple[PageOptions | HelperOptions, Target]]:
+    """Yields the templates of a target that uploads can replace, each with a target that takes them."""
+    pages = (getattr(target.templates, name) for name in PAGES if name != "target_list")
+    for each in (*filter(None, pages), *target.templates.helpers):
+        reaching = uploads.above(target.bucket, each.path) if each.path and each.in_bucket else None
+        if reaching is not None and target.actions.get.active_content != "inline":
+            yield each, reaching
+
+
+def _templates(context: ValidationContext) -> Iterator[Diagnostic]:
+    uploads = Uploads(context.settings.targets)
+    for target in context.settings.targets:
+        for template, uploader in exposed_templates(target, uploads):
+            other, node = context.quoted_name(uploader), context.values(template, "path")[0]
+            message = f"pages of this template run no scripts, since target {other} takes uploads to its key"
+            advice = "move it out of the prefix, or set `activeContent: inline` if you trust those who upload"
+            yield warning("shared-uploads", message, node, advice)
+
+
 CHECKS = (
     *(_listeners, _rules, _tls, _certificates, _proxies, _cors, _open_secrets),
     *(_mounts, _percent_escapes, _buckets, _caches, _tried_files, _uploads),
     *(_providers, _oidc_providers, _resources, _users, _globs, _methods, _isolation),
+    *(_served, _templates),
 )
 """The checks of this module."""

@@ -15,7 +15,7 @@ from typing import assert_never
 
 import msgspec
 
-from tornado_proxy.config import checks, document, shared_buckets
+from tornado_proxy.config import checks, document
 from tornado_proxy.config.limits import LARGEST_CONFIGURATION
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, OptionGroup, OptionType, SettingsSection, members_of
@@ -24,8 +24,6 @@ from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, res
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span, decode, did_you_mean, errors, read_file
 
 MASK = "•"
-
-_CHECKS = (*checks.CHECKS, *shared_buckets.CHECKS)
 
 _Range = tuple[int, int]
 
@@ -97,8 +95,8 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
         context, mistakes = read_settings(composed.root, shown, directory, secrets)
         diagnostics += mistakes
         if context:
-            diagnostics += [each for check in _CHECKS for each in check(context)]
-            settings = shared_buckets.resolved(context.settings)
+            diagnostics += [each for check in checks.CHECKS for each in check(context)]
+            settings = checks.resolved(context.settings)
     ordered = tuple(sorted(dict.fromkeys(diagnostics), key=lambda each: each.span.start if each.span else 0))
     return Loaded(None if errors(ordered) else settings, ordered, shown)
 

@@ -95,6 +95,12 @@ class OidcProvider(SettingsSection, frozen=True):
         """The domains of cookies without the dot that they may begin with."""
         return tuple(each.lstrip(".") for each in self.cookie_domains)
 
+    def comes_back(self, host: str, back: str) -> bool:
+        """Whether a browser that begins a sign-in at a host has its cookies where the issuer sends it back to."""
+        is_unknown = not host or "*" in host
+        shared = (all(contains_host(domain, each) for each in (host, back)) for domain in self.bare_domains)
+        return is_unknown or host == back.lower() or any(shared)
+
     def session_secret(self) -> bytes:
         """Returns the secret that the keys of cookies are derived from."""
         secret = self.session_key or self.client_secret

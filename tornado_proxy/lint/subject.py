@@ -30,7 +30,6 @@ from tornado_proxy.rules.diagnostic import (
     errors,
 )
 from tornado_proxy.rules.expectations import TestOutcome, evaluate
-from tornado_proxy.rules.location import RedirectLocation
 from tornado_proxy.rules.model import (
     TRIED_PATH,
     AddressList,
@@ -45,7 +44,7 @@ from tornado_proxy.rules.model import (
     Rule,
     RuleSet,
 )
-from tornado_proxy.rules.tree import Comment, Document, RewriteStatement, TargetBlock
+from tornado_proxy.rules.tree import Comment, Document, RedirectLocation, RewriteStatement, TargetBlock
 from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 

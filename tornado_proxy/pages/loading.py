@@ -11,6 +11,7 @@ import msgspec
 from jinja2 import TemplateSyntaxError
 from msgspec.structs import replace
 
+from tornado_proxy.config.checks import Uploads, exposed_templates
 from tornado_proxy.config.model import (
     PAGES,
     HelperOptions,
@@ -21,7 +22,6 @@ from tornado_proxy.config.model import (
     Templates,
     ThemeOptions,
 )
-from tornado_proxy.config.shared_buckets import Uploads, exposed_templates
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPages, Part, Recipe
 from tornado_proxy.pages.limits import LARGEST_TEMPLATE
 from tornado_proxy.pages.render import REPLACEABLE, Pages

@@ -21,9 +21,8 @@ from tornado_proxy.routing.request import (
     parse_request_path,
 )
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
-from tornado_proxy.rules.location import NoLocation, read_location
 from tornado_proxy.rules.model import TRIED_PATH, Key, Moved
-from tornado_proxy.rules.tree import REDIRECTS
+from tornado_proxy.rules.tree import REDIRECTS, NoLocation, read_location
 from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.semantics.request import READING, Request, RequestPath
 

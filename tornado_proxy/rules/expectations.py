@@ -8,7 +8,6 @@ import msgspec
 
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Span, shortened
 from tornado_proxy.rules.limits import LONGEST_SHOWN_KEY
-from tornado_proxy.rules.location import LEADS_TO, NoLocation, read_location
 from tornado_proxy.rules.model import (
     Key,
     Moved,
@@ -24,12 +23,15 @@ from tornado_proxy.rules.model import (
 )
 from tornado_proxy.rules.tree import (
     DEFAULT_STATUS,
+    LEADS_TO,
     Literal,
+    NoLocation,
     RedirectTo,
     RequestClauses,
     TestStatement,
     Verdict,
     expected_text,
+    read_location,
 )
 from tornado_proxy.semantics.request import METHODS, READING, WRITING, Request, RequestPath, User, groups_of
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData

@@ -12,9 +12,8 @@ from urllib.parse import unquote
 from gotemplate.template.errors import unmarked
 from tornado_proxy.rules.diagnostic import Diagnostic, FileTooLargeError, SourceFile, Span, read_file
 from tornado_proxy.rules.limits import LARGEST_LISTS, MOST_MISTAKES
-from tornado_proxy.rules.location import NoLocation, read_location
 from tornado_proxy.rules.model import AddressList, objection, path_objection
-from tornado_proxy.rules.tree import DEFAULT_STATUS, REDIRECTS, ListStatement, RuleKind
+from tornado_proxy.rules.tree import DEFAULT_STATUS, REDIRECTS, ListStatement, NoLocation, RuleKind, read_location
 
 ListFile = Callable[[str], bytes]
 """Returns the content of a list of addresses by its path; raises `OSError`."""

@@ -44,7 +44,6 @@ from tornado_proxy.rules.limits import (
     MOST_TEMPLATE_MISTAKES,
 )
 from tornado_proxy.rules.lists import ListFile, from_disk, list_path, read_list, read_lists, why_unread
-from tornado_proxy.rules.location import LEADS_TO, NoLocation, read_location
 from tornado_proxy.rules.model import (
     AddressList,
     LoadedRules,
@@ -56,14 +55,17 @@ from tornado_proxy.rules.model import (
 )
 from tornado_proxy.rules.parser import Parsed, parse
 from tornado_proxy.rules.tree import (
+    LEADS_TO,
     Dialect,
     Document,
     ListStatement,
     Literal,
+    NoLocation,
     RewriteStatement,
     RuleKind,
     TestStatement,
     name_text,
+    read_location,
 )
 from tornado_proxy.templates import go
 from tornado_proxy.templates.template import Template, compile_plain

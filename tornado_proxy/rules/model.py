@@ -17,17 +17,19 @@ from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError, unmarked
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.rules.limits import FOLDED_KEPT, LONGEST_OBJECT_KEY
-from tornado_proxy.rules.location import NoLocation, RedirectLocation, read_location
 from tornado_proxy.rules.parser import Parsed
 from tornado_proxy.rules.tree import (
     DEFAULT_STATUS,
     Dialect,
     Document,
     ListStatement,
+    NoLocation,
+    RedirectLocation,
     RewriteStatement,
     RuleKind,
     TestStatement,
     Verdict,
+    read_location,
 )
 from tornado_proxy.semantics.request import READING, Request, RequestPath, StatusError, User
 from tornado_proxy.templates.template import (

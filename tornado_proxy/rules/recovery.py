@@ -13,7 +13,6 @@ from lark import Token
 from tornado_proxy.rules.diagnostic import Note, did_you_mean, shortened
 from tornado_proxy.rules.limits import LONGEST_SHOWN
 from tornado_proxy.rules.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, STATEMENTS, Reading, Where
-from tornado_proxy.rules.tree import undelimited
 
 
 def recover(reading: Reading, token: Token) -> None:
@@ -363,6 +362,21 @@ def _repaired(unexpected: _Unexpected) -> bool:
     else:
         return False
     return True
+
+
+# A pattern that begins differently may be meant literally: `/a/`.
+_DELIMITED = re.compile(r"/(?P<body>(?:\^|\\/).*)/(?P<flags>[dgimsuvy]*)", re.DOTALL)
+_MEANT = "ims"  # the other flags are about the search, not the pattern
+
+
+def undelimited(text: str) -> str | None:
+    """Returns a pattern without the delimiters of other languages; None if it has no delimiters."""
+    match = _DELIMITED.fullmatch(text)
+    if match is None:
+        return None
+    flags = "".join(each for each in _MEANT if each in match["flags"])
+    body = match["body"].replace("\\/", "/")
+    return f"(?{flags}){body}" if flags else body
 
 
 _CHUNK = re.compile(r"(?:\{\{[^\n]*?\}\}|(?!->)\S)+")  # what would be a string, with its Jinja or Go actions

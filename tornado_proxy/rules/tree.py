@@ -6,6 +6,10 @@ they have the same meaning. `blank_before` is whether a blank line is directly a
 A document is printed in the one canonical layout. Each statement is on a line of its own, indented by four spaces. In a
 *group* (consecutive statements of one kind, without a blank line or a comment between them) the arrows are aligned, and
 so are names and dialects. Blank lines between statements are kept, one at most; one separates blocks.
+
+A redirect leads to a *location*. What a template inserts stands between two marks, so that it can be told from the
+rule's own words: only these name a scheme and a host, and begin a query or a fragment. Inserted texts are
+percent-encoded (RFC 3986 2.1).
 """
 
 from __future__ import annotations
@@ -15,10 +19,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, assert_never
+from urllib.parse import quote
 
 import msgspec
 from lark import Token
 
+from gotemplate.template.errors import INSERTED, INSERTED_END
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span, padded, width
 from tornado_proxy.rules.limits import WIDEST_HEAD
 
@@ -279,21 +285,6 @@ def _quoted(value: str) -> str:
     return '"' + _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", escaped) + '"'
 
 
-# A pattern that begins differently may be meant literally: `/a/`.
-_DELIMITED = re.compile(r"/(?P<body>(?:\^|\\/).*)/(?P<flags>[dgimsuvy]*)", re.DOTALL)
-_MEANT = "ims"  # the other flags are about the search, not the pattern
-
-
-def undelimited(text: str) -> str | None:
-    """Returns a pattern without the delimiters of other languages; None if it has no delimiters."""
-    match = _DELIMITED.fullmatch(text)
-    if match is None:
-        return None
-    flags = "".join(each for each in _MEANT if each in match["flags"])
-    body = match["body"].replace("\\/", "/")
-    return f"(?{flags}){body}" if flags else body
-
-
 _INDENT = " " * 4
 
 
@@ -321,15 +312,13 @@ def _block_lines(block: TargetBlock) -> Iterator[str]:
     yield _with_comment("}", block.trailing)
 
 
-def _groups(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
-    group: list[Statement] = []
+def _groups(statements: Iterable[Statement]) -> list[list[Statement]]:
+    groups: list[list[Statement]] = []
     for statement in statements:
-        if group and (statement.comments or statement.blank_before or _kind(statement) != _kind(group[-1])):
-            yield group
-            group = []
-        group.append(statement)
-    if group:
-        yield group
+        if not groups or statement.comments or statement.blank_before or _kind(statement) != _kind(groups[-1][-1]):
+            groups.append([])
+        groups[-1].append(statement)
+    return groups
 
 
 def _kind(statement: Statement) -> tuple[object, ...]:
@@ -442,3 +431,63 @@ def _column(text: str, columns: int) -> str:
 
 def _is_aligned(head: str) -> bool:
     return "\n" not in head and width(head) <= WIDEST_HEAD
+
+
+_HOST = re.compile(
+    r"https?://(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?=[/?#]|\Z)", re.IGNORECASE
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_PIECE = re.compile(f"{INSERTED}([^{INSERTED}{INSERTED_END}]*){INSERTED_END}|([^{INSERTED}{INSERTED_END}]+)")
+_PARTS = re.compile(r"([^?#]*)((?:\?[^#]*)?)(.*)")
+# RFC 3986 2.2: what an author writes for what it means, and what of an inserted text means nothing in path and query.
+_AS_WRITTEN, _AS_INSERTED = "/!$&'()*+,;=:@~?#[]%", "/!$()*,:=@~"
+_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+LEADS_TO = 'write a path below the mount, "/new/$1", or a URL, "https://example.org/new/$1"'
+"""What an author does whose rule leads nowhere."""
+
+
+class NoLocation(ValueError):
+    """A text that leads nowhere; the message says why, as a fact about it."""
+
+
+class RedirectLocation(msgspec.Struct, frozen=True):
+    """Where a redirect leads, percent-encoded: `path` is below the mount, or a URL."""
+
+    path: str
+    query: str = ""  # with its `?`
+    fragment: str = ""  # with its `#`
+
+    @property
+    def is_url(self) -> bool:
+        """Whether it names a host."""
+        return not self.path.startswith("/")
+
+    def __str__(self) -> str:
+        return f"{self.path}{self.query}{self.fragment}"
+
+
+def read_location(text: str) -> RedirectLocation:
+    """Returns where a text leads in which marks are around what is inserted; raises `NoLocation`."""
+    own = text.partition(INSERTED)[0]
+    if is_url := _SCHEME.match(own) is not None:
+        if not own.lower().startswith(("http://", "https://")):
+            raise NoLocation("is neither a path nor a URL of `http` or `https`")
+        if not _HOST.match(text):
+            raise NoLocation("does not name its host in the rule's own words")
+    elif own.startswith("//"):
+        raise NoLocation("begins with `//`, which would name a host")
+    pieces = [*_PIECE.finditer(text)]
+    if sum(len(each[0]) for each in pieces) != len(text):
+        raise NoLocation("has what it inserts in disorder")
+    encoded = "".join(
+        quote(each[1], _AS_INSERTED, errors="replace")
+        if each[2] is None
+        else _BARE_PERCENT.sub("%25", quote(each[2], _AS_WRITTEN, errors="replace"))
+        for each in pieces
+    )
+    if not is_url and not encoded.startswith("/"):
+        encoded = f"/{encoded}"
+    parts = _PARTS.fullmatch(encoded)
+    assert parts is not None, "what ends a line is encoded"
+    return RedirectLocation(*parts.groups())

@@ -27,7 +27,8 @@ from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored
 from tornado_proxy.lint.subject import Listed, Subject, TargetRules, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
 from tornado_proxy.rules.model import ListedAddress, Rewrite, Rewritten, Rule
-from tornado_proxy.rules.tree import RuleKind, undelimited
+from tornado_proxy.rules.recovery import undelimited
+from tornado_proxy.rules.tree import RuleKind
 from tornado_proxy.templates.template import PlainTemplate
 
 _Pieces = list[str | int]  # text and the numbers of groups, in order

@@ -26,7 +26,8 @@ from tornado_proxy.lint.shapes import bare, edge_part, has_group, open_end, open
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.rules.tree import Dialect, RuleKind, undelimited
+from tornado_proxy.rules.recovery import undelimited
+from tornado_proxy.rules.tree import Dialect, RuleKind
 
 _MATCHES = {
     (True, True): "the source matches anywhere in a key",

@@ -25,9 +25,18 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.expectations import compile_test
 from tornado_proxy.rules.lists import read_list
 from tornado_proxy.rules.loading import compile_documents
-from tornado_proxy.rules.location import NoLocation, read_location
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
-from tornado_proxy.rules.tree import REDIRECTS, Dialect, Literal, Redirecting, RewriteStatement, RuleKind, Statement
+from tornado_proxy.rules.tree import (
+    REDIRECTS,
+    Dialect,
+    Literal,
+    NoLocation,
+    Redirecting,
+    RewriteStatement,
+    RuleKind,
+    Statement,
+    read_location,
+)
 from tornado_proxy.templates.template import TargetKeyRewriteData
 from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.rewrites import NOWHERE, document, one_line
