@@ -7,7 +7,7 @@ from linting import block, target
 from tornado_proxy.lint import checks
 from tornado_proxy.lint.check import Category, Check, comments_of, inserted, moved, removed, reworded
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.checks.sources import unescaped_dot
+from tornado_proxy.lint.checks.texts import unescaped_dot
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.rules.tree import Literal
 

@@ -1,7 +1,7 @@
 """All checks of the linter: a function for each check, in a module for each topic, in a single list."""
 
 from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.checks import moved, order, results, security, sources, texts
+from tornado_proxy.lint.checks import moved, order, results, security, texts
 
 CHECKS: tuple[Check, ...] = (
     texts.unknown_target,
@@ -11,15 +11,15 @@ CHECKS: tuple[Check, ...] = (
     moved.redirect_loop,
     moved.shadowed_line,
     moved.double_line,
-    sources.unknown_group,
+    texts.unknown_group,
     texts.missing_dialect,
     texts.percent_encoding,
     texts.query_in_rule,
     results.refused_result,
     results.failing_test,
-    sources.unanchored_source,
-    sources.unescaped_dot,
-    sources.unused_group,
+    texts.unanchored_source,
+    texts.unescaped_dot,
+    texts.unused_group,
     results.relative_result,
     results.kind_change,
     order.no_effect,

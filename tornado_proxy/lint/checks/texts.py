@@ -1,17 +1,204 @@
-"""Text that has no meaning where it is written, and names that refer to nothing."""
+"""What is written in a rule: sources that match more than is meant, and text and names without a meaning there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Collection, Iterator
+from itertools import groupby, pairwise
 from urllib.parse import unquote
 
-from tornado_proxy.lint.check import Category, LintFinding, check, offer, reworded
-from tornado_proxy.lint.subject import UNALLOWABLE, Allowance, Subject, TargetRules, without
-from tornado_proxy.rules.diagnostic import Edit, Fix, Safety, Severity, Span, did_you_mean
+from gotemplate.regexp.automaton import guess
+from gotemplate.regexp.matching import Pattern, group_number
+from gotemplate.regexp.proofs import NoKey
+from gotemplate.regexp.syntax import (
+    Alternation,
+    AnyCharacter,
+    Group,
+    Member,
+    Node,
+    Repeat,
+    Sequence,
+    Text,
+    children,
+    walk,
+)
+from tornado_proxy.lint.check import Category, LintFinding, check, inserted, listed, offer, reworded, shown
+from tornado_proxy.lint.shapes import bare, edge_part, has_group, open_end, open_start, reference, slips
+from tornado_proxy.lint.subject import UNALLOWABLE, Subject, TargetRules, without
+from tornado_proxy.rules.diagnostic import Edit, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.loading import unknown_targets
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.recovery import undelimited
 from tornado_proxy.rules.tree import Dialect, Literal, RuleKind
+
+_MATCHES = {
+    (True, True): "the source matches anywhere in a key",
+    (True, False): "the source matches at any depth",
+    (False, True): "the source matches with anything behind it",
+}
+_ADVICE = {
+    (True, True): "begin it with `^` and end it with `$`",
+    (True, False): "begin it with `^`, or with `^.*` where any depth is meant",
+    (False, True): "end it with `$`, or with `.*` where anything may follow",
+}
+
+
+@check(Category.DOUBTS, Severity.WARNING)
+def unanchored_source(subject: Subject) -> Iterator[LintFinding]:
+    """A source without anchors, which matches more keys than its author probably means."""
+    for rewrite, target, index in subject.rewrites:
+        tree = target.languages[index].tree
+        if tree is None:
+            continue
+        start, end = ends = open_start(tree), open_end(tree)
+        if not (start or end) or isinstance(target.reaches[index], NoKey):
+            continue
+        source, meant = rewrite.statement.source, undelimited(rewrite.pattern.text)
+        if meant is not None:
+            message = "the slashes around this are part of the source, which matches anywhere in a key"
+            yield LintFinding(message, source.span, f"write `{meant}`")
+            continue
+        wrapped = isinstance(tree, Alternation)
+        opening = ("^" if start else "") + ("(?:" if wrapped else "")
+        closing = (")" if wrapped else "") + ("$" if end else "")
+        places = ((0, opening), (len(source.value), closing))
+        edits = tuple(edit for at, text in places if text for edit in inserted(source, at, text))
+        key = guess(tree)
+        example = f"{'/x' if start else ''}{key or ''}{'x' if end else ''}"  # which the author hardly meant
+        is_matched = key is not None and rewrite.pattern.search(example)
+        message = _MATCHES[ends] + (f", such as {shown(example)}" if is_matched else "")
+        yield LintFinding(message, source.span, _ADVICE[ends], fixes=offer("anchor it", edits))
+
+
+@check(Category.DOUBTS, Severity.WARNING)
+def unescaped_dot(subject: Subject) -> Iterator[LintFinding]:
+    """A `.` that matches any character, where a dot is probably meant."""
+    for rewrite, tree in subject.sources:
+        source = rewrite.statement.source
+        written = "`\\.`" if source.raw else "`\\\\.`"
+        advice = f"write {written} for a dot, `[^/]` for any character of a name"
+        for node in walk(tree):
+            pieces = node.pieces if isinstance(node, Sequence) else ()
+            for before, (part, behind) in zip((None, *pieces), pairwise(pieces), strict=False):
+                if isinstance(part, AnyCharacter) and not isinstance(before, AnyCharacter) and _begins_a_word(behind):
+                    fixes = offer("escape the dot", inserted(source, part.extent.start, "\\"))
+                    yield LintFinding("`.` matches any character", source.at(*part.extent), advice, fixes=fixes)
+
+
+def _begins_a_word(node: Node) -> bool:
+    """Returns whether the first character of a part is a certain letter or digit, in each of its branches."""
+    first = edge_part(node, last=False)
+    if isinstance(first, Alternation):
+        return all(_begins_a_word(branch) for branch in first.branches)
+    return isinstance(first, Text) and first.characters[0].isalnum()
+
+
+# Places where a template may use groups, named by a literal or not; in a plain one, as in another dialect.
+_MENTIONS = {
+    Dialect.PLAIN: re.compile(r"\{\{"),
+    Dialect.JINJA: re.compile(r"\bgroups\b"),
+    Dialect.GO: re.compile(r"\.Groups\b|\{\{-?\s*(?:\$|\.)\s*-?\}\}"),
+}
+
+# Places where a template uses the whole key, which has all captured text, or the path that contains it.
+_WHOLE = {
+    Dialect.JINJA: re.compile(r"\{[{%][^}]*?(?<![.\w])(?:key|request\s*\.\s*path)\b"),
+    Dialect.GO: re.compile(r"\{\{[^}]*?\.(?:Key|Path|EscapedPath|RequestURI)\b"),
+}
+
+
+@check(Category.MISTAKES, Severity.ERROR)
+def unknown_group(subject: Subject) -> Iterator[LintFinding]:
+    """A reference to a group that the source does not have."""
+    reported = {each.span for each in subject.mistakes}
+    for rewrite, _, _ in subject.rewrites:
+        for name, start, end in rewrite.template.group_references:
+            if not has_group(rewrite.pattern, name):
+                yield _unknown(rewrite, name, start, end)
+        for slip in slips(rewrite):
+            written = rewrite.template.text[slip.start : slip.end]
+            message = f"`{written}` is text here, not a reference to a group"
+            exists = has_group(rewrite.pattern, slip.group)
+            meant = reference(slip.group, rewrite.dialect) if exists else ""
+            advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
+            finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
+            if finding.span not in reported:  # as a bad escape
+                yield finding
+
+
+def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> LintFinding:
+    pattern = rewrite.pattern
+    shorter = next((name[:length] for length in range(len(name) - 1, 0, -1) if has_group(pattern, name[:length])), None)
+    if shorter is not None and rewrite.template.text[start : start + 2] != "${":
+        meant = f"${{{shorter}}}{name[len(shorter) :]}"
+        message = f"`${name}` refers to the group `{name}`, which the source does not have"
+        return _misreference(rewrite, (start, end), message, f"write `{meant}`", meant)
+    near = did_you_mean(name, pattern.names)
+    meant = f"${{{near}}}" if near else ""
+    advice = f"did you mean `{meant}`?" if near else _groups_of(pattern)
+    message = f"the source has no group `{name}`, so this is always empty"
+    return _misreference(rewrite, (start, end), message, advice, meant)
+
+
+def _groups_of(pattern: Pattern) -> str:
+    names = [f"`{name}`" for name in pattern.names] or [f"`{n}`" for n in range(1, pattern.group_count + 1)]
+    if not names:
+        return "the source has no group: capture the part that you want to keep with `(?P<name>…)`"
+    return f"the source has the group{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice: str, meant: str) -> LintFinding:
+    """Returns a finding about a part of a template, with a fix if it is known what was `meant`."""
+    literal = rewrite.statement.template
+    fixes = offer(f"write `{meant}`", reworded(literal, *place, meant)) if meant else ()
+    return LintFinding(message, literal.at(*place), advice, fixes=fixes)
+
+
+@check(Category.DOUBTS, Severity.WARNING)
+def unused_group(subject: Subject) -> Iterator[LintFinding]:
+    """A group that captures what the template never uses."""
+    for rewrite, tree in subject.sources:
+        if rewrite.kind is RuleKind.GONE:
+            continue
+        # Only where the template uses groups by name alone, and only groups that exist.
+        text, references = rewrite.template.text, rewrite.template.group_references
+        uses_key = rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(text)
+        if uses_key or len(_MENTIONS[rewrite.dialect].findall(text)) > len(references):
+            continue
+        used = {name for name, _, _ in references}
+        unused = [*_unused_groups(tree, used)] if all(has_group(rewrite.pattern, name) for name in used) else []
+        if not unused or next(slips(rewrite), None) is not None:
+            continue
+        repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)}
+        for group in unused:
+            holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
+            if group.name or not holds_together:
+                source = rewrite.statement.source
+                opening = f"(?P<{group.name}>" if group.name else "("
+                start, end = group.extent
+                if group.name and not source.value.startswith(opening, start):
+                    opening = f"(?<{group.name}>"
+                safe = rewrite.dialect is Dialect.PLAIN and not any(map(group_number, used))
+                edits = reworded(source, start, start + len(opening), "(?:")
+                fixes = offer("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE)
+                message = f"the template never uses group {f'`{group.name}`' if group.name else group.number}"
+                advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it should become one"
+                yield LintFinding(message, source.at(start, end), advice, fixes=fixes)
+
+
+def _unused_groups(tree: Node, used: Collection[str]) -> Iterator[Group]:
+    """Yields the capturing groups that are neither used nor part of a group that is."""
+    if "0" in used:
+        return
+    waiting: list[Node | Member] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Group) and node.number is not None:
+            if str(node.number) in used or node.name in used:
+                continue
+            yield node
+        waiting.extend(reversed(children(node)))
+
 
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _QUERY_IN_SOURCE = re.compile(r"(?:\\\?|\[\?\])[\w.-]+=")
@@ -75,12 +262,10 @@ def missing_dialect(subject: Subject) -> Iterator[LintFinding]:
             continue
         literal = rewrite.statement.template
         meant, group = ("go", ".Groups.name") if _GO.search(rewrite.template.text) else ("jinja", "groups.name")
-        advice, fixes = f"write `{meant}` before the template", tuple[Fix, ...]()
-        if rewrite.template.group_references:
-            advice += f", and `{group}` for a group"
-        else:
-            here = Span(literal.span.source, literal.span.start, literal.span.start)
-            fixes = offer(f"write `{meant}`", (Edit(here, f"{meant} "),))
+        refers = bool(rewrite.template.group_references)
+        advice = f"write `{meant}` before the template" + (f", and `{group}` for a group" if refers else "")
+        here = Span(literal.span.source, literal.span.start, literal.span.start)
+        fixes = offer(f"write `{meant}`", () if refers else (Edit(here, f"{meant} "),))
         message = f"`{hole[0]}` is plain text here, and becomes part of the result"
         yield LintFinding(message, literal.at(*hole.span()), advice, fixes=fixes)
 
@@ -113,12 +298,10 @@ def unused_allowance(subject: Subject) -> Iterator[LintFinding]:
             # Edits of single names would touch one another, so that one run could apply only one of them.
             title = "remove it" if len(unused) == 1 else "remove all names that are not needed here"
             fixes = offer(title, edits, Safety.SAFE)
-            yield from (LintFinding(_why_unused(each), each.span, "remove it", fixes=fixes) for each in unused)
-
-
-def _why_unused(allowance: Allowance) -> str:
-    if allowance.name == UNALLOWABLE:
-        return f"`{allowance.name}` cannot be allowed"
-    if allowance.covers is None:
-        return f"this allows `{allowance.name}` for nothing: no statement or block follows"
-    return f"this allows `{allowance.name}`, which finds nothing here"
+            for each in unused:
+                why = f"this allows `{each.name}`, which finds nothing here"
+                if each.name == UNALLOWABLE:
+                    why = f"`{each.name}` cannot be allowed"
+                elif each.covers is None:
+                    why = f"this allows `{each.name}` for nothing: no statement or block follows"
+                yield LintFinding(why, each.span, "remove it", fixes=fixes)
