@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from tornado_proxy.config.show import ChangedOption
 from tornado_proxy.routing.compare import Kind, Reason, demands, difference, reads_unkept, reason, served_key
 from tornado_proxy.routing.decide import Decision
-from tornado_proxy.routing.mounts import Mounts, Site
+from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.plan import Browse, ReadForm, Refuse
 from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.rules.diagnostic import counted, visible
@@ -85,6 +85,16 @@ class KeyAnswers(msgspec.Struct, frozen=True):
     missing: tuple[tuple[NewKey, Need], ...]
     unknown: Counter[tuple[str, str]]
     examples: int
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The answers for programs."""
+        return {
+            "total": self.total,
+            "asked": self.asked,
+            "missing": [{**key._asdict(), "requests": need.times, "path": need.path} for key, need in self.missing],
+            "unknown": [{"target": key[0], "problem": key[1], "keys": count} for key, count in self.unknown.items()],
+        }
 
     def lines(self) -> Iterator[str]:
         """Yields lines for people."""
@@ -170,7 +180,15 @@ class Comparer:
     ) -> None:
         self._examples = examples
         self._old, self._new, self._options = old, new, options
-        self._kept = _kept_targets(old.mounts, new.mounts)
+        # The targets of which only the rules may differ, for the keys that were asked for.
+        before = {each.target.name: each.target for each in old.mounts.sites}
+        own = [(each.provider_pages, each.target_list) for each in (old.mounts, new.mounts)]
+        self._kept = frozenset(
+            each.target.name
+            for each in (new.mounts.sites if own == [({}, None)] * 2 else ())
+            if each.target == before.get(each.target.name)
+            and not (each.target.actions.get.user_isolation or each.target.actions.get.try_files)
+        )
         self._groups: dict[Cause, ChangeGroup] = {}
         self._keys: dict[NewKey, Need] = {}
         self._kinds = Counter[Kind]()
@@ -237,15 +255,6 @@ class Comparer:
             if is_doubtful or reads_unkept(old) or reads_unkept(new):
                 return Kind.UNKNOWN
         return difference(old, new)
-
-
-def _kept_targets(old: Mounts, new: Mounts) -> frozenset[str]:
-    """Returns the targets of which only the rules may differ, for the keys that were asked for."""
-    if (old.provider_pages, new.provider_pages, old.target_list, new.target_list) != ({}, {}, None, None):
-        return frozenset()
-    before = {each.target.name: each.target for each in old.sites}
-    kept = (each.target for each in new.sites if each.target == before.get(each.target.name))
-    return frozenset(each.name for each in kept if not (each.actions.get.user_isolation or each.actions.get.try_files))
 
 
 def _target(decision: Decision) -> str:
@@ -360,19 +369,7 @@ def to_json(report: DiffReport) -> dict[str, Any]:
         "not_known": report.kinds.get(Kind.UNKNOWN, 0),
         "options": None if report.options is None else [each._asdict() for each in report.options],
         "groups": [_group_json(report, cause, group) for cause, group in report.groups],
-        "new_keys": None
-        if report.answers is None
-        else {
-            "total": report.answers.total,
-            "asked": report.answers.asked,
-            "missing": [
-                {**key._asdict(), "requests": need.times, "path": need.path} for key, need in report.answers.missing
-            ],
-            "unknown": [
-                {"target": target, "problem": problem, "keys": count}
-                for (target, problem), count in report.answers.unknown.items()
-            ],
-        },
+        "new_keys": report.answers and report.answers.document,
     }
 
 

@@ -45,7 +45,12 @@ def redirect_loop(subject: Subject) -> Iterator[LintFinding]:
             again = _without_end(trail.hops) if trail.again == MOST_HOPS else trail.hops[trail.again :]
             seen.update(identity(each.rule) for each in again)
             closed = again[-1].following == again[0].key
-            if not (closed and len(again) > 1 and any(map(_moved_back, again))):
+            # Between two addresses each of which is redirected only where nothing is, a page moved back.
+            moved_back = any(
+                each.moved.if_missing and (isinstance(each.rule, ListedAddress) or constant(each.rule) is not None)
+                for each in again
+            )
+            if not (closed and len(again) > 1 and moved_back):
                 yield _loop(again, closed=closed)
 
 
@@ -72,11 +77,6 @@ def _without_end(hops: Sequence[Hop]) -> Sequence[Hop]:
     """Returns the hops from the first by a rule that comes again."""
     count = Counter(identity(each.rule) for each in hops)
     return hops[next((at for at, each in enumerate(hops) if count[identity(each.rule)] > 1), 0) :]
-
-
-def _moved_back(hop: Hop) -> bool:
-    """Whether an address is redirected only where nothing is, as of two addresses between which a page moved back."""
-    return hop.moved.if_missing and (isinstance(hop.rule, ListedAddress) or constant(hop.rule) is not None)
 
 
 def _trails(target: TargetRules) -> Iterator[_Trail]:
@@ -159,7 +159,13 @@ def redirect_chain(subject: Subject) -> Iterator[LintFinding]:
             )
             advice = f"lead to {_location(last)} at once: each redirect costs a request"
             notes = tuple(Note(f"{named(each.rule)} is here", place_of(each.rule)) for each in trail[1:2])
-            yield LintFinding(message, place_of_result(first.rule), advice, notes, _shortened(trail))
+            own, location = first.moved.location, last.moved.location
+            plain = own is not None and not (own.query or own.fragment)
+            alike = {(each.moved.keeps_query, each.moved.status in (301, 308)) for each in trail}
+            # The last location stands for all hops only if they do nothing else together.
+            is_all = isinstance(first.rule, ListedAddress) and plain and len(alike) == 1
+            fixes = offer(f"write `{location}`", (Edit(place_of_result(first.rule), str(location)),) if is_all else ())
+            yield LintFinding(message, place_of_result(first.rule), advice, notes, fixes)
 
 
 @check(Category.DOUBTS, Severity.WARNING)
@@ -191,18 +197,6 @@ def _ending(subject: Subject) -> Iterator[tuple[Sequence[Hop], Hop]]:
 
 def _location(hop: Hop) -> str:
     return shown(str(hop.moved.location))
-
-
-def _shortened(trail: Sequence[Hop]) -> tuple[Fix, ...]:
-    """Returns the fix that writes the last location into a line, if that is all that the hops do together."""
-    first, last = trail[0], trail[-1]
-    own, location = first.moved.location, last.moved.location
-    plain = own is not None and not (own.query or own.fragment)
-    keeping = {each.moved.keeps_query for each in trail}
-    lasting = {each.moved.status in (301, 308) for each in trail}
-    if not isinstance(first.rule, ListedAddress) or not plain or len(keeping) > 1 or len(lasting) > 1:
-        return ()
-    return offer(f"write `{location}`", (Edit(place_of_result(first.rule), str(location)),))
 
 
 @check(Category.MISTAKES, Severity.WARNING)

@@ -41,23 +41,15 @@ _FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
 def refused_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result is always refused."""
     for rewrite, target, _ in subject.rewrites:
-        reason = _certain_error(rewrite)
+        text = constant(rewrite) if rewrite.kind is RuleKind.REWRITE else None
+        if text is None:  # of a redirect, the compiler refuses what is wrong up to the first hole
+            reason = _certain_fault(rewrite)
+        else:
+            reason = objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
         tests = target.tested.get(rewrite.number, ())
         if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
             message = f"the result is always refused: it {reason}"
             yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
-
-
-def _certain_error(rewrite: Rewrite) -> str | None:
-    """Returns why no result of a rewrite can be a key, or a location; None if a result may be one."""
-    if rewrite.kind is RuleKind.GONE:
-        return None
-    if rewrite.kind is RuleKind.REDIRECT:
-        return _certain_fault(rewrite)  # the compiler refuses what is wrong up to the first hole
-    text = constant(rewrite)
-    if text is not None:
-        return objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
-    return _certain_fault(rewrite)
 
 
 def _certain_fault(rewrite: Rewrite) -> str | None:

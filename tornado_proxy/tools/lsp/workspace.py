@@ -160,15 +160,12 @@ class Analysis:
 
     def outcome(self, statement: TestStatement) -> TestOutcome | None:
         """Returns the outcome of a test; None if the test or any rewrite has a mistake."""
-        return self._outcomes.get(id(statement)) if self.subject.whole else None
+        outcomes = (each for target in self.subject.targets for each in target.outcomes if self.subject.whole)
+        return next((each for each in outcomes if each.test.statement is statement), None)
 
     @cached_property
     def _rewrites(self) -> Mapping[int, Rewrite]:
         return {id(each.statement): each for target in self.subject.targets for each in target.rewrites}
-
-    @cached_property
-    def _outcomes(self) -> Mapping[int, TestOutcome]:
-        return {id(each.test.statement): each for target in self.subject.targets for each in target.outcomes}
 
 
 def analyse(
