@@ -1,7 +1,7 @@
 """All checks of the linter: a function for each check, in a module for each topic, in a single list."""
 
 from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.checks import moved, order, results, security, texts
+from tornado_proxy.lint.checks import moved, order, results, texts
 
 CHECKS: tuple[Check, ...] = (
     texts.unknown_target,
@@ -27,9 +27,9 @@ CHECKS: tuple[Check, ...] = (
     order.chained_rewrite,
     moved.redirect_to_gone,
     moved.redirect_chain,
-    security.unsafe_insertion,
-    security.missing_user,
-    security.missing_value,
+    results.unsafe_insertion,
+    results.missing_user,
+    results.missing_value,
     results.untested_rewrite,
     texts.unused_allowance,  # last: it uses the findings of the others
 )
