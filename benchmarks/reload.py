@@ -36,15 +36,10 @@ from endless_s3 import endless_s3  # noqa: E402 - found by the line above
 
 from tornado_proxy.admin.application import admin_listener  # noqa: E402
 from tornado_proxy.config.server import Log  # noqa: E402
-from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
-from tornado_proxy.service.run.logs import configure_logging  # noqa: E402
-from tornado_proxy.service.run.process import (  # noqa: E402
-    Launch,
-    Process,
-    open_sockets,
-)
-from tornado_proxy.service.run.serving import SingleProcess  # noqa: E402
-from tornado_proxy.service.runtime import run_event_loop  # noqa: E402
+from tornado_proxy.service.process import Launch, Process, open_sockets  # noqa: E402
+from tornado_proxy.service.runtime import configure_logging, run_event_loop  # noqa: E402
+from tornado_proxy.service.serving import SingleProcess  # noqa: E402
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
 
 CONFIGURATION = """
 server: {{port: 0}}

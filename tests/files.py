@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, read_snapshot
+from tornado_proxy.service.snapshot import Configuration, Snapshot, compile_snapshot, read_snapshot
 
 CONFIGURATION = """
 server: {port: 0}

@@ -131,7 +131,7 @@ if __name__ == "__main__":
     import uvloop  # noqa: F401
 
     import tornado_proxy.cli.serve
-    import tornado_proxy.service.run.worker  # noqa: F401
+    import tornado_proxy.service.worker  # noqa: F401
     from tornado_proxy.admin.status import StatusPages
     from tornado_proxy.config.model import Bucket
     from tornado_proxy.pages.render import Pages

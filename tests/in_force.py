@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.diagnostic import Diagnostic
-from tornado_proxy.service.reload.building import Unbuildable
-from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.building import Unbuildable
+from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.web.generation import Generation, Parts
 

@@ -19,7 +19,7 @@ from tornado_proxy.rules.expectations import evaluate
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.rules.tree import print_document
 from tornado_proxy.semantics.request import User
-from tornado_proxy.service.reload.snapshot import compile_snapshot
+from tornado_proxy.service.snapshot import compile_snapshot
 
 GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 

@@ -17,8 +17,8 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
-from tornado_proxy.service.reload.reloading import EditState
-from tornado_proxy.service.reload.snapshot import compile_snapshot
+from tornado_proxy.service.reloading import EditState
+from tornado_proxy.service.snapshot import compile_snapshot
 from tornado_proxy.storage.probe import BucketProblem, Outlook, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport

@@ -12,7 +12,7 @@ from certificates import pair
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Server, Ssl
-from tornado_proxy.service.reload.certificates import certificate_views
+from tornado_proxy.service.certificates import certificate_views
 
 
 @pytest.fixture(scope="module")

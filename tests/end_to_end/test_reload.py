@@ -17,7 +17,7 @@ from endless_s3 import endless_s3_elsewhere
 from rule_editor import BAD, GOOD, RuleEditor, rule_editor
 from running import Proxy, start_proxy
 
-from tornado_proxy.service.reload.watching import Pace
+from tornado_proxy.service.watching import Pace
 
 CLIENTS = 12
 RATE = 300  # requests per second, of all clients together

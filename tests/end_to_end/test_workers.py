@@ -16,7 +16,7 @@ from administering import RULES, Admin, eventually, service
 from running import START_LIMIT
 from steady_load import under_load
 
-from tornado_proxy.service.run import supervisor
+from tornado_proxy.service import supervisor
 
 SIZE = 16 << 20
 CLIENTS = 4

@@ -162,14 +162,14 @@ ATTACKS = {
         "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule"
     ],
     "a planted copy in the directory of the last good snapshot": [
-        "service/reload/test_last_good.py::test_a_directory_of_others_is_refused",
-        "service/reload/test_last_good.py::test_no_link_is_followed",
+        "service/test_last_good.py::test_a_directory_of_others_is_refused",
+        "service/test_last_good.py::test_no_link_is_followed",
     ],
     "a secret in a URL of the configuration": [
         "config/test_values.py::test_a_url_is_never_printed_whole",
         "config/test_redaction.py::test_secrets_of_a_bucket_are_hidden",
         "config/test_show.py::test_a_secret_in_a_url_is_not_shown",
-        "service/reload/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
+        "service/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
         "s3/test_documents.py::test_no_failure_shows_the_query_of_a_url",
         "telemetry/test_webhooks.py::test_no_failure_shows_the_secrets_of_a_url",
     ],

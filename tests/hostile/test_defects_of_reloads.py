@@ -16,11 +16,9 @@ from tornado.httpclient import AsyncHTTPClient
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.application import admin_listener
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service import runtime
-from tornado_proxy.service.reload import reloading, watching
-from tornado_proxy.service.reload.last_good import LastGood
-from tornado_proxy.service.run import process
-from tornado_proxy.service.run.process import Launch, Notifier, Process, open_sockets
+from tornado_proxy.service import process, reloading, runtime, watching
+from tornado_proxy.service.last_good import LastGood
+from tornado_proxy.service.process import Launch, Notifier, Process, open_sockets
 
 STEPS: dict[str, tuple[object, str]] = {
     **{

@@ -77,7 +77,7 @@ HELD = (
      "uploads, webhooks and providers are those of the target that answers", [f"{_HERE}::test_each_option_is_of_the_target_that_answers"]),
     ("nested mounts", ("custom pages",), "a page is that of the target that answers, or else the general one",
      ["pages/test_custom.py::test_the_page_of_a_target_replaces_the_general_one"]),
-    ("nested mounts", ("cache",), "each target has a store and a cache of its own", ["service/reload/test_building.py::test_a_new_cache_gets_a_new_store"]),
+    ("nested mounts", ("cache",), "each target has a store and a cache of its own", ["service/test_building.py::test_a_new_cache_gets_a_new_store"]),
 
     ("isolation", ("resources",), "without a user who signed in for the path, an isolated target answers 403",
      ["routing/test_decide.py::test_isolation_requires_a_user"]),

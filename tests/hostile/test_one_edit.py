@@ -23,11 +23,10 @@ from msgspec.structs import replace
 from running import start_proxy
 
 from tornado_proxy.admin.administration import Administration
-from tornado_proxy.service.reload import last_good, reloading
-from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader, compile_snapshot
-from tornado_proxy.service.run import process
-from tornado_proxy.service.run.process import Launch, Notifier, Process, Sockets
+from tornado_proxy.service import last_good, process, reloading
+from tornado_proxy.service.last_good import LastGood, NoLastGood
+from tornado_proxy.service.process import Launch, Notifier, Process, Sockets
+from tornado_proxy.service.snapshot import Configuration, Snapshot, SnapshotReader, compile_snapshot
 from tornado_proxy.telemetry.events import ReloadReport
 
 GOOD = 'rewrite a `^/a$` -> "/b"'

@@ -11,8 +11,8 @@ from hostile_s3 import silent_port
 from quirky_s3 import answer
 from serving import head
 
-from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
 
 MIB = 1024**2
 CLIENTS = 12

@@ -20,7 +20,7 @@ from tornado_proxy.config.providers import CertificateProvider, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import Limits, Server, Ssl
 from tornado_proxy.semantics.request import TrustedProxies
-from tornado_proxy.service.run.serving import connection_setup
+from tornado_proxy.service.serving import connection_setup
 from tornado_proxy.wire import http2, server
 
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))

@@ -36,11 +36,11 @@ from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.diagnostic import Severity, render
 from tornado_proxy.rules.model import Counted, RuleSet
 from tornado_proxy.rules.tree import opening
-from tornado_proxy.service.reload.building import look_now
-from tornado_proxy.service.reload.certificates import certificate_views, validities
-from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.run.process import Process
+from tornado_proxy.service.building import look_now
+from tornado_proxy.service.certificates import certificate_views, validities
+from tornado_proxy.service.process import Process
 from tornado_proxy.service.runtime import in_background
+from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.storage.probe import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics

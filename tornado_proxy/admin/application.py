@@ -26,7 +26,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.semantics.request import peer_address
-from tornado_proxy.service.run.process import Process
+from tornado_proxy.service.process import Process
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.wire.server import Acceptor
 from tornado_proxy.wire.tls import make_context

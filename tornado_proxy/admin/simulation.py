@@ -30,8 +30,8 @@ from tornado_proxy.rules.expectations import FAILING_TEST, TestOutcome, evaluate
 from tornado_proxy.rules.loading import RuleFile, unknown_targets
 from tornado_proxy.rules.model import ListedAddress, Rewrite
 from tornado_proxy.semantics.request import User
-from tornado_proxy.service.reload.reloading import changes
-from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
+from tornado_proxy.service.reloading import changes
+from tornado_proxy.service.snapshot import Configuration, compile_snapshot
 from tornado_proxy.tools import explain
 from tornado_proxy.tools.diff import Change, Comparer
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, logged

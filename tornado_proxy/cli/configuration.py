@@ -32,8 +32,8 @@ from tornado_proxy.config.show import show
 from tornado_proxy.pages.loading import read_templates
 from tornado_proxy.rules.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.loading import read_rule_files
-from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot, read_to_check
-from tornado_proxy.service.reload.trials import probe_buckets
+from tornado_proxy.service.snapshot import Snapshot, compile_snapshot, read_to_check
+from tornado_proxy.service.trials import probe_buckets
 from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.log import probe_fields

@@ -26,10 +26,10 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.semantics.fields import type_of_name, with_charset
 from tornado_proxy.service import runtime
-from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot, read_snapshot
-from tornado_proxy.service.run.logs import configure_logging
-from tornado_proxy.service.run.process import CannotListen, Launch, Process, Sockets, open_sockets
-from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.process import CannotListen, Launch, Process, Sockets, open_sockets
+from tornado_proxy.service.runtime import configure_logging
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import Snapshot, compile_snapshot, read_snapshot
 from tornado_proxy.telemetry.log import EVENTS
 
 _LOG = logging.getLogger("tornado_proxy")

@@ -369,7 +369,7 @@ def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> Key
     """Asks the buckets for the new keys, the most requested first; raises `CommandError` if a credential is missing."""
     import asyncio  # noqa: PLC0415 - for S3 only
 
-    from tornado_proxy.service.reload.trials import find_objects  # noqa: PLC0415 - the same
+    from tornado_proxy.service.trials import find_objects  # noqa: PLC0415 - the same
 
     assert new.settings is not None, "the command line was checked"
     keys = sorted(report.keys.items(), key=lambda item: -item[1].times)

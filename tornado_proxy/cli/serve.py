@@ -29,18 +29,9 @@ from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.rules.expectations import FAILING_TEST
 from tornado_proxy.service import runtime
-from tornado_proxy.service.reload.building import Unbuildable
-from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
-from tornado_proxy.service.reload.snapshot import (
-    Configuration,
-    SnapshotReader,
-    compile_snapshot,
-    read_to_check,
-    tolerant_of_dates,
-)
-from tornado_proxy.service.reload.trials import run_rule_tests
-from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
-from tornado_proxy.service.run.process import (
+from tornado_proxy.service.building import Unbuildable
+from tornado_proxy.service.last_good import LastGood, NoLastGood
+from tornado_proxy.service.process import (
     CannotListen,
     Launch,
     Notifier,
@@ -51,8 +42,17 @@ from tornado_proxy.service.run.process import (
     named,
     open_sockets,
 )
-from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.run.supervisor import Supervisor
+from tornado_proxy.service.runtime import close_logging, configure_logging, flush_logging
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import (
+    Configuration,
+    SnapshotReader,
+    compile_snapshot,
+    read_to_check,
+    tolerant_of_dates,
+)
+from tornado_proxy.service.supervisor import Supervisor
+from tornado_proxy.service.trials import run_rule_tests
 from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.telemetry.log import log_diagnostics
 
@@ -182,7 +182,7 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
         return ExitStatus.CLEAN
     # Few checks probe.
     from tornado_proxy.cli.configuration import probe_text  # noqa: PLC0415
-    from tornado_proxy.service.reload.trials import probe_buckets  # noqa: PLC0415
+    from tornado_proxy.service.trials import probe_buckets  # noqa: PLC0415
 
     results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
     print(probe_text(results), end="")

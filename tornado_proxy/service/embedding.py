@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from tornado_proxy.rules.diagnostic import Diagnostic, render
-from tornado_proxy.service.reload.building import Unbuildable
-from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot, tolerant_of_dates
-from tornado_proxy.service.reload.trials import run_rule_tests
-from tornado_proxy.service.reload.watching import follow
-from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.building import Unbuildable
+from tornado_proxy.service.reloading import Reloader
 from tornado_proxy.service.runtime import guarded
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot, tolerant_of_dates
+from tornado_proxy.service.trials import run_rule_tests
+from tornado_proxy.service.watching import follow
 from tornado_proxy.web.handlers import ProxyApplication
 
 

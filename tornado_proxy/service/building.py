@@ -24,7 +24,7 @@ from tornado_proxy.s3.connection import most_connections
 from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory
-from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import Outlook, ProbeResult, look, probe_all

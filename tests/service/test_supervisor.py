@@ -15,16 +15,16 @@ from forking import ForkedProgram
 
 from tornado_proxy.config.server import InternalServer
 from tornado_proxy.routing.compare import KeptRequest
-from tornado_proxy.service.run.supervisor import Supervisor, WorkerHandle
-from tornado_proxy.service.run.worker import VERSION, Channel, Hello
+from tornado_proxy.service.supervisor import Supervisor, WorkerHandle
+from tornado_proxy.service.worker import VERSION, Channel, Hello
 
 PROGRAM = """
 import asyncio, os, signal, sys, time, msgspec
 from msgspec.structs import replace
 from pathlib import Path
-from tornado_proxy.service.run.process import open_sockets
-from tornado_proxy.service.reload.snapshot import compile_snapshot, read_snapshot
-from tornado_proxy.service.run import supervisor as module
+from tornado_proxy.service.process import open_sockets
+from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
+from tornado_proxy.service import supervisor as module
 from hanging_rules import HangsOnce
 
 def hanging(seconds=3600):

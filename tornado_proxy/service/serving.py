@@ -13,11 +13,10 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.semantics.request import TrustedProxies
+from tornado_proxy.service.building import GenerationBuilder, cache_counts, forget_written, missing_extra, purge
 from tornado_proxy.service.limits import STORES_CLOSE_WITHIN, WEBHOOKS_WITHIN
-from tornado_proxy.service.reload.building import GenerationBuilder, cache_counts, forget_written, missing_extra, purge
-from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.run.logs import access_listener, set_log_level
-from tornado_proxy.service.runtime import free_in_turns, in_background
+from tornado_proxy.service.runtime import access_listener, free_in_turns, in_background, set_log_level
+from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.exposition import ProcessMetrics
 from tornado_proxy.telemetry.log import log_service_events

@@ -29,7 +29,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from tornado_proxy.service.limits import MOST_LOOKS
-from tornado_proxy.service.reload.reloading import Reloader
+from tornado_proxy.service.reloading import Reloader
 from tornado_proxy.service.runtime import comes_within
 
 # The events that can change the snapshot. Events of reading are left out, or a reload would cause the next one. So are

@@ -21,6 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.service.building import GenerationBuilder
 from tornado_proxy.service.limits import (
     AFTER_GRACE,
     COUNTS_WITHIN,
@@ -32,10 +33,9 @@ from tornado_proxy.service.limits import (
     WORKER_STUCK,
     WORKER_TICK,
 )
-from tornado_proxy.service.reload.building import GenerationBuilder
-from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.run.logs import flush_logging, set_log_level
-from tornado_proxy.service.run.worker import (
+from tornado_proxy.service.runtime import CannotServe, flush_logging, guarded, in_background, set_log_level
+from tornado_proxy.service.snapshot import Configuration
+from tornado_proxy.service.worker import (
     VERSION,
     Channel,
     Heartbeat,
@@ -46,7 +46,6 @@ from tornado_proxy.service.run.worker import (
     Start,
     WorkerCall,
 )
-from tornado_proxy.service.runtime import CannotServe, guarded, in_background
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
@@ -58,7 +57,7 @@ RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
 
 
-WORKER = "import gc; gc.disable(); from tornado_proxy.service.run.worker import main; main()"
+WORKER = "import gc; gc.disable(); from tornado_proxy.service.worker import main; main()"
 """The program of a worker; its event loop turns the garbage collector on, as nearly all objects of a start stay."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tornado_proxy.service.run.process import Prober
+from tornado_proxy.service.process import Prober
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 
 UP = ProbeResult("site", "b", 1.0, 0.1, ("s3:ListBucket",))

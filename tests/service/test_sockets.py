@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.run.process import CannotListen, local_socket, named, open_sockets
+from tornado_proxy.service.process import CannotListen, local_socket, named, open_sockets
 
 
 @contextmanager

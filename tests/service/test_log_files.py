@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.service.run import logs
+from tornado_proxy.service import runtime
 from tornado_proxy.telemetry.events import ErrorServed, RequestRecord
 from tornado_proxy.telemetry.log import StreamOutput
 
@@ -121,10 +121,10 @@ RECORD = RequestRecord(
 def test_text_lines_of_a_5xx_have_a_level_where_asked(monkeypatch, is_journal, mark):
     """A line begins with its level, which the journal reads, and which a search in a file finds."""
     lines = []
-    monkeypatch.setattr(logs, "is_journal", lambda _: is_journal)
-    monkeypatch.setattr(logs, "line_writer", lambda: lines.append)
+    monkeypatch.setattr(runtime, "is_journal", lambda _: is_journal)
+    monkeypatch.setattr(runtime, "line_writer", lambda: lines.append)
     for levels in (True, False):
-        listener = logs.access_listener(Log(access_levels=levels))
+        listener = runtime.access_listener(Log(access_levels=levels))
         for status in (404, 502):
             listener(ErrorServed(RECORD, status, 0, 0, 0.0, "x"))
     assert [line[: line.index("time=")] for line in lines] == ["", mark, "", ""]

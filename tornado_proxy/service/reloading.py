@@ -25,11 +25,11 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.rules.model import Counted, RuleSet
 from tornado_proxy.rules.tree import Dialect
+from tornado_proxy.service.building import Unbuildable
 from tornado_proxy.service.limits import CHANGES_SHOWN, READ_WITHIN
-from tornado_proxy.service.reload.building import Unbuildable
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
-from tornado_proxy.service.reload.trials import BUCKET_DOWN, probed, run_rule_tests
 from tornado_proxy.service.runtime import free_in_turns, in_background
+from tornado_proxy.service.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
+from tornado_proxy.service.trials import BUCKET_DOWN, probed, run_rule_tests
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.web.generation import Generation

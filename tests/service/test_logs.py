@@ -22,7 +22,7 @@ from tornado_proxy.telemetry.log import Outlet, StreamOutput
 SCRIPT = """
 import logging, sys
 from tornado_proxy.config.server import Log
-from tornado_proxy.service.run.logs import configure_logging, line_writer
+from tornado_proxy.service.runtime import configure_logging, line_writer
 configure_logging(Log({level!r}, {format!r}))
 logging.getLogger("tornado_proxy").info("serving %s", "well")
 (line_writer() or str)("path=/a status=200")
@@ -63,7 +63,7 @@ import logging
 from tornado_proxy.config.server import Log
 from tornado_proxy.rules.diagnostic import Diagnostic
 from tornado_proxy.rules.diagnostic import SourceFile, Span
-from tornado_proxy.service.run.logs import configure_logging
+from tornado_proxy.service.runtime import configure_logging
 from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.log import service_log
 configure_logging(Log("info", {format!r}))
@@ -105,7 +105,7 @@ MANY_LINES = """
 import logging, os, sys
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.runtime import end_process
-from tornado_proxy.service.run.logs import configure_logging, line_writer
+from tornado_proxy.service.runtime import configure_logging, line_writer
 configure_logging(Log())
 write = line_writer()
 for number in range({count}):

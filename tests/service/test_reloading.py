@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.loading import Read
-from tornado_proxy.service.reload import reloading
-from tornado_proxy.service.reload.reloading import EditState, Refusal, RefusedFor, Reloader, Step, refused
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, SnapshotReader
+from tornado_proxy.service import reloading
+from tornado_proxy.service.reloading import EditState, Refusal, RefusedFor, Reloader, Step, refused
+from tornado_proxy.service.snapshot import Configuration, Snapshot, SnapshotReader
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 
 GOOD = 'rewrite a `^/a$` -> "/b"'

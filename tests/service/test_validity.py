@@ -12,9 +12,9 @@ from msgspec import structs
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
 from tornado_proxy.rules.diagnostic import Severity, errors
-from tornado_proxy.service.reload.certificates import certificate_views, doubtful_certificates, validities
-from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.snapshot import tolerant_of_dates
+from tornado_proxy.service.certificates import certificate_views, doubtful_certificates, validities
+from tornado_proxy.service.reloading import Reloader
+from tornado_proxy.service.snapshot import tolerant_of_dates
 from tornado_proxy.telemetry.events import ReloadOutcome
 
 VALID, OTHER = pair("a.test"), pair("*.b.test")

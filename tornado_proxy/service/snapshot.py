@@ -32,8 +32,7 @@ from tornado_proxy.rules.loading import (
     unknown_targets,
 )
 from tornado_proxy.rules.model import LoadedRules, RuleSet
-from tornado_proxy.service.limits import AT_REST, MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
-from tornado_proxy.service.reload.certificates import (
+from tornado_proxy.service.certificates import (
     INVALID_DATES,
     FetchedDocuments,
     doubtful_certificates,
@@ -41,6 +40,7 @@ from tornado_proxy.service.reload.certificates import (
     unusable_certificates,
     validities,
 )
+from tornado_proxy.service.limits import AT_REST, MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
 
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
 

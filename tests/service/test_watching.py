@@ -9,7 +9,7 @@ from time import sleep
 import pytest
 from watchdog.events import FileClosedNoWriteEvent, FileOpenedEvent
 
-from tornado_proxy.service.reload.watching import Follower, Pace, Watch
+from tornado_proxy.service.watching import Follower, Pace, Watch
 
 TIMEOUT = 5  # seconds; an event takes milliseconds
 

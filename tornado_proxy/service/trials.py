@@ -20,7 +20,7 @@ from tornado_proxy.rules.expectations import FAILING_TEST, evaluate, failure
 from tornado_proxy.rules.model import RuleSet, RuleTest, tried_keys
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.service.limits import MOST_FAILING_SHOWN, MOST_TOUCHED, PROBED_WITHIN
-from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult, find_object, probe_all
 

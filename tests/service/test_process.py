@@ -19,8 +19,8 @@ from tornado.httpclient import AsyncHTTPClient
 
 from tornado_proxy.admin.application import admin_listener
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.run import process
-from tornado_proxy.service.run.process import (
+from tornado_proxy.service import process
+from tornado_proxy.service.process import (
     Launch,
     Notifier,
     Process,
@@ -243,7 +243,7 @@ def test_the_watchdog_period_is_for_one_process(environment, period):
 
 _CHILD = """
 import os, sys
-from tornado_proxy.service.run.process import inherited_sockets
+from tornado_proxy.service.process import inherited_sockets
 for number, descriptor in enumerate(sys.argv[1:], start=3):
     os.dup2(int(descriptor), number)
 environment = {**os.environ, "LISTEN_PID": str(os.getpid())}

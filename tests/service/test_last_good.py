@@ -6,8 +6,8 @@ import json
 import pytest
 from files import ENVIRONMENT, Files
 
-from tornado_proxy.service.reload.last_good import COPY, LastGood, NoLastGood, keep_each
-from tornado_proxy.service.reload.snapshot import read_snapshot
+from tornado_proxy.service.last_good import COPY, LastGood, NoLastGood, keep_each
+from tornado_proxy.service.snapshot import read_snapshot
 
 
 @pytest.fixture

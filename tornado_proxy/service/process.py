@@ -19,6 +19,8 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.config.server import Listener
+from tornado_proxy.service.building import probe_stores
+from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.limits import (
     BACKLOG,
     FEEDS_A_PERIOD,
@@ -27,12 +29,10 @@ from tornado_proxy.service.limits import (
     PROBE_JITTER,
     SHOWN_DEFECTS,
 )
-from tornado_proxy.service.reload.building import probe_stores
-from tornado_proxy.service.reload.last_good import LastGood, keep_each
-from tornado_proxy.service.reload.reloading import Reloader, Serving
-from tornado_proxy.service.reload.snapshot import Snapshot
-from tornado_proxy.service.reload.watching import follow
+from tornado_proxy.service.reloading import Reloader, Serving
 from tornado_proxy.service.runtime import DetachedExecutor, comes_within, guarded
+from tornado_proxy.service.snapshot import Snapshot
+from tornado_proxy.service.watching import follow
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events

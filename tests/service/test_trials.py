@@ -14,9 +14,9 @@ from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.server import Reload
 from tornado_proxy.rules.diagnostic import Severity
-from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.snapshot import compile_snapshot
-from tornado_proxy.service.reload.trials import find_objects, run_rule_tests
+from tornado_proxy.service.reloading import Reloader
+from tornado_proxy.service.snapshot import compile_snapshot
+from tornado_proxy.service.trials import find_objects, run_rule_tests
 from tornado_proxy.telemetry.events import ReloadOutcome
 
 PASSING_TEST = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
@@ -195,7 +195,7 @@ def test_a_bucket_is_asked_again(bucket_files, monkeypatch):
     async def nothing_wrong(loaded, _before):
         return loaded
 
-    monkeypatch.setattr("tornado_proxy.service.reload.reloading.probed", nothing_wrong)
+    monkeypatch.setattr("tornado_proxy.service.reloading.probed", nothing_wrong)
     assert asyncio.run(reloader.reload()).outcome is ReloadOutcome.LOADED
 
 

@@ -11,9 +11,9 @@ from contextvars import ContextVar
 import pytest
 from hostile_s3 import wait_until
 
-from tornado_proxy.service.reload.building import Unbuildable
-from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.building import Unbuildable
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
 from tornado_proxy.telemetry.events import RequestRecord, Served
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
@@ -179,7 +179,7 @@ async def test_new_limits_apply_to_new_connections(tmp_path):
 
 async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog):
     """A request that holds its generation delays the end only for a limited time."""
-    monkeypatch.setattr("tornado_proxy.service.run.serving.STORES_CLOSE_WITHIN", 0.01)
+    monkeypatch.setattr("tornado_proxy.service.serving.STORES_CLOSE_WITHIN", 0.01)
     serving = _single_process(tmp_path)
     with serving.generation:
         async with asyncio.timeout(10):

@@ -7,11 +7,10 @@ import pytest
 from files import Files
 from msgspec.structs import replace
 
-from tornado_proxy.service.run import worker
-from tornado_proxy.service.run.logs import close_logging
-from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.run.worker import Channel, Result, Start, WorkerCall
-from tornado_proxy.service.runtime import run_event_loop
+from tornado_proxy.service import worker
+from tornado_proxy.service.runtime import close_logging, run_event_loop
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.worker import Channel, Result, Start, WorkerCall
 
 
 @pytest.fixture(autouse=True)

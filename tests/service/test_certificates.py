@@ -14,8 +14,8 @@ from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.s3.documents import DocumentUnavailable
-from tornado_proxy.service.reload import certificates
-from tornado_proxy.service.reload.certificates import FetchedDocuments, find_certificates, unusable_certificates
+from tornado_proxy.service import certificates
+from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 from tornado_proxy.wire.tls import names_of
 
 A, B = pair("a.test"), pair("b.test")

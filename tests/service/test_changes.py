@@ -3,7 +3,7 @@
 import pytest
 from files import CONFIGURATION, Files
 
-from tornado_proxy.service.reload.reloading import changes, fixed_at_start
+from tornado_proxy.service.reloading import changes, fixed_at_start
 
 THREE_REWRITES = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"'
 

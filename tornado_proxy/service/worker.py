@@ -23,10 +23,16 @@ from typing import Any, Literal, cast
 import msgspec
 
 from tornado_proxy.service.limits import HEARTBEAT_EVERY
-from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
-from tornado_proxy.service.run.logs import configure_logging, set_log_level
-from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.runtime import DetachedExecutor, end_process, in_background, run_event_loop
+from tornado_proxy.service.runtime import (
+    DetachedExecutor,
+    configure_logging,
+    end_process,
+    in_background,
+    run_event_loop,
+    set_log_level,
+)
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.metrics import ProcessReport
 

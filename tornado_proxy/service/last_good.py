@@ -20,8 +20,8 @@ import msgspec
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.service.limits import LAST_GOOD_AGAIN_AFTER
-from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
 from tornado_proxy.service.runtime import comes_within
+from tornado_proxy.service.snapshot import Snapshot, compile_text
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -8,7 +8,7 @@ from stores import in_memory, read_object
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.reload.building import (
+from tornado_proxy.service.building import (
     GenerationBuilder,
     Unbuildable,
     bare_stores,
@@ -16,7 +16,7 @@ from tornado_proxy.service.reload.building import (
     forget_written,
     purge,
 )
-from tornado_proxy.service.reload.snapshot import compile_snapshot, read_snapshot
+from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import ObjectWritten
@@ -108,7 +108,7 @@ def test_all_unusable_buckets_are_reported(builder, monkeypatch):
     def refuse(*_):
         raise StorageError("the profile is not known")
 
-    monkeypatch.setattr("tornado_proxy.service.reload.building.S3Store", refuse)
+    monkeypatch.setattr("tornado_proxy.service.building.S3Store", refuse)
     with pytest.raises(Unbuildable) as error:
         builder.build(CONFIGURATION)
     assert [diagnostic.message for diagnostic in error.value.diagnostics] == [

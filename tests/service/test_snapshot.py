@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from tornado_proxy.config.secrets import Secret, SecretMissing
 from tornado_proxy.rules.diagnostic import Severity, SourceFile
-from tornado_proxy.service.reload import snapshot as module
-from tornado_proxy.service.reload.certificates import FetchedDocuments
-from tornado_proxy.service.reload.snapshot import (
+from tornado_proxy.service import snapshot as module
+from tornado_proxy.service.certificates import FetchedDocuments
+from tornado_proxy.service.snapshot import (
     SnapshotReader,
     compile_snapshot,
     compile_text,

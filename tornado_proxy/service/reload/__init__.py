@@ -1,1 +1,0 @@
-"""An edit: from the files that were read to the generation in force."""

@@ -1,1 +1,0 @@
-"""The life of the process: its start and end, serving, workers, sockets, logs."""
