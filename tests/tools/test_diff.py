@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
-from rule_sites import read_request_log, requests, site
+from rule_sites import requests, site
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount
@@ -49,14 +49,6 @@ def test_changes_are_grouped_by_the_responsible_rewrites():
         (Cause(Reason.RULES, "site", "site", None, 1), 1, 1),
     ]
     assert (report.times, report.distinct) == (4, 3)
-
-
-def test_a_path_that_the_service_could_not_decode_changes_nothing(tmp_path):
-    """Such a path is refused before any rule is tried."""
-    log = tmp_path / "access.log"
-    log.write_text("method=GET path=/%zz status=400\n")
-    taking = _comparer("", 'rewrite `^/%zz$` -> "/b"')
-    assert taking.compare(read_request_log(log)).times == 0
 
 
 def test_the_same_refusal_for_another_reason_is_no_change():

@@ -115,9 +115,15 @@ _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
         ("# al‸", ["allow:", "allow-file:"]),
         ("# some words ‸", []),
         ("# allow: a (rea‸", []),
+        ('target site { rewrite `^/a` ‸ -> "/b"', []),  # no second arrow
+        ("target site { rewrite `^/$‸", []),
+        ('target site { test "/a" as "‸', []),
+        ('target site { test "/a" -> "/$‸', []),
+        ('target site { rewrite `^/(?P<page>[^/` -> "/$‸', ["page"]),  # the source is not finished
     ],
 )
 def test_keywords_and_names_are_completed(text, labels):
+    """Other strings, such as a source, a key and the name of a user, are free text."""
     assert _labels(text) == labels
 
 
@@ -138,18 +144,6 @@ def test_a_keyword_before_its_strings_is_completed_without_a_snippet(text):
     assert _completions(text)
 
 
-def test_no_second_arrow_is_offered():
-    """A second arrow would be a syntax error."""
-    assert _labels('target site { rewrite `^/a` ‸ -> "/b"') == []
-
-
-def test_nothing_is_offered_in_other_strings():
-    """A source, a key and the name of a user are free text."""
-    assert _labels("target site { rewrite `^/$‸") == []
-    assert _labels('target site { test "/a" as "‸') == []
-    assert _labels('target site { test "/a" -> "/$‸') == []
-
-
 def test_a_completion_replaces_the_word_before_the_cursor():
     text = site(f'{_PAGE}jinja "/{{{{ user.user‸ }}}}"')
     word, items = completions(*split_at_cursor(text))
@@ -161,11 +155,6 @@ def test_keywords_have_snippets():
     """The snippet of a keyword puts the cursor where the first string belongs."""
     (completion,) = [item for item in _completions("target site { ‸ }") if item.label == "rewrite"]
     assert completion.snippet == 'rewrite `^/$1$` -> "/$2"'
-
-
-def test_named_groups_of_an_invalid_source_are_completed():
-    """A template may be written before its source is finished."""
-    assert _labels('target site { rewrite `^/(?P<page>[^/` -> "/$‸') == ["page"]
 
 
 @given(
