@@ -63,10 +63,8 @@ def test_a_socket_in_the_file_system_needs_no_certificate(command, certificate_f
 
 def test_a_missing_socket_is_a_failure(command):
     result = command("reload", "--admin", "unix:/run/none.sock")
-    assert (result.status, result.err) == (
-        2,
-        "tornado-proxy reload: unix:/run/none.sock cannot be reached: No such file or directory\n",
-    )
+    expected = (2, "tornado-proxy reload: unix:/run/none.sock cannot be reached: No such file or directory\n")
+    assert (result.status, result.err) == expected
 
 
 def test_a_reload_without_a_certificate_fails(command, certificate_folder, tls_listener):

@@ -172,10 +172,8 @@ def test_a_second_configuration_is_a_failure(command):
     """Only one configuration can be given, as an option or among the paths."""
     _write("proxy.yaml", CONFIGURATION)
     result = command("lint", "proxy.yaml", "--config", "proxy.yaml")
-    assert (result.status, result.err) == (
-        2,
-        "tornado-proxy lint: several configurations: `proxy.yaml`, `proxy.yaml`: give one\n",
-    )
+    expected = (2, "tornado-proxy lint: several configurations: `proxy.yaml`, `proxy.yaml`: give one\n")
+    assert (result.status, result.err) == expected
 
 
 LISTS = 'target site {\n    redirects "lists/moved.txt"\n\n    test "/a" -> redirect "/b"\n}\n'

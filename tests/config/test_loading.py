@@ -123,11 +123,8 @@ def test_a_byte_order_mark_is_ignored():
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "\n\n"])
 def test_an_empty_configuration_is_reported(text):
     (diagnostic,) = compiled(text).diagnostics
-    assert (diagnostic.code, diagnostic.message, diagnostic.help) == (
-        "empty-value",
-        "the configuration is empty",
-        "a configuration has at least `targets`",
-    )
+    expected = ("empty-value", "the configuration is empty", "a configuration has at least `targets`")
+    assert (diagnostic.code, diagnostic.message, diagnostic.help) == expected
 
 
 def test_anchors_and_merges_work():

@@ -22,11 +22,8 @@ def test_options_have_the_defaults_of_the_settings():
     """A configuration with only targets has the defaults of `Settings` in all other sections."""
     parsed = settings(MINIMAL)
     default = Settings()
-    assert (parsed.server, parsed.internal_server, parsed.limits) == (
-        default.server,
-        default.internal_server,
-        default.limits,
-    )
+    expected = (default.server, default.internal_server, default.limits)
+    assert (parsed.server, parsed.internal_server, parsed.limits) == expected
     assert (parsed.s3, parsed.log) == (default.s3, default.log)
     assert (parsed.rules, parsed.basic_providers) == ((), ())
 

@@ -180,11 +180,8 @@ def test_a_url_is_never_printed_whole(whole, shown):
     assert repr((url,)) == f"(GuardedUrl({shown!r}),)"
     with pytest.raises(TypeError):
         json.dumps(url)
-    assert (url == values.GuardedUrl(whole), url == whole, hash(url) == hash(values.GuardedUrl(whole))) == (
-        True,
-        False,
-        True,
-    )
+    expected = (True, False, True)
+    assert (url == values.GuardedUrl(whole), url == whole, hash(url) == hash(values.GuardedUrl(whole))) == expected
 
 
 @pytest.mark.parametrize("text", ["http://u@127.0.0.1/", "http://127.0.0.1/?t=hush", "http://127.0.0.1/#a"])

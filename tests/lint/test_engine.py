@@ -40,10 +40,8 @@ def failing_check(_subject):
 def test_a_check_that_fails_is_a_finding():
     """The findings of the failed check and of other checks stay, and the run is broken."""
     result = lint(subject(DOT), [failing_check, *CHECKS])
-    assert [diagnostic.message for diagnostic in result.diagnostics][:2] == [
-        "found before it failed",
-        "the check `failing-check` failed: ZeroDivisionError: of its own",
-    ]
+    expected = ["found before it failed", "the check `failing-check` failed: ZeroDivisionError: of its own"]
+    assert [diagnostic.message for diagnostic in result.diagnostics][:2] == expected
     assert "unescaped-dot" in {diagnostic.code for diagnostic in result.diagnostics}
     assert result.broken
     assert INTERNAL_ERROR in {diagnostic.code for diagnostic in result.failing}

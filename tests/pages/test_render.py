@@ -214,20 +214,16 @@ def test_the_list_of_targets_has_all_forms():
     html = Pages().targets(targets, Form.HTML).body.decode()
     assert '<bdi class="directory">a&lt;b</bdi>' in html
     assert '<a href="http://x/a%20b/">http://x/a%20b/</a>' in html
-    assert json.loads(Pages().targets(targets, Form.JSON).body)[1] == {
-        "name": "c",
-        "links": ["http://x/c/", "http://x/d/"],
-    }
+    expected = {"name": "c", "links": ["http://x/c/", "http://x/d/"]}
+    assert json.loads(Pages().targets(targets, Form.JSON).body)[1] == expected
     assert Pages().targets(targets[1:], Form.TEXT).body == b"c\thttp://x/c/\nc\thttp://x/d/\n"
     assert b"There are no targets." in Pages().targets((), Form.HTML).body
 
 
 def test_a_target_has_a_link_for_each_path():
     """A mount for any host has links to the host of the request."""
-    assert target_links(Mount("", ("/a b/", "/c/")), "https", "files.example:8443") == (
-        "https://files.example:8443/a%20b/",
-        "https://files.example:8443/c/",
-    )
+    expected = ("https://files.example:8443/a%20b/", "https://files.example:8443/c/")
+    assert target_links(Mount("", ("/a b/", "/c/")), "https", "files.example:8443") == expected
     assert target_links(Mount("www.example", ("/",)), "http", "x", "/pub") == ("http://www.example/pub/",)
     assert target_links(Mount("*.example", ("/",)), "http", "x.example") == ("http://x.example/",)
 

@@ -135,11 +135,8 @@ def test_an_upload_without_a_file_name_is_a_plan_to_read_its_form(decide_request
 
 def test_a_path_without_a_target_is_not_found(decide_request, make_site):
     decision = decide_request(make_site(mount="/m/"), "GET /x")
-    assert (decision.plan, decision.match, decision.checks) == (
-        (Refuse(404, "no target is mounted at this host and path"),),
-        None,
-        (),
-    )
+    expected = ((Refuse(404, "no target is mounted at this host and path"),), None, ())
+    assert (decision.plan, decision.match, decision.checks) == expected
 
 
 @pytest.mark.parametrize(
@@ -218,10 +215,8 @@ def test_a_path_is_decided_as_its_store_reads_it_too(decide_request, make_site):
     closed = Resource("/Closed/**", ("GET",), provider="staff", users=(ANN,))
     site = make_site(resources=[closed, Resource("/**", white_list=True)], bucket=FOLDING)
     decision = decide_request(site, "GET //closed/a", "ann")
-    assert [(check.path, type(check.guard)) for check in decision.checks] == [
-        ("//closed/a", Anyone),
-        ("/closed/a", SignedIn),
-    ]
+    expected = [("//closed/a", Anyone), ("/closed/a", SignedIn)]
+    assert [(check.path, type(check.guard)) for check in decision.checks] == expected
     assert decision.user == User("ann")
     assert site.access.covering(decision.checks[1], "GET")[0].path == "/closed/**"
     steps = decide(Mounts([site]), read_request("/Closed//a"))
@@ -522,12 +517,8 @@ def test_a_trace_shows_the_rewrite_that_matched(trace_path):
 def test_a_trace_without_a_match_has_no_result(trace_path):
     """Without a match there is no result, and the prefix is joined with the key itself."""
     trace_result = trace_path("/b", ("^/a", "/1"))
-    assert (trace_result.matched, trace_result.result, trace_result.rewritten, trace_result.object_key) == (
-        None,
-        None,
-        "/b",
-        "folder1/b",
-    )
+    expected = (None, None, "/b", "folder1/b")
+    assert (trace_result.matched, trace_result.result, trace_result.rewritten, trace_result.object_key) == expected
 
 
 def test_a_trace_shows_the_result_and_the_key(trace_path):

@@ -44,11 +44,8 @@ def test_targets(target):
         assert "http://h" + target == f"http://h{path}" + ("?" + query if "?" in target else "")
         return
     other = urlsplit(target.replace("#", "%23"))
-    assert (path.replace("#", "%23"), query.replace("#", "%23"), authority) == (
-        other.path or "/",
-        other.query,
-        other.netloc,
-    )
+    expected = (other.path or "/", other.query, other.netloc)
+    assert (path.replace("#", "%23"), query.replace("#", "%23"), authority) == expected
     assert host_name(authority) == (other.hostname or "").lower().removesuffix(".")
 
 

@@ -75,10 +75,8 @@ def test_a_disabled_listing_is_forbidden(plan_request, make_site):
     """With `disableListing` a directory is answered with its index document, or else with 403."""
     get = GetAction(index_document="index.html", disable_listing=True)
     forbidden = Refuse(403, "listing is disabled")
-    assert plan_request(make_site(actions=Actions(get=get)), "GET /d/") == (
-        Serve("d/index.html", ("/d/index.html",)),
-        forbidden,
-    )
+    expected = (Serve("d/index.html", ("/d/index.html",)), forbidden)
+    assert plan_request(make_site(actions=Actions(get=get)), "GET /d/") == expected
     assert plan_request(make_site(actions=Actions(get=GetAction(disable_listing=True))), "GET /d/") == (forbidden,)
 
 
@@ -432,11 +430,8 @@ def test_isolated_users_try_addresses_of_their_own(decide_request, make_site, re
 def test_tried_files_may_be_redirected_to_signed_urls(plan_request, make_site):
     """`redirectToSignedUrl` counts for each address."""
     actions = _trying("$path", "$path.html", redirect_to_signed_url=True, signed_url_expiration=60)
-    assert plan_request(make_site(actions=actions), "GET /a") == (
-        RedirectToSignedUrl("a", 60),
-        RedirectToSignedUrl("a.html", 60, ("/a.html",)),
-        NO_OBJECT,
-    )
+    expected = (RedirectToSignedUrl("a", 60), RedirectToSignedUrl("a.html", 60, ("/a.html",)), NO_OBJECT)
+    assert plan_request(make_site(actions=actions), "GET /a") == expected
 
 
 def test_a_plan_may_have_several_files(plan_request, make_site):

@@ -106,10 +106,8 @@ def test_an_unknown_step_is_refused(decide_request, make_site, value):
     """A part with a misspelt step is not stored as the file."""
     raw = make_site(actions=Actions(put=PutAction(enabled=True, raw_uploads=True)))
     (refused,) = decide_request(raw, f"PUT /a?upload={value}").plan
-    assert (refused.status, refused.reason) == (
-        400,
-        "`upload` is not one of start, part, parts, complete, abort and direct",
-    )
+    expected = (400, "`upload` is not one of start, part, parts, complete, abort and direct")
+    assert (refused.status, refused.reason) == expected
 
 
 def test_a_delete_with_a_step_is_refused(decide_request, make_site):

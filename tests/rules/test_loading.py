@@ -54,10 +54,8 @@ def test_a_program_gets_an_exception_with_all_mistakes():
     _write("rules/site.rules", text="target site {\n  rewrite `(` -> `/`\n  rewrite `[` -> `/`\n}")
     with pytest.raises(RuleFileError) as caught:
         load("rules")
-    assert [diagnostic.place for diagnostic in caught.value.diagnostics] == [
-        "rules/site.rules:2:12",
-        "rules/site.rules:3:12",
-    ]
+    expected = ["rules/site.rules:2:12", "rules/site.rules:3:12"]
+    assert [diagnostic.place for diagnostic in caught.value.diagnostics] == expected
     assert "unclosed group" in str(caught.value)
     assert "unclosed class" in str(caught.value)
 
@@ -240,11 +238,8 @@ def test_blocks_of_one_target_add_up_in_order():
 def test_two_rewrites_of_a_target_cannot_have_one_name():
     """The second rewrite is reported, with a note at the first, and both are compiled."""
     diagnostic = _diagnostic('rewrite home `a` -> "/a"\nrewrite "home" `b` -> "/b"')
-    assert (diagnostic.code, diagnostic.message, diagnostic.place) == (
-        "duplicate-name",
-        "`site` has two rewrites named `home`",
-        "site.rules:3:9",
-    )
+    expected = ("duplicate-name", "`site` has two rewrites named `home`", "site.rules:3:9")
+    assert (diagnostic.code, diagnostic.message, diagnostic.place) == expected
     (note,) = diagnostic.notes
     assert (note.message, note.span.place) == ("the first is here", "site.rules:2:9")
 
@@ -378,11 +373,8 @@ def test_a_file_whose_copy_is_read_first_is_reported():
     """An edit of it has no effect, which its author would look for elsewhere."""
     copy = 'target site { rewrite `^/a$` -> "/b" rewrite `^/c$` -> "/d" }'
     (warning,) = _overruled(backup=copy, site=f'{copy} target other {{ rewrite `^/a$` -> "/x" }}')
-    assert (warning.code, warning.severity, warning.span.place) == (
-        "overruled-file",
-        Severity.WARNING,
-        "site.rules:1:23",
-    )
+    expected = ("overruled-file", Severity.WARNING, "site.rules:1:23")
+    assert (warning.code, warning.severity, warning.span.place) == expected
     assert warning.message == ("2 rewrites of `site.rules` never apply: `backup.rules` has the same, and is read first")
     (single,) = _overruled(backup=copy, site='target site { rewrite `^/c$` -> "/e" rewrite `^/f$` -> "/g" }')
     assert single.message.startswith("1 rewrite of `site.rules` never applies")

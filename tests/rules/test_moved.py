@@ -124,10 +124,7 @@ def test_old_names_stay_names():
     """The new words are keywords only where a statement begins, or where they fit."""
     text = "target gone { rewrite redirect `^/a$` -> `/b`\nredirect missing `^/c` -> `/d`\nrewrite redirects `^/e$` -> `/f` }"
     statements = document(text).blocks[0].statements
-    assert [each.name.value for each in statements if isinstance(each, RewriteStatement)] == [
-        "redirect",
-        "missing",
-        "redirects",
-    ]
+    expected = ["redirect", "missing", "redirects"]
+    assert [each.name.value for each in statements if isinstance(each, RewriteStatement)] == expected
     (loaded,) = compile_documents([document(text)]).rule_sets.values()
     assert loaded.rewrite("/a").key == Key("/b")

@@ -57,11 +57,8 @@ def test_late_closing_brace_is_not_reported():
 def test_invisible_character_is_skipped():
     """An invisible character between words is reported, and the words are read."""
     text = 'rewrite\u00a0`^/a`\u200b->\x0b"/b"'
-    assert [message for message, _ in messages_and_help(text)] == [
-        "invisible character U+00A0",
-        "invisible character U+200B",
-        "invisible character U+000B",
-    ]
+    expected = ["invisible character U+00A0", "invisible character U+200B", "invisible character U+000B"]
+    assert [message for message, _ in messages_and_help(text)] == expected
     assert parsed_sources_and_keys(text) == ["^/a"]
 
 

@@ -276,15 +276,11 @@ def test_clauses_have_one_order_and_one_form():
 @pytest.mark.parametrize("source", ["`^/" + "a" * 90 + "`", "`^/a\n  b`"], ids=["wide", "several lines"])
 def test_long_source_is_not_aligned(source):
     """A source that is very wide or has several lines does not move the arrows of the other rewrites."""
-    assert _lines(f'rewrite {source} -> "/b" rewrite `^/c` -> "/d"') == [
-        f'rewrite {source} -> "/b"',
-        'rewrite `^/c` -> "/d"',
-    ]
+    expected = [f'rewrite {source} -> "/b"', 'rewrite `^/c` -> "/d"']
+    assert _lines(f'rewrite {source} -> "/b" rewrite `^/c` -> "/d"') == expected
 
 
 def test_wide_characters_take_two_columns():
     """Arrows are aligned by the columns of a terminal."""
-    assert _lines('rewrite `日本` -> "/b" rewrite `^/abc` -> "/d"') == [
-        'rewrite `日本`  -> "/b"',
-        'rewrite `^/abc` -> "/d"',
-    ]
+    expected = ['rewrite `日本`  -> "/b"', 'rewrite `^/abc` -> "/d"']
+    assert _lines('rewrite `日本` -> "/b" rewrite `^/abc` -> "/d"') == expected

@@ -376,11 +376,8 @@ def test_a_resolved_range_lies_within_the_size(first, length, size):
     ],
 )
 def test_a_content_range_is_read_and_written(text, content_range, length):
-    assert (ContentRange.from_header(text), content_range.to_header(), content_range.length) == (
-        content_range,
-        text,
-        length,
-    )
+    expected = (content_range, text, length)
+    assert (ContentRange.from_header(text), content_range.to_header(), content_range.length) == expected
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,8 @@ def _compare(old, new, *addresses, examples=5):
 def test_changes_are_grouped_by_the_responsible_rewrites():
     """A cause is the numbers of the rewrites on both sides, and the group with the most requests is first."""
     report = _compare(OLD, NEW, "/b/x", "/b/x", "/b/y", "/new/z", "/a/x", "/else")
-    assert [(cause, group.times, group.distinct) for cause, group in report.groups] == [
-        (Cause(Reason.RULES, "site", "site", 2, 3), 3, 2),
-        (Cause(Reason.RULES, "site", "site", None, 1), 1, 1),
-    ]
+    expected = [(Cause(Reason.RULES, "site", "site", 2, 3), 3, 2), (Cause(Reason.RULES, "site", "site", None, 1), 1, 1)]
+    assert [(cause, group.times, group.distinct) for cause, group in report.groups] == expected
     assert (report.times, report.distinct) == (4, 3)
 
 
@@ -128,10 +126,8 @@ def test_the_json_report_obeys_its_schema():
     """`docs/schemas/diff.json` describes keys, refusals, and rewrites on one side only."""
     report = to_json(_report("/press/a", "/dots", "/else"))
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(report)
-    assert [(group["old"] and group["old"]["name"], group["new"]["number"]) for group in report["groups"]] == [
-        ("press", 1),
-        (None, 2),
-    ]
+    expected = [("press", 1), (None, 2)]
+    assert [(group["old"] and group["old"]["name"], group["new"]["number"]) for group in report["groups"]] == expected
     assert report["groups"][1]["examples"][0]["new"] == {
         "text": "(400: the result contains a `.` or `..` segment)",
         "key": None,

@@ -122,11 +122,8 @@ def test_a_list_is_a_rule(tmp_path, monkeypatch):
     assert "rewrites    ✓  m.txt  m.txt  matched  m.txt:1:1" in _text("GET /a", rules)
     assert "rewrites    ·  m.txt  m.txt  no match  site.rules:1:15" in _text("GET /c", rules)
     matched, not_tried = to_json(_trace("GET /a", rules))["rewriting"]["rewrites"]
-    assert (matched["outcome"], matched["kind"], matched["place"]) == (
-        "matched",
-        "redirect",
-        {"file": "m.txt", "line": 1, "column": 1},
-    )
+    expected = ("matched", "redirect", {"file": "m.txt", "line": 1, "column": 1})
+    assert (matched["outcome"], matched["kind"], matched["place"]) == expected
     assert not_tried["outcome"] == "not tried"
 
 

@@ -96,7 +96,5 @@ def test_a_valid_key_is_one_that_rules_accept(text, valid):
 
 def test_a_key_is_one_line():
     """The start and the end of a line are those of the text, because a key has no line end."""
-    assert (ASSERTION_BITS[Kind.LINE_START], ASSERTION_BITS[Kind.LINE_END]) == (
-        ASSERTION_BITS[Kind.TEXT_START],
-        ASSERTION_BITS[Kind.TEXT_END],
-    )
+    expected = (ASSERTION_BITS[Kind.TEXT_START], ASSERTION_BITS[Kind.TEXT_END])
+    assert (ASSERTION_BITS[Kind.LINE_START], ASSERTION_BITS[Kind.LINE_END]) == expected

@@ -142,11 +142,8 @@ def test_the_page_of_all_targets_is_converted():
     page = "listTargets: {enabled: true, mount: {path: [/list/]}, resource: {path: /list/, %s}}\n"
     demand = "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}"
     list_targets = converted(providers + page % demand).settings.list_targets
-    assert (list_targets.enabled, list_targets.mount.paths, list_targets.resource.provider) == (
-        True,
-        ("/list/",),
-        "staff",
-    )
+    expected = (True, ("/list/",), "staff")
+    assert (list_targets.enabled, list_targets.mount.paths, list_targets.resource.provider) == expected
     closed = converted(providers + page % "provider: staff, basic: {credentials: []}")
     assert closed.report.of(OptionOutcome.CLOSED)
     assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
@@ -238,11 +235,8 @@ def test_a_listener_is_written_on_one_line():
 def test_remarks_are_in_the_order_of_files_and_lines():
     """Remarks about one line keep the order in which they were made."""
     conversion = converted("surprise: 1\nanother: 2", "third: 3")
-    assert [where(remark.place) for remark in conversion.report.of(OptionOutcome.LEFT_OUT)] == [
-        "0.yaml:1",
-        "0.yaml:2",
-        "1.yaml:1",
-    ]
+    expected = ["0.yaml:1", "0.yaml:2", "1.yaml:1"]
+    assert [where(remark.place) for remark in conversion.report.of(OptionOutcome.LEFT_OUT)] == expected
 
 
 @pytest.mark.parametrize("outcome", OptionOutcome)

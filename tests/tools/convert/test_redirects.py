@@ -54,10 +54,8 @@ def test_many_exact_addresses_are_a_list_with_its_most_frequent_status():
     assert (lists, len(rules.lists), len(rules.tests)) == (["site-moved.txt"], 1, 22)
     assert [str(rules.rewrite(key).moved) for key in ("/p 7", "/p 8/")] == ["redirect 302 /x", "redirect 301 /x"]
     (remark,) = report.of(OptionOutcome.ADAPTED)
-    assert (remark.place.first.line, remark.message) == (
-        52,
-        "never used: the entry at file:5 takes its addresses first",
-    )
+    expected = (52, "never used: the entry at file:5 takes its addresses first")
+    assert (remark.place.first.line, remark.message) == expected
 
 
 def test_without_a_place_for_lists_every_address_is_a_statement():

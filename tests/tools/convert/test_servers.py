@@ -76,10 +76,8 @@ def test_of_several_servers_the_one_with_most_redirects_is_read():
     rules, _, report = converted_redirects(
         f"{plain} server {{ location /a {{ return 301 /b; }} return 410; }}", origin="nginx"
     )
-    assert (len(rules.rewrites), [each.message for each in report.of(OptionOutcome.LEFT_OUT)]) == (
-        1,
-        ["it is another server"],
-    )
+    expected = (1, ["it is another server"])
+    assert (len(rules.rewrites), [each.message for each in report.of(OptionOutcome.LEFT_OUT)]) == expected
 
 
 def test_a_longer_location_comes_before_a_firm_one():

@@ -137,10 +137,8 @@ def test_inline_certificates_stay_in_the_configuration():
 def test_a_relative_path_of_a_certificate_is_reported():
     """Here a relative path is relative to the configuration file."""
     conversion = _convert_tls("certificates: [{certificateUrl: a.crt, privateKeyUrl: a.key}]")
-    assert conversion.subjects(OptionOutcome.CHANGED) == [
-        "server.ssl.certificates.certificateUrl",
-        "server.ssl.certificates.privateKeyUrl",
-    ]
+    expected = ["server.ssl.certificates.certificateUrl", "server.ssl.certificates.privateKeyUrl"]
+    assert conversion.subjects(OptionOutcome.CHANGED) == expected
 
 
 def _convert_server(text):
@@ -337,10 +335,8 @@ def test_template_files_are_copied():
     """Relative files are copied below the output directory, and absolute paths are kept."""
     text = "templates: {helpers: [../h.tpl], put: {path: ./a/p.tpl}, delete: {path: /etc/d.tpl}}\n"
     conversion = convert(together([SourceFile("a.yaml", MINIMAL + text)]), read_file=lambda path: f"text of {path}")
-    assert {name: text for name, text in conversion.files.items() if name.endswith(".tpl")} == {
-        "templates/h.tpl": "text of ../h.tpl",
-        "a/p.tpl": "text of ./a/p.tpl",
-    }
+    expected = {"templates/h.tpl": "text of ../h.tpl", "a/p.tpl": "text of ./a/p.tpl"}
+    assert {name: text for name, text in conversion.files.items() if name.endswith(".tpl")} == expected
 
 
 def test_targets_share_a_file_of_helpers_with_all():

@@ -377,10 +377,8 @@ def test_an_editor_without_snippets_gets_the_label(snippets, text):
 def test_edits_of_several_files_are_grouped_by_file():
     edits = [Edit(_SPAN, "y"), Edit(Span(SourceFile("untitled:1", "z"), 0, 1), "")]
     workspace_edit = Translation().workspace_edit(edits)
-    assert {uri: len(changes) for uri, changes in workspace_edit.changes.items()} == {
-        "file:///rules/a%20b.rules": 1,
-        "untitled:1": 1,
-    }
+    expected = {"file:///rules/a%20b.rules": 1, "untitled:1": 1}
+    assert {uri: len(changes) for uri, changes in workspace_edit.changes.items()} == expected
     assert Translation().edits([]) == []
 
 
