@@ -26,7 +26,6 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 # Modules that are tested in a file of another name.
 TESTED_ELSEWHERE = {
-    "lint/shapes.py": "tests/lint/checks/test_results.py",
     "gotemplate/template/values.py": "tests/gotemplate/template/test_standard.py",
     "__main__.py": "tests/cli/test_main.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",

@@ -21,9 +21,20 @@ from gotemplate.regexp.proofs import (
 )
 from gotemplate.regexp.syntax import Assertion, Group, Node, Text
 from tornado_proxy.lint import check as findings
-from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer, shown
+from tornado_proxy.lint.check import (
+    Category,
+    LintFinding,
+    check,
+    ends_anchored,
+    listed,
+    named,
+    offer,
+    open_start,
+    shown,
+    starts_anchored,
+    takes_anything,
+)
 from tornado_proxy.lint.limits import EARLIER_SHOWN, EFFECT_STEPS, ORDER_STEPS, OVERLAP_STEPS
-from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Listed, Subject, TargetRules, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
 from tornado_proxy.rules.model import ListedAddress, Rewrite, Rewritten, Rule

@@ -14,9 +14,24 @@ from gotemplate.regexp.proofs import Example, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Text, walk
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.config.model import Target
-from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, reworded, shown
+from tornado_proxy.lint.check import (
+    Category,
+    LintFinding,
+    certain,
+    check,
+    constant,
+    edge_part,
+    ends_anchored,
+    head,
+    inserted,
+    is_address,
+    offer,
+    open_end,
+    reworded,
+    shown,
+    tail,
+)
 from tornado_proxy.lint.limits import KIND_STEPS, LONGEST_COPIED_TEST, MOST_NAMES_TRIED, OPEN_PATH_STEPS
-from tornado_proxy.lint.shapes import certain, constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules, place_of_result
 from tornado_proxy.routing.access import Access, Anyone, path_expression
 from tornado_proxy.rules.diagnostic import Edit, Safety, Severity

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from itertools import groupby, pairwise
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from gotemplate.regexp.automaton import guess
@@ -22,8 +23,20 @@ from gotemplate.regexp.syntax import (
     children,
     walk,
 )
-from tornado_proxy.lint.check import Category, LintFinding, check, inserted, listed, offer, reworded, shown
-from tornado_proxy.lint.shapes import bare, edge_part, has_group, open_end, open_start, reference, slips
+from tornado_proxy.lint.check import (
+    Category,
+    LintFinding,
+    bare,
+    check,
+    edge_part,
+    inserted,
+    listed,
+    offer,
+    open_end,
+    open_start,
+    reworded,
+    shown,
+)
 from tornado_proxy.lint.subject import UNALLOWABLE, Subject, TargetRules, without
 from tornado_proxy.rules.diagnostic import Edit, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.loading import unknown_targets
@@ -105,6 +118,56 @@ _WHOLE = {
     Dialect.JINJA: re.compile(r"\{[{%][^}]*?(?<![.\w])(?:key|request\s*\.\s*path)\b"),
     Dialect.GO: re.compile(r"\{\{[^}]*?\.(?:Key|Path|EscapedPath|RequestURI)\b"),
 }
+
+
+def has_group(pattern: Pattern, reference: str) -> bool:
+    """Returns whether a source has the group that a plain template refers to."""
+    number = group_number(reference)
+    return reference in pattern.names if number is None else number <= pattern.group_count
+
+
+# Unambiguous slips first, then text that is a slip only if there is such a group; `$$` is a dollar.
+_IN_PLAIN = re.compile(
+    r"\$\$|\\(?:([0-9])|[gk]<(\w+)>)|\$\{(\w+)(?![\w}])|\$(&)"
+    r"|\$\((?P<round>\w+)\)|\{(?<![{$]\{)(?P<curly>\w+)\}(?!\})|%(?P<percent>[1-9])(?![0-9A-Fa-f])"
+)
+# In other dialects plain references are slips; those within braces are variables of the dialect, or text.
+_IN_OTHERS = re.compile(
+    r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\$"
+    r"|\\(?:(?P<number>[1-9])|[gk]<(?P<called>\w+)>)|\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)",
+    re.DOTALL,
+)
+_NAMED = {"&": "0"}
+_REFERENCES = {
+    Dialect.PLAIN: ("${{{}}}", "${{{}}}"),
+    Dialect.JINJA: ("{{{{ groups[{}] }}}}", "{{{{ groups.{} }}}}"),
+    Dialect.GO: ('{{{{ index .Groups "{}" }}}}', "{{{{ .Groups.{} }}}}"),
+}
+"""The forms in which each dialect refers to a group: by its number, and by its name."""
+
+
+class Slip(NamedTuple):
+    """A text that was meant as a reference to a group, and its place in the template (code points)."""
+
+    group: str
+    start: int
+    end: int
+
+
+def slips(rewrite: Rewrite) -> Iterator[Slip]:
+    """Yields texts that look like references but are not; ambiguous ones only if the group exists."""
+    expression = _IN_PLAIN if rewrite.dialect is Dialect.PLAIN else _IN_OTHERS
+    for reference in expression.finditer(rewrite.template.text):
+        if reference.lastindex is not None:
+            group = _NAMED.get(reference[reference.lastindex], reference[reference.lastindex])
+            if reference.lastgroup is None or has_group(rewrite.pattern, group):
+                yield Slip(group, *reference.span())
+
+
+def reference(group: str, dialect: Dialect) -> str:
+    """Returns a reference to a group, as a dialect writes it."""
+    by_number, by_name = _REFERENCES[dialect]
+    return (by_name if group_number(group) is None else by_number).format(group)
 
 
 @check(Category.MISTAKES, Severity.ERROR)
