@@ -194,6 +194,10 @@ def _mistakes(text: str) -> int:
 @slow
 @given(blocks)
 @example('target site {\ngone `^/a$`\nredirects "moved.txt" ignoring case\nrewrites "keys.txt" ignoring case\n}\n')
+@example(
+    'target site {\nrewrite `^/a$` -> "/a"\nredirects "moved.txt" ignoring case\n'
+    'gone `^/[^/]+$`\nrewrite `(?i)^/A$` -> "/a"\n}\n'
+)
 def test_a_fix_removes_a_finding(text):
     files = rule_files(site=text)
     report = _lint(files)

@@ -292,7 +292,7 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
             verb = "takes" if len(takers) == 1 else "together take"
             message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it matches"
             notes = tuple(Note(f"{named(each)} comes first", each.statement.source.span) for each in takers)
-            if len(takers) == 1 and _swaps(target, reach.by[0], index, budget):
+            if len(takers) == 1 and not _may_move(target, reach.by[0], index, budget):
                 yield LintFinding(message, rewrite.source.span, "delete one of the two", notes)
                 continue
             title = f"move it above {named(takers[0])}"
@@ -300,12 +300,16 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
             yield LintFinding(message, rewrite.source.span, f"{title} or delete it", notes, fixes)
 
 
-def _swaps(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
-    """Returns whether no key would reach the rewrite that takes all keys if the other one stood above it."""
+def _may_move(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
+    """Returns whether keys would reach a rewrite above the one that takes all its keys, and that one still."""
     moved_pattern, taking = target.rewrites[index].pattern, target.rewrites[taker].pattern
+    if any(each.number < target.rewrites[taker].number for each in target.rule_set.lists):
+        key = shortest_key(target.languages[index], budget.portion())
+        if not isinstance(key, Example) or target.rule_set.taker(key.key) is not target.rewrites[taker]:
+            return False  # lists, and what stands before, may have all of them
     example = target.example(taker)
     if example and not moved_pattern.search(example):
-        return False
+        return True
 
     def first(key: str) -> int | None:
         now = target.taker(key)
@@ -316,4 +320,4 @@ def _swaps(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
         return taker + 1 if taking.search(key) else None
 
     languages = [*target.languages[:taker], target.languages[index], target.languages[taker]]
-    return isinstance(reach_of(languages, taker + 1, first, budget.portion()), Covered)
+    return not isinstance(reach_of(languages, taker + 1, first, budget.portion()), Covered)
