@@ -76,7 +76,16 @@ class Dialer:
     def connect_in_thread(self, timeout: float) -> socket.socket:
         """Does the same, blocking; raises `TimeoutError` after some seconds, not counting those of the resolver."""
         found = addresses(self.host, self.port)
-        return asyncio.run(asyncio.wait_for(self._first(found), timeout))
+        if len(found) > 1:
+            return asyncio.run(asyncio.wait_for(self._first(found), timeout))
+        [(family, place)] = found  # without another to try, a loop would take longer than the connection
+        made = _unconnected(family, timeout)
+        try:
+            made.connect(place)
+        except BaseException:
+            made.close()
+            raise
+        return made
 
     async def _first(self, found: Sequence[Address]) -> socket.socket:
         now = time.monotonic()
@@ -99,12 +108,17 @@ class Dialer:
         return connected
 
 
+def _unconnected(family: int, timeout: float) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.settimeout(timeout)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
 async def _connected(address: Address, done: list[socket.socket]) -> socket.socket:
-    made = socket.socket(address[0], socket.SOCK_STREAM)
+    made = _unconnected(address[0], 0)
     try:
-        made.setblocking(False)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await asyncio.get_running_loop().sock_connect(made, address[1])
     except BaseException:
         made.close()
